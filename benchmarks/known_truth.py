@@ -18,7 +18,7 @@ def main() -> None:
     """Print the headline and a table for each truth."""
     result = STUDY.run(TruthSpec())
     print("AUC [95 % interval] (AUC among layers of equal depth).\n")
-    print(result.headline, *result.notices, *result.failures.values(), sep="\n")
+    print(result.cautioned(), *result.notices, *result.left_out, sep="\n")
     for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):
         counts = rows.iloc[0]
         size = ", weight changes matched in size" if matched else ""

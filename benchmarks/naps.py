@@ -60,6 +60,5 @@ NAP = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=lambda result, context=None: {},
     price=lambda spec: Price(spec.seconds, 0.1),
 )

@@ -1,9 +1,12 @@
-"""Errors for users: the message says what is wrong, where, and what to do next."""
+"""Errors for users: the message says what is wrong, where, and what to do next; and the lists and
+counts of such sentences."""
 
 from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from core.limits import current_limits
 
@@ -76,3 +79,55 @@ def explained(error: BaseException) -> BaseException:
             f"{str(error.filename)[:80]}… is no file, because its name is too long: check the path."
         )
     return error
+
+
+def first_of(names: Sequence[Any], most: int) -> Sequence[Any]:
+    """Choose those that a sentence names: the first few, and the last too rather than leave out
+    one.
+
+    Example:
+        >>> first_of("abc", 2), first_of("abcd", 2)
+        ('abc', 'ab')
+    """
+    return names if len(names) <= most + 1 else names[:most]
+
+
+def listed(names: Sequence[str], most: int = 0, *, word: str = "and", rest: str = "more") -> str:
+    """Join names with commas and "and"; "" for none.
+
+    Args:
+        names: In order.
+        most: How many to name, see `first_of`; all where it is 0.
+        word: Before the last one.
+        rest: Behind the number of those that are not named.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(["a", "b"], word="or"), listed(["a"])
+        ('a, b and c', 'a or b', 'a')
+        >>> listed(["a", "b", "c", "d"], 2)
+        'a, b and 2 more'
+    """
+    shown = list(first_of(names, most or len(names)))
+    if len(shown) < len(names):
+        shown.append(f"{len(names) - len(shown):,} {rest}")
+    return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def by_number(count: int, one: str, many: str) -> str:
+    """Choose the word that agrees with a count: "is" or "are"."""
+    return one if count == 1 else many
+
+
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    """Write a count with its noun.
+
+    Args:
+        count: How many.
+        noun: Of one.
+        nouns: Of several; with an "s" by default.
+
+    Example:
+        >>> counted(1, "word"), counted(1200, "word"), counted(2, "has", "have")
+        ('1 word', '1,200 words', '2 have')
+    """
+    return f"{count:,} {by_number(count, noun, nouns or f'{noun}s')}"

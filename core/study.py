@@ -6,7 +6,7 @@ the pages, the precomputed results and the tests go over all of them in `core.ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import PalimpsestError
 from core.models.costs import Sizes, price_tasks
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.panels import Panels
 from core.results.words import Words
 from core.runs.runner import Failure, Outputs, Task, run, run_here
 from core.vectors.model_files import with_model_files
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.differences import ComparedTable
-    from core.results.drawing.panels import Drawn
+    from core.results.drawing.panels import Drawn, Figures
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
     from core.results.export import Result
@@ -55,6 +56,21 @@ def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
 def no_files(result: Result) -> dict[str, bytes]:
     """Write no file beside tables and figures, as most studies do."""
     return {}
+
+
+def assembled(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+    """Make a result of what was found, with notices of words, sinks and files.
+
+    Args:
+        findings: Of `collect`.
+        name: Of the study.
+        spec: What was asked for.
+        ready: Outputs of the first stage.
+        outputs: Of the planned tasks.
+    """
+    result = findings.result(name, spec, ready, outputs)
+    result = with_sinks(with_unknown_words(result, ready), ready, outputs)
+    return with_model_files(result, spec, ready, outputs)
 
 
 def not_priced(spec: Any) -> Price:
@@ -107,13 +123,14 @@ def price_by_tasks(study: Study, spec: Any) -> Price:
     return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
-def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
-    """Return what draws all figures of a study as one view."""
+def no_figures(result: Result, *choices: object, context: Context = PAGE) -> Figures:
+    """Draw nothing, as a study of tables alone does."""
+    return {}
 
-    def draw(result: Result, *, context: Context = PAGE) -> Drawn:
-        return [*figures(result, context).values()]
 
-    return draw
+def no_choice(result: Result) -> Sequence[tuple[object, ...]]:
+    """Leave all choices to what the page shows first, as most views do."""
+    return [()]
 
 
 def study_headline(result: Result, *choices: object) -> str:
@@ -130,8 +147,9 @@ class View:
 
     Attributes:
         key: Of its words among the study's; empty for an only view, which has the study's own.
-        draw: Result, choices, what it is drawn for -> charts, none where the numbers are missing;
-            None for every figure of the study.
+        draw: Result, choices, what it is drawn for -> charts by file name, or `Panels` of which
+            several are one figure; none where the numbers are missing.
+        choices: Result -> the choices whose figures files hold, the main one first.
         headline: Result, choices -> the sentence above the figure; "" for the study's.
         tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
             for `table`, or for all tables where that is empty.
@@ -141,7 +159,8 @@ class View:
     """
 
     key: str = ""
-    draw: Callable[..., Drawn] | None = None
+    draw: Callable[..., Figures] = no_figures
+    choices: Callable[[Result], Iterable[tuple[object, ...]]] = no_choice
     headline: Callable[..., str] = study_headline
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     table: str = ""
@@ -152,9 +171,8 @@ class View:
     missing: str = ""
 
     def of_study(self, study: Study) -> View:
-        """Take from a study this view's words, and all figures where it draws none itself."""
-        draw = self.draw or every_figure(study.figures)
-        return replace(self, draw=draw, **vars(study.words.view(self.key)))
+        """Take this view's words from a study."""
+        return replace(self, **vars(study.words.view(self.key)))
 
     def rows(self, result: Result, *choices: object) -> Mapping[str, pd.DataFrame]:
         """Return the tables below the figure, or the rows that are shown, by name."""
@@ -167,18 +185,28 @@ class View:
     def sentence(self, result: Result, *choices: object) -> str:
         """Return the sentence above the figure; "" for the study's, which also stands above every
         view where it is a caution alone."""
-        alone = result.caution and result.headline == result.caution
+        alone = result.caution and not result.headline
         return "" if alone else self.headline(result, *choices)
 
     def drawing(self, result: Result, *choices: object) -> Drawing:
         """Return what draws a result for a page, a lecture hall or a paper."""
-        assert self.draw is not None, "a view of no study"
-        draw = self.draw
 
         def drawn(*, context: Context) -> Drawn:
-            return [] if result.table.empty else draw(result, *choices, context=context)
+            figures = self._drawn(result, *choices, context=context)
+            return figures if isinstance(figures, Panels) else [*figures.values()]
 
         return drawn
+
+    def figures(self, result: Result, context: Context = PAGE) -> dict[str, Chart]:
+        """Draw the figures that files hold, by file name."""
+        charts: dict[str, Chart] = {}
+        for choices in () if result.table.empty else self.choices(result):
+            figures = self._drawn(result, *choices, context=context)
+            charts |= figures.by_name(context) if isinstance(figures, Panels) else figures
+        return charts
+
+    def _drawn(self, result: Result, *choices: object, context: Context) -> Figures:
+        return {} if result.table.empty else self.draw(result, *choices, context=context)
 
 
 @dataclass(frozen=True)
@@ -193,8 +221,6 @@ class Study:
             and download.
         plan: spec, outputs of the first stage -> tasks; cheap.
         collect: spec, outputs of both stages -> what was found.
-        figures: Result, what they are drawn for (a page without it) -> charts by file name, the
-            main one first.
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
@@ -203,7 +229,7 @@ class Study:
         collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
             where that takes long.
         files: Result -> files beside tables and figures, by name.
-        views: How pages show a result, the first one at first; one of all figures without any.
+        views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
     """
 
@@ -213,7 +239,6 @@ class Study:
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]]
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Findings]
-    figures: Callable[..., dict[str, Any]]
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
     price: Callable[[Any], Price] = not_priced
@@ -241,6 +266,19 @@ class Study:
     def caveats(self) -> Mapping[str, str]:
         """What would mislead a reader: the point -> its explanation."""
         return self.words.caveats
+
+    def figures(self, result: Result, context: Context = PAGE) -> dict[str, Chart]:
+        """Draw the figures of all views, by file name, the main one first.
+
+        Args:
+            result: Of this study.
+            context: What they are drawn for.
+        """
+        return {
+            name: chart
+            for view in self.views
+            for name, chart in view.figures(result, context).items()
+        }
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.
@@ -271,6 +309,4 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        result = self.collect(spec, ready, outputs).result(self.name, spec, ready, outputs)
-        result = with_sinks(with_unknown_words(result, ready), ready, outputs)
-        return with_model_files(result, spec, ready, outputs)
+        return assembled(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)

@@ -272,9 +272,7 @@ def test_a_case_is_measured_by_its_name_and_said_without_folders(tmp_path: Path)
     assert plain(f"path:{tmp_path}/a lacks {tmp_path}/a/config.json", folders) == (
         "a lacks a/config.json"
     )
-    result = Result(
-        "rsa", {}, "Careful. It is .8 [.7, .9] at layer 3. More.", {}, caution="Careful."
-    )
+    result = Result("rsa", {}, "It is .8 [.7, .9] at layer 3. More.", {}, caution="Careful.")
     assert said(result) == "Careful. It is .8 [.7, .9] at layer 3."
 
 

@@ -45,8 +45,7 @@ def measure(case: Case, folders: Mapping[str, Path]) -> Row:
 
 def said(result: Any) -> str:
     """Return a result's caution and the first sentence of its headline."""
-    first = SENTENCE_END.split(result.headline.removeprefix(result.caution).strip())[0]
-    return f"{result.caution} {first}".strip()
+    return str(result.cautioned(SENTENCE_END.split(result.headline)[0]))
 
 
 def plain(text: str, folders: Mapping[str, Path]) -> str:

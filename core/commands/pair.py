@@ -262,7 +262,7 @@ def run_pair(
         if len(result.table):
             parts.append(Part(name, command, result))
             continue
-        reason = next(iter((*result.failures.values(), *result.notices)), result.headline)
+        reason = next(iter((*result.left_out, *result.notices)), result.cautioned())
         parts.append(Part(name, command, reason=reason))
     return parts
 

@@ -8,26 +8,24 @@ images.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
-from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
+from core.commands.pair import INTRUDERS, PARTS, WEIGHTS, Check, Part
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
-from core.results.estimates import estimate_of
 from core.results.export import Result, provenance
-from core.results.names import short_name, short_names
+from core.results.names import short_names
 from core.results.numbers import text_of
+from core.results.statements import lead_of
 from core.results.templates import fill
 from core.results.words import checked, read_toml
-from core.studies.probes.trees.tables import CHAIN
-from core.studies.weights.intruders.text import SIGNIFICANT
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 TEMPLATE = Path(__file__).with_name("pair.html")
 SECTIONS = TEMPLATE.with_suffix(".toml")
@@ -41,17 +39,10 @@ NOT_DRAWN = "A figure could not be drawn where this report was made; its numbers
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
     """Make the sentence of the check, then one for each study that ran."""
     results = {part.name: part.result for part in parts if part.result is not None}
-    said: dict[str, Callable[[Result], str]] = {
-        SIMILARITY: _similarity,
-        WEIGHTS: _weights,
-        INTRUDERS: _intruders,
-        PROBES: _probes,
-        SWAP: lambda result: _first(result.headline),
-    }
-    sentences = {name: said[name](results[name]) for name in said if name in results}
-    if len(sentences) == len(said):  # at most five sentences: join the two about the weights
+    sentences = {name: _sentence(name, results[name]) for name in PARTS if name in results}
+    if len(sentences) == len(PARTS):  # at most five sentences: join the two about the weights
         both = sentences.pop(INTRUDERS)
-        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both[0].lower()}{both[1:]}"
+        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both}"
     return [check.sentence, *sentences.values()]
 
 
@@ -135,7 +126,7 @@ def _section(
         "figures": [
             (figures[name], words_of(charts[name].to_dict())) for name in names if name in figures
         ],
-        "notices": [*notices, *part.result.failures.values()],
+        "notices": [*notices, *part.result.left_out],
     }
 
 
@@ -144,17 +135,13 @@ def _fingerprints(result: Result) -> dict[str, str]:
     return {str(key): str(value) for key, value in prints.items()}
 
 
-def _similarity(result: Result) -> str:
-    rows = result.table.sort_values("layer")
-    low, high = rows.loc[rows["similarity"].idxmin()], rows.loc[rows["similarity"].idxmax()]
-    return (
-        f"Their representations differ most at layer {int(low['layer'])} (similarity "
-        f"{estimate_of(low, 'similarity').text}) and least at layer {int(high['layer'])} "
-        f"({estimate_of(high, 'similarity').value_text})."
-    )
+def _sentence(name: str, result: Result) -> str:
+    """Say what a study found as its page does; of weights, first how far they changed."""
+    said = STUDIES[PARTS[name]].views[0].sentence(result) or lead_of(result.headline)
+    return f"{_sizes(result)} {said}" if name == WEIGHTS else said
 
 
-def _weights(result: Result) -> str:
+def _sizes(result: Result) -> str:
     ranks = result.tables["ranks"]
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
@@ -168,56 +155,5 @@ def _weights(result: Result) -> str:
     return (
         f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in the "
         f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
-        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update needs "
-        f"{text_of(moved['rank'].median(), 'whole')} directions for "
-        f"{text_of(result.spec['threshold'], 'setting')} of its energy; a random matrix of its "
-        f"shape needs {text_of(moved['null_rank'].median(), 'whole')}."
+        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}."
     )
-
-
-def _intruders(result: Result) -> str:
-    row = result.table[result.table["family"] == "all"].iloc[0]
-    more = "significantly more" if row["p_value"] < SIGNIFICANT else "not significantly more"
-    return (
-        f"Of {int(row['looked'])} leading directions, {int(row['intruders'])} "
-        f"{'is an intruder dimension' if row['intruders'] == 1 else 'are intruder dimensions'}, "
-        f"{more} than after a random update of equal norm ({text_of(row['null_mean'], 'amount')} "
-        f"on average, {text_of(row['p_value'], 'p')})."
-    )
-
-
-def _probes(result: Result) -> str:
-    scores = result.tables.get("scores", result.table)
-    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
-    parts = [
-        f"{estimate_of(best, 'value').text} at layer {int(best['layer'])} of {short_name(ref)}"
-        for ref in result.spec["models"][:2]
-        if (best := _best(rows[rows["model"] == ref])) is not None
-    ]
-    randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]
-    control = _best(rows[rows["model"] == randoms[0]]) if randoms else None
-    chain = rows.loc[rows["model"] == CHAIN, "value"]
-    rivals = []
-    if control is not None:
-        rivals.append(f"an untrained model gives {estimate_of(control, 'value').value_text}")
-    if len(chain):
-        rivals.append(f"linking adjacent words gives {text_of(chain.iloc[0], 'points')} %")
-    scores = " and ".join(parts)
-    return f"Of the parse edges, a distance probe predicts {'; '.join([scores, *rivals])}."
-
-
-def _best(rows: pd.DataFrame) -> pd.Series | None:
-    """Find the best layer on the development sentences."""
-    if rows.empty:
-        return None
-    return (
-        rows.loc[rows["dev"].idxmax()]
-        if rows["dev"].notna().any()
-        else rows.loc[rows["value"].idxmax()]
-    )
-
-
-def _first(text: str) -> str:
-    """Return the first sentence."""
-    end = text.find(". ")
-    return text if end < 0 else text[: end + 1]

@@ -173,8 +173,8 @@ def main(command: str, arguments: argparse.Namespace) -> int:
         with using(store):
             files = write_result(result, study.figures(result), arguments.out, study.files(result))
     finally:
-        print(result.headline, flush=True)
-        for sentence in (*result.notices, *result.failures.values()):
+        print(result.cautioned(), flush=True)
+        for sentence in (*result.notices, *result.left_out):
             print(f"note: {sentence}", file=sys.stderr)
     precomputed = f" ({seen.shipped} precomputed)" if seen.shipped else ""
     seconds = time.monotonic() - began

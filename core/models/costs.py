@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from core.errors import ModelError
+from core.errors import ModelError, counted
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
@@ -59,11 +59,6 @@ def count_sentences(corpus: str, genres: Sequence[str], limit: float) -> float:
         return float(limit)
     kept = len(named.split(",")) if named else len(genres)
     return min(float(limit), DEMO * kept / GENRES if kept else DEMO)
-
-
-def counted(number: int, what: str) -> str:
-    """Write a count with its noun."""
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 class Sizes(dict[str, Size]):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from core.errors import ModelError
+from core.errors import ModelError, listed
 from core.limits import current_limits
 from core.models.files.layout import lay_out
 
@@ -71,7 +71,7 @@ def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
         here = folder.resolve(strict=True)
         if not _within(here, tops):
             raise ModelError(
-                f"{folder} is hidden, or lies outside {' and '.join(map(str, tops))}: type it as "
+                f"{folder} is hidden, or lies outside {listed([*map(str, tops)])}: type it as "
                 "path:FOLDER instead."
             )
         with os.scandir(here) as entries:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ModelError
+from core.errors import ModelError, counted
 from core.models.describing import describe, fingerprint, tokenizer_fingerprint
 from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
@@ -256,6 +256,6 @@ def describe_copies(copies: Mapping[str, str]) -> list[str]:
     """
     if not copies:
         return []
-    were = "model was" if len(copies) == 1 else "models were"
     pairs = "; ".join(f"{ref} is identical to {original}" for ref, original in copies.items())
-    return [f"{len(copies)} {were} left out as copies, which are no further evidence: {pairs}."]
+    were = counted(len(copies), "model was", "models were")
+    return [f"{were} left out as copies, which are no further evidence: {pairs}."]

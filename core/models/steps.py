@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from core.errors import ModelError
+from core.errors import ModelError, by_number, listed
 from core.models.describing import zoo_models
 from core.models.hub.revisions import natural_key
 from core.models.patterns import matching_refs
@@ -62,11 +62,10 @@ def notices_of_steps(patterns: Iterable[str], end: str, most: int) -> list[str]:
             number for ref in steps if (number := progress_of(ref)[0]) is not None
         )
         if missing:
-            named = ", ".join(f"{step:,}" for step in missing[:MOST_NAMED])
-            more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+            named = listed([f"{step:,}" for step in missing], MOST_NAMED)
             notices.append(
-                f"{pattern} has no revision for {'step' if len(missing) == 1 else 'steps'} "
-                f"{named}{more}, although those before and after are evenly spaced."
+                f"{pattern} has no revision for {by_number(len(missing), 'step', 'steps')} "
+                f"{named}, although those before and after are evenly spaced."
             )
     return notices
 

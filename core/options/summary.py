@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.errors import listed
 from core.options.option import Option, Spec, options_of
 
 NAMED = 4  # values that are named; the others are counted
@@ -97,13 +98,11 @@ def _words(option: Option, value: Any) -> str:
     return titles.get(str(value), str(value))
 
 
-def _listed(names: list[str]) -> str:
-    """List the names, or the first of them and the number of the others."""
-    if len(names) <= NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
-
-
 def _lower(text: str) -> str:
     """Write a label inside a line: lower case, except for abbreviations."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def _listed(names: list[str]) -> str:
+    """List the names, without an "and" where there are few."""
+    return listed(names, NAMED) if len(names) > NAMED + 1 else ", ".join(names)

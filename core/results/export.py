@@ -67,9 +67,9 @@ class Result:
         tables: Tidy tables by name; the first is the main one and becomes `table.csv`.
         arrays: Arrays that charts need in addition to the tables.
         notices: Sentences that a reader of the numbers must see.
-        caution: A warning before any headline, with which `headline` then begins; usually empty.
+        caution: A warning that stands before any headline; usually empty.
         statements: The facts that the headline states.
-        failures: The error of each task that failed, by task.
+        failures: Why each task that failed did, by its name.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
         citations: The papers cited.
@@ -92,6 +92,15 @@ class Result:
     def table(self) -> pd.DataFrame:
         """The main table."""
         return next(iter(self.tables.values()))
+
+    def cautioned(self, sentence: str = "") -> str:
+        """Put the caution, if there is one, before a sentence, without one before the headline."""
+        return f"{self.caution} {sentence or self.headline}".strip()
+
+    @property
+    def left_out(self) -> list[str]:
+        """What failed, and why, in a sentence each."""
+        return [f"{name} was left out: {reason}" for name, reason in self.failures.items()]
 
     @property
     def nbytes(self) -> int:

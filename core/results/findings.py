@@ -28,7 +28,7 @@ class Findings:
         models: References whose fingerprints are recorded.
         corpus: A `core.text.corpora.Corpus` that is recorded; None for a study of weights alone.
         cites: Keys of the papers cited.
-        failures: The error of what failed outside a task, by its name.
+        failures: Why something failed outside a task, by its name.
         provenance: What is recorded beside versions, models and text.
         spec: What is recorded beside the options.
         kind: The class of the result.
@@ -62,7 +62,7 @@ class Findings:
         Raises:
             ModelError: If a model cannot be found.
         """
-        failures = {name: why for stage in outputs for name, why in stage.sentences.items()}
+        failures = {name: why for stage in outputs for name, why in stage.reasons.items()}
         return self.kind(
             study=study,
             spec=spec.plain() | {**self.spec},

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any
+
+from core.errors import by_number, listed
 
 _NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxyType({}))
 
@@ -65,46 +66,26 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
     return names | {ref: ref for ref in shared}
 
 
-def first_of(names: Sequence[Any], most: int) -> Sequence[Any]:
-    """Choose those that a sentence names: the first few, and the last too rather than leave out
-    one.
-
-    Example:
-        >>> first_of("abc", 2), first_of("abcd", 2)
-        ('abc', 'ab')
-    """
-    return names if len(names) <= most + 1 else names[:most]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names with commas and "and"; "" for none.
-
-    Example:
-        >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"])
-        ('a, b and c', 'a and b', 'a')
-    """
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def layers_in_words(layers: Sequence[int]) -> str:
+def layers_in_words(layers: Sequence[int], to: str = " to ") -> str:
     """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
 
     Args:
         layers: In order.
+        to: Between the ends of several in a row.
 
     Example:
         >>> layers_in_words([2, 3, 4]), layers_in_words([1, 3])
         ('layers 2 to 4', 'layers 1 and 3')
     """
-    if not layers:
-        return "no layer"
-    if len(layers) == 1:
-        return f"layer {layers[0]}"
+    noun = by_number(len(layers), "layer", "layers")
+    return f"{noun} {layer_numbers(layers, to)}" if layers else "no layer"
+
+
+def layer_numbers(layers: Sequence[int], to: str = " to ") -> str:
+    """Write the numbers of layers: "2", "2 and 3", "2 to 6"; arguments as for `layers_in_words`."""
     if len(layers) > 2 and list(layers) == list(range(layers[0], layers[-1] + 1)):
-        return f"layers {layers[0]} to {layers[-1]}"
-    return f"layers {listed([str(layer) for layer in layers])}"
+        return f"{layers[0]}{to}{layers[-1]}"
+    return listed([str(layer) for layer in layers])
 
 
 def corpus_name(ref: str, genres: Iterable[str]) -> str:

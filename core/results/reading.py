@@ -80,6 +80,8 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
         for fields in record["references"]
     ]
     texts = {name: record[name] for name in ("study", "headline", "methods", "caution")}
+    # earlier versions wrote the caution before the headline, too
+    texts["headline"] = texts["headline"].removeprefix(texts["caution"]).lstrip()
     mappings = {name: record[name] for name in ("spec", "failures", "provenance")}
     if any(not isinstance(text, str) for text in texts.values()) or not isinstance(
         record["notices"], list

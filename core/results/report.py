@@ -62,18 +62,14 @@ def report_html(
             drawings.append(_figure(number, name, chart))
     except DrawingError as error:
         lacks.append(str(error))
-    lead = lead_of(result.headline)
+    lead = lead_of(result.cautioned())
     return fill(
         TEMPLATE,
         result=result,
         title=title,
         lead=lead,
-        rest=result.headline.removeprefix(lead).lstrip(),
-        notices=[
-            *lacks,
-            *result.notices,
-            *(f"{name}: {text}" for name, text in result.failures.items()),
-        ],
+        rest=result.cautioned().removeprefix(lead).lstrip(),
+        notices=[*lacks, *result.notices, *result.left_out],
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
         records={

@@ -26,6 +26,8 @@ class Statement:
         estimate: The number behind it; None where there is none.
         layers: The layers concerned, in order; layer 0 is the embeddings.
         baseline: What the subject is compared with; empty without a comparison.
+        metric: What of the subject is measured (a metric, a target of probes, a kind of pairs);
+            empty where a study measures one thing.
     """
 
     subject: str
@@ -33,6 +35,7 @@ class Statement:
     estimate: Estimate | None = None
     layers: tuple[int, ...] = ()
     baseline: str = ""
+    metric: str = ""
 
     @property
     def number(self) -> Estimate:
@@ -54,8 +57,11 @@ class Statement:
         )
 
     def as_record(self) -> dict[str, Any]:
-        """Convert to plain JSON values; a missing end of an interval is None."""
+        """Convert to plain JSON values; a missing end of an interval is None, an empty metric is
+        left out."""
         record = asdict(self)
+        if not self.metric:
+            del record["metric"]
         if self.estimate is not None:
             record["estimate"] = {
                 name: None if part != part else part for name, part in asdict(self.estimate).items()

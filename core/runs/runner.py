@@ -63,13 +63,18 @@ class Failure:
 
     Attributes:
         name: What a reader knows the task by.
-        sentence: What a reader is told; it begins with a name.
-        error: To be raised where a study cannot go on without the task.
+        reason: Why, in a sentence.
+        error: What it failed with; None where it was lost or cancelled.
     """
 
     name: str
-    sentence: str
-    error: PalimpsestError
+    reason: str
+    error: PalimpsestError | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Both, as a reader is told them."""
+        return f"{self.name} failed: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,11 @@ class Outputs:
     failures: dict[Any, Failure]
     stored: int
     seconds: float
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why tasks failed, by their names."""
+        return {failure.name: failure.reason for failure in self.failures.values()}
 
     @property
     def sentences(self) -> dict[str, str]:
@@ -93,7 +103,8 @@ class Outputs:
             PalimpsestError: The one that its task failed with: the study cannot go on without it.
         """
         if role in self.failures:
-            raise self.failures[role].error
+            failure = self.failures[role]
+            raise failure.error or TaskError(failure.sentence)
         return self.values[role]
 
     def with_more(self, more: Outputs) -> Outputs:
@@ -114,7 +125,7 @@ class _Work:
     by_key: dict[str, list[Task]]
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)  # the sentences, by key
+    failures: dict[str, str] = field(default_factory=dict)  # the reasons, by key
     errors: dict[str, PalimpsestError] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     shipped: set[str] = field(default_factory=set)
@@ -122,19 +133,16 @@ class _Work:
 
     def settle(self, key: str, future: Future[Outcome]) -> None:
         """Take over a future's result."""
-        name = self.by_key[key][0].name
         error = LostError() if future.cancelled() else future.exception()
         kind = type(error).__name__
         if isinstance(error, (BrokenExecutor, LostError)):
-            self.failures[key] = f"{name} failed: its worker was lost ({kind}). {AGAIN}"
+            self.failures[key] = f"its worker was lost ({kind}). {AGAIN}"
             return
         if kind == "KilledWorker":  # distributed's: it has tried on several workers
-            self.failures[key] = (
-                f"{name} failed: every worker that tried it died, perhaps out of memory. {AGAIN}"
-            )
+            self.failures[key] = f"every worker that tried it died, perhaps out of memory. {AGAIN}"
             return
         if error is not None:
-            error.add_note(f"in the task {name!r}")
+            error.add_note(f"in the task {self.by_key[key][0].name!r}")
             self.bugs.append(error)
             return
         outcome = future.result()
@@ -145,7 +153,7 @@ class _Work:
         elif outcome.value is not None:
             self.values[key] = outcome.value
         else:
-            self.failures[key] = outcome.failure or f"{name} failed: it was cancelled. {AGAIN}"
+            self.failures[key] = outcome.failure or f"it was cancelled. {AGAIN}"
             if outcome.error is not None:
                 self.errors[key] = outcome.error
         if outcome.stored:
@@ -176,14 +184,14 @@ class _Work:
         tasks = [task for together in self.by_key.values() for task in together]
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
-            {task.role: self._failure(task) for task in tasks if task.key in self.failures},
+            {
+                task.role: Failure(task.name, self.failures[task.key], self.errors.get(task.key))
+                for task in tasks
+                if task.key in self.failures
+            },
             sum(task.key in self.stored for task in tasks),
             time.monotonic() - self.began,
         )
-
-    def _failure(self, task: Task) -> Failure:
-        sentence = self.failures[task.key]
-        return Failure(task.name, sentence, self.errors.get(task.key) or TaskError(sentence))
 
 
 def run(
@@ -274,7 +282,7 @@ def _run_missing(
             try:
                 futures[executor.submit(perform, task, work.ledger.identifier)] = task.key
             except BrokenExecutor:
-                work.failures[task.key] = f"{task.name} failed: the workers are gone. {AGAIN}"
+                work.failures[task.key] = f"the workers are gone. {AGAIN}"
         pending, left_out = set(futures), False
         while pending:
             finished, pending = wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")

@@ -309,9 +309,9 @@ def perform(task: Task, identifier: str) -> Outcome:
     except CancelledError:
         return Outcome()
     except PalimpsestError as error:
-        return Outcome(failure=f"{task.name} failed: {error}", error=error if ledger else None)
+        return Outcome(failure=str(error), error=error if ledger else None)
     except MemoryError:
-        return Outcome(failure=f"{task.name} failed: {MEMORY_SHORT}")
+        return Outcome(failure=MEMORY_SHORT)
     finally:
         LISTENER.reset(token)
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from core.catalogue import STUDIES
-from core.errors import PalimpsestError
-from core.models.costs import counted, sizes_of
+from core.errors import PalimpsestError, counted
+from core.models.costs import sizes_of
 from core.runs.price import Price, combined
 from core.sweep.grid import Cell
 

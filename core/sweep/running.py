@@ -93,9 +93,9 @@ def run_cell(cell: Cell, **options: Any) -> Ended:
         raise
     except PalimpsestError as error:
         return Ended(None, str(error))
-    problem = " ".join(result.failures.values())
+    problem = " ".join(result.left_out)
     if table.empty:
-        return Ended(None, problem or " ".join(result.notices) or result.headline or NOTHING)
+        return Ended(None, problem or " ".join(result.notices) or result.cautioned() or NOTHING)
     return Ended(_rows(cell, result, table), problem, counts[0] == counts[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.errors import by_number, counted, listed
 from core.models.precision import SINGLE, VARIABLE
 from core.results.names import short_names
 
@@ -17,7 +18,7 @@ def too_long(model: str, count: int, total: int, longest: int, beginning: str) -
         longest: Subwords that the model reads.
         beginning: The first words of the first one left out.
     """
-    were = "was" if count == 1 else "were"
+    were = by_number(count, "was", "were")
     return (
         f"{count} of {total} sentences {were} left out, because {model} reads at most {longest} "
         f"subwords; the first begins “{beginning} …”."
@@ -33,9 +34,8 @@ def blank_items(model: str, count: int, kind: str) -> str:
         kind: "word" or "sentence".
     """
     left, them = ("was left out", "it") if count == 1 else ("were left out", "them")
-    plural = "" if count == 1 else "s"
     return (
-        f"{count} {kind}{plural} {left}, because the tokenizer of {model} removes {them} entirely."
+        f"{counted(count, kind)} {left}, because the tokenizer of {model} removes {them} entirely."
     )
 
 
@@ -71,8 +71,7 @@ def sinks_left_out(models: Sequence[str], counts: Sequence[tuple[int, int]]) -> 
         models: References of the models that have sinks.
         counts: Words left out, and words that there were, of each comparison.
     """
-    names = list(short_names(list(models)).values())
-    named = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    named = listed([*short_names(list(models)).values()])
     least, most = min(counts), max(counts)
     left = f"{least[0]:,} to {most[0]:,}" if least[0] < most[0] else f"{most[0]:,}"
     were, them = ("was", "its") if most[0] == 1 else ("were", "their")

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar, runtime_checkable
 
+from core.errors import listed
 from core.models import load_tokenizer, locate, parse_ref, tokenizer_fingerprint
 from core.models.identity import identities
 from core.models.loading.tokenizers import Capitals
 from core.results.export import Result
-from core.results.names import listed, short_names
+from core.results.names import short_names
 from core.results.numbers import text_of
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
@@ -184,7 +185,6 @@ def with_unknown_share(
     caution = f"{models} cannot read {part} of the words of this {text}."
     return replace(
         result,
-        headline=f"{caution} {result.headline}".strip(),
         caution=f"{caution} {result.caution}".strip(),
         notices=notices,
     )
@@ -207,9 +207,7 @@ def _readers(ready: Outputs) -> dict[str, tuple[str, ...]]:
 def _named(refs: Iterable[str]) -> str:
     trained = [ref for ref in refs if not parse_ref(ref).random] or list(refs)
     names = list(short_names(trained).values())
-    if len(names) > MOST_NAMED:
-        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more models"]
-    return listed(names)
+    return listed(names, MOST_NAMED - 1, rest="more models")
 
 
 def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:

@@ -96,7 +96,7 @@ def _figures(name: str, study: Study) -> list[str]:
     return [
         "## What it shows",
         _image(name, main),
-        f"> {plain(precomputed()[name].headline)}",
+        f"> {plain(precomputed()[name].cautioned())}",
         *_list("How to read it", lines),
         *(["## More figures"] if further else []),
         *(_image(name, figure) for figure in further),

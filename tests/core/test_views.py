@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -15,6 +17,7 @@ from core.errors import NotStoredError
 from core.results.columns import meaning
 from core.results.drawing.context import PAGE
 from core.results.drawing.panels import Panels
+from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.runs.tasks import Signal
 from core.study import View
@@ -38,14 +41,50 @@ def test_names_of_a_page_are_its_own_and_each_view_says_how_it_is_read() -> None
         assert [view.name for view in views if not (view.purpose and view.how_to_read)] == []
 
 
+def test_no_two_studies_have_one_title() -> None:
+    titles = [study.title for study in STUDIES.values()]
+    assert sorted({*titles}) == sorted(titles)
+
+
+def test_panels_of_one_name_are_one_figure_of_a_file_under_the_legend_of_the_first() -> None:
+    def chart(name: str) -> Chart:
+        return Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q").properties(title=name)
+
+    panels = Panels(
+        [chart(name) for name in "abcd"], strip=chart("legend"), names=("one", "two", "one", "two")
+    )
+    study = replace(
+        STUDIES["audit"],
+        views=(
+            View(draw=lambda result, *, context: panels),
+            View(
+                draw=lambda result, which="x", *, context: {which: chart(which)},
+                choices=lambda result: [("y",), ("z",)],
+            ),
+        ),
+    )
+    result = Result("audit", {}, "", {"audit": pd.DataFrame({"a": [1]})})
+    made = study.figures(result)
+    assert list(made) == ["one", "two", "y", "z"]
+    titles = {
+        name: re.findall(r'"title": "(\w+)"', json.dumps(made[name].to_dict())) for name in made
+    }
+    assert titles == {"one": ["legend", "a", "c"], "two": ["b", "d"], "y": ["y"], "z": ["z"]}
+    assert charts(study.views[0], result) == panels.charts
+    unnamed = replace(study, views=(View(draw=lambda result, *, context: Panels([chart("a")])),))
+    assert unnamed.figures(result) == {}
+
+
 def test_a_view_takes_from_its_study_what_it_leaves_empty() -> None:
     result = Result("audit", {}, "", {"audit": pd.DataFrame({"a": [1]}), "more": pd.DataFrame()})
     study = replace(
-        STUDIES["audit"], figures=lambda result, context: {"first": 1, "second": 2}, views=(View(),)
+        STUDIES["audit"],
+        views=(View(draw=lambda result, *, context: {"first": 1, "second": 2}),),
     )
     (view,) = study.views
     assert (view.name, view.purpose) == (study.title, study.purpose)
     assert charts(view, result) == [1, 2]
+    assert study.figures(result) == {"first": 1, "second": 2}
     assert view.rows(result) == result.tables
     assert list(replace(view, table="more").rows(result)) == ["more"]
     assert replace(view, table="neither").rows(result) == {}
@@ -53,8 +92,9 @@ def test_a_view_takes_from_its_study_what_it_leaves_empty() -> None:
 
 def test_a_result_without_rows_draws_nothing() -> None:
     empty = Result("audit", {}, "", {"audit": pd.DataFrame()})
-    view = View(draw=lambda result, *, context: [1]).of_study(STUDIES["audit"])
+    view = View(draw=lambda result, *, context: {"one": 1}).of_study(STUDIES["audit"])
     assert charts(view, empty) == []
+    assert view.figures(empty) == {}
     assert charts(view, replace(empty, tables={"audit": pd.DataFrame({"a": [1]})})) == [1]
 
 

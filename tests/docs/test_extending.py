@@ -155,7 +155,7 @@ def test_the_study_measures_lengths(length_study: str) -> None:
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.studies.rsa.layers.spec import RsaSpec
-    from core.studies.rsa.layers.study import STUDY, figures
+    from core.studies.rsa.layers.study import STUDY
 
     add("core/maths/similarity/registry.py", "MEASURES")
     spec = RsaSpec(
@@ -172,7 +172,7 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     assert (table["low"] <= table["similarity"]).all()
     assert (table["null_high"] < table["similarity"]).all()
     assert "sign agreement" in result.headline
-    assert figures(result)["similarity"].to_dict()
+    assert STUDY.figures(result)["similarity"].to_dict()
 
 
 @pytest.mark.slow
@@ -189,7 +189,6 @@ def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
-    from core.studies.alignment.seeds.charts import figures
     from core.studies.alignment.seeds.spec import AlignSpec
     from core.studies.alignment.seeds.study import STUDY
 
@@ -198,7 +197,7 @@ def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
     assert not result.failures
     methods = result.tables["methods"].set_index("method")["nmse"]
     assert methods.loc["mean"].min() > methods.loc["ols"].min()
-    assert any("#777777" in json.dumps(chart.to_dict()) for chart in figures(result).values())
+    assert any("#777777" in json.dumps(chart.to_dict()) for chart in STUDY.figures(result).values())
 
 
 def test_an_option(add: Callable[..., dict[str, Any]]) -> None:

@@ -54,7 +54,7 @@ PAGES = ("", "rsa", "probe_trees", "weight_clustering", "seed_alignment", "teach
 VIEWS = {
     "rsa": (
         *("Layer against layer", "By layer", "Token map"),
-        *("Benchmark with known answers", "Layer swap", "Through training"),
+        *("Benchmark with known answers", "Layer swap", "Similarity through training"),
     ),
     "weight_clustering": ("Rank by depth", "Neighbours"),
     "seed_alignment": ("Layer into layer", "The space"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-VIEWS: Mapping[str, str] = {
-    "Layers exchanged": "Layer swap",
-    "Known truth": "Benchmark with known answers",
+VIEWS: Mapping[str, tuple[str, ...]] = {  # a view's former name -> its names, one a page
+    "Layers exchanged": ("Layer swap",),
+    "Known truth": ("Benchmark with known answers",),
+    "Through training": ("Similarity through training", "Probes through training"),
 }
 OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former name
     "training": {"at_most": "steps_most"},

@@ -240,6 +240,11 @@ class Address:
             key: name for (shown, key), name in names.items() if shown == view or name in given
         }
 
+    def _today(self, view: str) -> str:
+        """Return the name that a view of this page has today."""
+        offered = self.options["view"].meanings if "view" in self.options else {}
+        return next((name for name in former.VIEWS.get(view, ()) if name in offered), view)
+
     def _read(self, given: Mapping[str, list[str]]) -> tuple[dict[str, Any], Refused]:
         """Read what the link holds, and say what of it is refused, and why."""
         values: dict[str, Any] = {}
@@ -250,7 +255,7 @@ class Address:
             values["view"], held = shown.view, self._held(shown.view)
         else:
             view = (given.get("view") or [""])[-1]
-            held = self._former(given, former.VIEWS.get(view, view))
+            held = self._former(given, self._today(view))
             if asked:
                 refused[STUDY] = (
                     f"The link asks for the study {quote(' '.join(asked))}, which this page does "
@@ -259,7 +264,7 @@ class Address:
         for key, name in held.items():
             value, texts = self.options[key].default, given.get(name)
             if texts and name == "view":
-                texts = [former.VIEWS.get(text, text) for text in texts]
+                texts = [self._today(text) for text in texts]
             if texts:
                 value, problem = _read_option(self.options[key], texts)
                 if problem:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from core.errors import counted
 from core.limits import current_limits
 from core.runs.process.cores import available_cores
 from ui.frame.text import plain
@@ -223,7 +224,7 @@ def device_name() -> str:
     cores = available_cores()
     if device != "cpu":
         return {"cuda": "Graphics card (CUDA)", "mps": "Apple GPU (MPS)"}.get(device, device)
-    return f"CPU, {cores} core{'s' if cores > 1 else ''}"
+    return f"CPU, {counted(cores, 'core')}"
 
 
 def _may_have_gpu() -> bool:

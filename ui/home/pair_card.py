@@ -62,7 +62,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     if looked is None:
         return
     if st.session_state.get(ASKED) != spec:
-        st.markdown(plain(looked.headline))
+        st.markdown(plain(looked.cautioned()))
         st.caption(plain(" ".join(looked.notices)))
         st.button(
             "Make the report",
@@ -82,7 +82,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     result = run_panel(report, quiet=True)
     if result is None:
         return
-    st.markdown(plain(result.headline))
+    st.markdown(plain(result.cautioned()))
     for notice in result.notices:
         st.caption(plain(notice))
     name = f"palimpsest-{spec.base}-{spec.model}.html".replace(":", "-").replace("/", "-")

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.errors import listed
 from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.studies.rsa.layers.differences import equal_layers
+from core.studies.weights.clusters.text import CHANCE, NORMS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 Evidence = Callable[["Result"], str]
-EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
 
 
 def nothing(result: Result) -> str:
@@ -62,13 +64,12 @@ def _changes_of_weights(result: Result) -> str:
 
 
 def _equal_layers(result: Result) -> str:
-    table = result.tables["similarity"]
-    equal = table[table["similarity"] > EQUAL].groupby("model", sort=False)["layer"].max()
-    if equal.empty:
+    equal = equal_layers(result.tables["similarity"])
+    if not equal:
         return "In this figure no model's similarity is exactly 1 at any layer."
-    names = short_names(equal.index)
-    parts = [f"{names[ref]} up to layer {layer:.0f}" for ref, layer in equal.items()]
-    return f"In this figure the similarity is exactly 1 for {' and '.join(parts)}."
+    names = short_names(equal)
+    parts = [f"{names[ref]} up to layer {layer}" for ref, layer in equal.items()]
+    return f"In this figure the similarity is exactly 1 for {listed(parts)}."
 
 
 def _dropped_dimensions(result: Result) -> str:
@@ -166,13 +167,12 @@ def _smallest_p(result: Result) -> str:
 
 
 def _size_alone(result: Result) -> str:
-    chosen, norms = _vector(result, str(result.spec["vector"])), _vector(result, "norms")
-    if chosen is None or norms is None:
+    shares = _shares(result, str(result.spec["vector"]), NORMS)
+    if not shares:
         return ""
     return (
-        f"In this study {text_of(norms['share'], 'per cent')} of the nearest neighbours by the "
-        f"size of the update alone share a label, and {text_of(chosen['share'], 'per cent')} by "
-        "the vector of the figure."
+        f"In this study {shares[1]} of the nearest neighbours by the size of the update alone "
+        f"share a label, and {shares[0]} by the vector of the figure."
     )
 
 
@@ -187,14 +187,20 @@ def _explained(result: Result) -> str:
 
 
 def _signs(result: Result) -> str:
-    original, projector = _vector(result, "original"), _vector(result, "projector")
-    if original is None or projector is None:
+    shares = _shares(result, "original", "projector")
+    if not shares:
         return ""
     return (
-        f"In this study {text_of(original['share'], 'per cent')} of the nearest neighbours share a "
-        "label by the averaged singular vectors, and "
-        f"{text_of(projector['share'], 'per cent')} by projectors, which have no sign."
+        f"In this study {shares[0]} of the nearest neighbours share a label by the averaged "
+        f"singular vectors, and {shares[1]} by projectors, which have no sign."
     )
+
+
+def _shares(result: Result, *vectors: str) -> list[str]:
+    """Write the shares of neighbours with the same label by these vectors; none if one lacks."""
+    shares = {fact.subject: fact.number for fact in result.statements if fact.baseline == CHANCE}
+    there = all(vector in shares for vector in vectors)
+    return [shares[vector].value_text for vector in vectors] if there else []
 
 
 def _vector(result: Result, name: str) -> pd.Series | None:

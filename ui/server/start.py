@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from streamlit.net_util import get_internal_ip
 from streamlit.web.server.server_util import get_url
 
+from core.errors import listed
 from core.limits import current_limits, is_loopback, share_beyond_loopback
 from core.runs.process.cores import share_cores
 from core.runs.process.memory import give_back_large_blocks
@@ -59,7 +60,7 @@ async def _serving(app: st.App) -> AsyncIterator[None]:
     asyncio.get_running_loop().set_exception_handler(note_failure)
     logging.getLogger(OF_PAGES).addFilter(OncePerMinute())
     mode = "shared" if current_limits().shared else "local"
-    print(f"Palimpsest answers at {' and '.join(_addresses())} ({mode} mode).", flush=True)
+    print(f"Palimpsest answers at {listed(_addresses())} ({mode} mode).", flush=True)
     warm()
     yield
 

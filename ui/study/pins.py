@@ -110,7 +110,7 @@ def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study
             show_charts(
                 partial(_first_figure, pin.result, study),
                 key=f"{form.address.page}_{'pinned' if pin is pinned else 'this'}",
-                alt_text=pin.result.headline,
+                alt_text=pin.result.cautioned(),
                 result=pin.result,
             )
     if table is not None and len(table):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from core.errors import by_number, counted
 from core.results.columns import meaning, title_of, title_of_table
 from core.results.drawing.paper import joined
 from core.results.report import MISLEADING
@@ -42,11 +43,9 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         bar: The row of the page's views, which gets the button of the notes; without it, it is
             below the headline.
     """
-    shown = cautioned(
-        result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip())
-    )
+    shown = result.cautioned(sentence or lead_of(result.headline))
     show_sentence(shown)
-    show_notes(result, bar, [result.headline] if shown != result.headline else [])
+    show_notes(result, bar, [result.cautioned()] if shown != result.cautioned() else [])
 
 
 def view_headline(result: Result, view: View, *choices: Hashable) -> str:
@@ -97,7 +96,7 @@ def show_view(
     if not show_charts(
         drawing,
         key=key,
-        alt_text=result.headline,
+        alt_text=result.cautioned(),
         result=result,
         view=shown,
         mark=mark,
@@ -111,7 +110,9 @@ def show_view(
     if below is not None:
         further, value = below(result)
         further_key = f"{key} below"
-        show_charts(further, key=further_key, alt_text=result.headline, result=result, view=value)
+        show_charts(
+            further, key=further_key, alt_text=result.cautioned(), result=result, view=value
+        )
         drawing, shown, name = joined(drawing, further), (*shown, value), f"{name} {value}"
     show_downloads(
         result,
@@ -139,11 +140,6 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
             show_table(table, name)
 
 
-def cautioned(result: Result, sentence: str) -> str:
-    """Put the result's caution, if it has one, before a headline."""
-    return f"{result.caution} {sentence}".strip()
-
-
 def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
     """Draw the button that opens the notes on a result.
 
@@ -154,7 +150,7 @@ def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence
     """
     notices = [*more, *result.notices]
     if notices:
-        label = f"{len(notices)} note{'s' if len(notices) > 1 else ''}"
+        label = counted(len(notices), "note")
         with bar or st.container(), st.popover(label, icon=":material/info:", type="tertiary"):
             for notice in notices:
                 st.markdown(f"- {plain(notice)}")
@@ -256,7 +252,7 @@ def show_method(result: Result, study: Study) -> None:
 def show_failures(result: Result) -> None:
     """Say what was left out of a result, and why."""
     for names, sentence in by_cause(result.failures).items():
-        were = "was" if len(names) == 1 else "were"
+        were = by_number(len(names), "was", "were")
         st.warning(
             f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
             icon=":material/warning:",
@@ -266,9 +262,6 @@ def show_failures(result: Result) -> None:
 def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     """Group failed tasks by their reason: names -> the reason in one sentence."""
     causes: dict[str, list[str]] = {}
-    for name, sentence in failures.items():
-        causes.setdefault(sentence.replace(name, "it"), []).append(name)
-    return {
-        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
-        for names in causes.values()
-    }
+    for name, reason in failures.items():
+        causes.setdefault(reason.replace(name, "it"), []).append(name)
+    return {tuple(names): failures[names[0]] for names in causes.values()}

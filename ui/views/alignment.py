@@ -22,7 +22,6 @@ from ui.study.controls import KEPT
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import (
-    cautioned,
     show_headline,
     show_notes,
     show_rows,
@@ -54,7 +53,7 @@ def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
 def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
     """Draw one view of the main study: its charts, its downloads and their table."""
     if view.key == SPACE:
-        show_notes(result, form.bar, [result.headline])
+        show_notes(result, form.bar, [result.cautioned()])
         if not mapped_pairs(result):
             st.info(view.missing, icon=":material/info:")
             return
@@ -116,7 +115,7 @@ def space(address: Address, result: Result, view: View) -> None:
     choices = (source, target, method, layer)
     sentence = view_headline(result, view, *choices)
     with headline:
-        show_sentence(cautioned(result, sentence) if sentence else result.headline)
+        show_sentence(result.cautioned(sentence))
     pair = short_names((source, target))
     show_view(
         result,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from core.errors import ModelError, PalimpsestError
+from core.errors import ModelError, PalimpsestError, by_number
 from core.limits import current_limits
 from core.models.folders import MOST_LISTED, Listing, list_folders, top_folders
 from core.options import Option, Spec, options_of
@@ -109,7 +109,7 @@ def _show(address: Address, listing: Listing) -> None:
     if listing.more:
         notes.append(f"Only the first {MOST_LISTED} folders are listed; type path:FOLDER instead.")
     if listing.outside:
-        links = "links" if listing.outside > 1 else "link"
+        links = by_number(listing.outside, "link", "links")
         notes.append(f"{listing.outside} {links} to folders elsewhere left out.")
     if notes:
         st.caption(" ".join(notes))

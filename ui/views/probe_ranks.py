@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.errors import listed
 from core.results.names import short_name
-from core.studies.probes.trees.sweep import run_sweep, sweep_figures, sweep_price
+from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view
@@ -79,7 +80,7 @@ def ranks_view(
     if sweep is None or sweep.table.empty:
         return
     show_headline(sweep, bar=form.bar)
-    if show_view(sweep, view, figures=sweep_figures, key="sweep", name="sweep"):
+    if show_view(sweep, view, figures=view.figures, key="sweep", name="sweep"):
         show_rows(sweep, view)
 
 
@@ -87,7 +88,7 @@ def _offer(
     spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]
 ) -> None:
     """What the sweep does and its price, with the button that starts it."""
-    where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
+    where = listed([f"layer {layer} of {short_name(model)}" for model, layer in layers.items()])
     st.markdown(
         plain(
             "How many dimensions does a probe need? Probes of rank 1, 2, 4 and so on up to full "

@@ -32,7 +32,7 @@ from ui.study.downloads import show_downloads
 from ui.study.experiments import experiment_result
 from ui.study.figures import draw_spec, page_specs, show_charts
 from ui.study.layers import layer_slider, played
-from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
+from ui.study.results import show_headline, show_notes, show_sentence, show_table
 from ui.study.run_panel import Request, run_panel
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_experiments import POLAR as POLAR_TITLE
@@ -193,9 +193,9 @@ def _show_prediction(
         lambda: result.draw(model, layer, tree, vectors),
     )
     statement = statement_of(view, model, layer)
-    line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
+    line = sentence_headline(statement, parsed=result.parsed)
     with headline:
-        show_sentence(line)
+        show_sentence(read.cautioned(line))
         show_notes(read)
     drawn = made_once().get(
         view,

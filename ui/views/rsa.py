@@ -170,7 +170,7 @@ def _draw_layer(address: Address, result: Result) -> None:
         return maps(context=replace(context, zooms=True))
 
     view = (layer, wanted, *drawn)
-    show_charts(moved, key="map", alt_text=result.headline, result=result, view=view)
+    show_charts(moved, key="map", alt_text=result.cautioned(), result=result, view=view)
     st.caption(HOW_TO_MOVE)
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(result, maps, lambda: STUDY.figures(result), view=view, name=called)

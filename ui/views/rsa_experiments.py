@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.results.names import short_names
 from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
-from core.studies.rsa.divergence.charts import coloured_chart
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
@@ -19,9 +18,7 @@ from extras.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment, with_added
 
 if TYPE_CHECKING:
-    from core.results.drawing.context import Context
     from core.results.drawing.paper import Drawing
-    from core.results.drawing.vega import Chart
     from core.results.export import Result
     from ui.frame.links import Address
 
@@ -66,10 +63,7 @@ def coloured_words(result: Result) -> tuple[Drawing, str]:
         help="Choose whose predictions are compared with the base's, word by word.",
     )
 
-    def drawn(*, context: Context) -> list[Chart]:
-        return [] if model is None else [coloured_chart(result, model, context=context)]
-
-    return drawn, model or ""
+    return DIVERGENCE_STUDY.views[0].drawing(result, model or ""), model or ""
 
 
 # in the order of the page's views

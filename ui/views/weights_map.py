@@ -17,7 +17,7 @@ from core.results.numbers import text_of
 from core.studies.weights.clusters.charts import figures as charts
 from core.studies.weights.clusters.charts import ranks as rank_charts
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import redraw
+from core.studies.weights.clusters.study import STUDY, redraw
 from core.studies.weights.clusters.views import kinds_of
 from ui.frame import shell
 from ui.frame.links import Address
@@ -120,7 +120,7 @@ def map_view(
     st.caption(f"Click a model to see its spectra below. {HOW_TO_MOVE}")
     called = " ".join(filter(None, (drawing, "by", by, axes, wanted)))
     drawn = page_view.drawing(shown, by, "", axes, wanted)
-    show_downloads(shown, drawn, lambda: charts.figures(shown), view=view, name=called)
+    show_downloads(shown, drawn, lambda: STUDY.figures(shown), view=view, name=called)
     _one_model(address, result, models)
     rows = page_view.rows(shown)
     with st.expander("Table: models", icon=":material/table:"):

@@ -8,34 +8,29 @@ from typing import TYPE_CHECKING
 from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import GREY, ORANGE
-from core.results.numbers import text_of
+from core.studies.alignment.seeds.text import (
+    amount,
+    lead_sentence,
+    named,
+    seen_sentence,
+)
 
 if TYPE_CHECKING:
     from core.results.export import Result
 
-WINDOW, BOTH = "static-window", "state-and-window"
+BOTH = "state-and-window"
 
 
 def seeds(results: Sequence[Result]) -> Finding:
     """Say what maps predict of one seed's vectors from another's."""
-    table = results[0].tables["methods"]
+    table, facts = results[0].tables["methods"], results[0].statements
     rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")[
         "nmse"
     ]
     left_out = [name for name in rows.index if METHODS[name].kind == "control" or name == BOTH]
     maps = rows.drop(left_out).sort_values()
-    window = ""
-    if WINDOW in rows:
-        window = (
-            f"; the embeddings of a few words alone predict "
-            f"{text_of(1 - float(rows[WINDOW]), 'per cent')}"
-        )
-    best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
-        f"On unseen words, {METHODS[best].label} predicts {text_of(1 - maps.iloc[0], 'per cent')} "
-        "of the variance of one seed's vectors from the other's, ridge "
-        f"{text_of(1 - linear, 'per cent')} and the invertible network "
-        f"{text_of(1 - float(rows['inn']), 'per cent')}{window}. This does not show a bijection.",
+        f"{lead_sentence(facts, 'unseen')} This does not show a bijection.",
         "bars",
         tuple(
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
@@ -47,7 +42,8 @@ def seeds(results: Sequence[Result]) -> Finding:
 
 def unseen(results: Sequence[Result]) -> Finding:
     """Say what a per-word average and ridge leave on words seen and unseen in training."""
-    table = results[0].tables["methods"]
+    table, facts = results[0].tables["methods"], results[0].statements
+    average, ridge = (next(f for f in facts if f.subject == name) for name in ("lookup", "ridge"))
     table = table[table["group"] == "models"]
     error = {(str(row.words), str(row.method)): float(row.nmse) for row in table.itertuples()}
     series = []
@@ -57,11 +53,8 @@ def unseen(results: Sequence[Result]) -> Finding:
             for number, name in enumerate(("lookup", "ridge"))
         ]
     return Finding(
-        "On words seen in training, a per-word average, which ignores the other model, leaves "
-        f"{text_of(error['seen', 'lookup'], 'per cent')} of the variance unexplained and ridge "
-        f"{text_of(error['seen', 'ridge'], 'per cent')}. On unseen words they leave "
-        f"{text_of(error['unseen', 'lookup'], 'per cent')} and "
-        f"{text_of(error['unseen', 'ridge'], 'per cent')}.",
+        f"{seen_sentence(facts)} On unseen words, {named('lookup')} predicts "
+        f"{amount(average)} of it and ridge {amount(ridge)}.",
         "bars",
         tuple(series),
         "held-out error: share of variance unexplained (lower is better)",

@@ -9,6 +9,7 @@ from core.commands.examples.finding import INK, Finding, Series
 from core.results.drawing.style import GREY, ORANGE
 from core.results.names import short_name
 from core.results.numbers import text_of
+from core.studies.probes.trees.statements import BEST
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -24,16 +25,11 @@ def tree(results: Sequence[Result]) -> Finding:
 
     result: Any = results[0]
     model = next(iter(result.probes))
-    layer = result.best_layer(model)
+    best = next(each for each in result.statements if each.verdict == BEST)
+    layer = best.layers[0]
     layers = result.probes[model].layers
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = result.draw(model, layer, read.trees[0], read.vectors[0])
-    at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
-    uuas = float(
-        at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[
-            0
-        ]
-    )
     chain = result.table[
         (result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")
     ]
@@ -44,7 +40,7 @@ def tree(results: Sequence[Result]) -> Finding:
     arcs += [(edge, 1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
         f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
-        f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on "
+        f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {best.number.value_text} on "
         f"test sentences{neighbours}.",
         "arcs",
         tuple(

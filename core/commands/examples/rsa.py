@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.commands.examples.finding import Finding, Series, lines, points, similarity_text
+from core.errors import by_number
 from core.results.drawing.style import GREY, ORANGE
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
+from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
+from core.studies.rsa.layers.function_text import facts_of, levels_of
 from core.studies.rsa.spaces.charts import map_chart
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
 from core.studies.rsa.spaces.text import ANGLE, WITHOUT
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 PLACES = 2  # decimals of degrees in a stored map
-EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
 SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`
 
 
@@ -52,17 +54,17 @@ def rounded(part: Any) -> Any:
 
 def rewrites(results: Sequence[Result]) -> Finding:
     """Say which model differs most from the base, and which least."""
-    table = results[0].tables["similarity"]
-    top = table[table["layer"] == table["layer"].max()].sort_values("similarity")
-    least, most = top.iloc[0], top.iloc[-1]
+    facts = facts_of(results[0].statements)
+    sizes = {ref: fact.number.value_text for ref, fact in facts[WEIGHT_CHANGE].items()}
+    levels = sorted(levels_of(facts).values(), key=lambda fact: fact.number.value)
+    least, most = levels[0], levels[-1]
     return Finding(
-        f"{short_name(least['model'])} differs most from the base: similarity "
-        f"{similarity_text(least)} at layer {least['layer']} after its weights moved by "
-        f"{text_of(least['relative_change'])} of their size. "
-        f"{short_name(most['model'])} differs least: {similarity_text(most)} after "
-        f"{text_of(most['relative_change'])}.",
+        f"{short_name(least.subject)} differs most from the base: similarity {least.number.text} "
+        f"at layer {least.layers[0]} after its weights moved by {sizes[least.subject]} of their "
+        f"size. {short_name(most.subject)} differs least: {most.number.text} after "
+        f"{sizes[most.subject]}.",
         "lines",
-        lines(table, "model", "similarity"),
+        lines(results[0].table, "model", "similarity"),
         "similarity to the base by layer",
     )
 
@@ -73,7 +75,7 @@ def rogue(results: Sequence[Result]) -> Finding:
     both = with_it.merge(without, on=["model", "layer"], suffixes=("", "_without"))
     shift = both.loc[(both["similarity_without"] - both["similarity"]).abs().idxmax()]
     dropped = int(results[0].spec["drop_rogue"])
-    named = "one dimension" if dropped == 1 else f"{dropped} dimensions"
+    named = by_number(dropped, "one dimension", f"{dropped} dimensions")
     model = short_name(shift["model"])
     rows = both[both["model"] == shift["model"]]
     return Finding(
@@ -94,15 +96,11 @@ def frozen(results: Sequence[Result]) -> Finding:
     """Say up to which layer models equal the base."""
     table = results[0].tables["similarity"]
     parts = []
-    for model, rows in table.groupby("model", sort=False):
-        equal = rows[rows["similarity"] > EQUAL]["layer"]
-        after = rows[rows["layer"] == equal.max() + 1]
-        above = [
-            f" (similarity {text_of(value)} one layer higher)" for value in after["similarity"]
-        ]
-        if len(equal):
-            upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
-            parts.append("".join([upto, *above]))
+    for model, layer in equal_layers(table).items():
+        after = table[(table["model"] == model) & (table["layer"] == layer + 1)]["similarity"]
+        above = [f" (similarity {text_of(value)} one layer higher)" for value in after]
+        upto = f"{short_name(model)} equals the base up to layer {layer}"
+        parts.append("".join([upto, *above]))
     return Finding(
         f"{'; '.join(parts)}. These layers were frozen in training.",
         "lines",

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import INK, Finding, Series
+from core.errors import listed
 from core.results.drawing.style import GREY, ORANGE
-from core.results.names import listed, short_name
-from core.results.numbers import text_of
+from core.results.names import short_name
+from core.studies.weights.clusters.text import dose_sentence
+from core.studies.weights.clusters.view_text import map_sentence
+from core.studies.weights.intruders.text import CHANCE, SPECTRUM
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -27,10 +30,7 @@ def weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"By the direction of the weight update, {text_of(rows.loc[chosen, 'share'], 'per cent')} "
-        "of each "
-        f"model's {used} nearest neighbours share its task (chance {text_of(chance, 'per cent')}). "
-        f"By its size alone, {text_of(rows.loc['norms', 'share'], 'per cent')} do.",
+        map_sentence(result),
         "bars",
         (*bars, Series("chance", INK, ((0.0, chance),))),
         "share of nearest neighbours with the same task",
@@ -43,14 +43,8 @@ def doses(results: Sequence[Result]) -> Finding:
     by = {vector: rows.set_index("model")["lies_with"] for vector, rows in table.groupby("vector")}
     task = {vector: int((nearest == "task").sum()) for vector, nearest in by.items()}
     chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
-    listed = " and ".join(short_name(str(model)) for model in models)
     return Finding(
-        f"By the direction of the weight update, {task[chosen]} of {len(models)} models trained "
-        "with "
-        f"another learning rate ({listed}) are nearest to their own task. By its size alone "
-        f"{task['norms'] or 'none'} {'is' if task['norms'] < 2 else 'are'}; "
-        f"{int((by['norms'] == 'dose').sum())} are nearest to other tasks' models with an update "
-        "of similar size.",
+        dose_sentence(results[0].statements),
         "bars",
         tuple(
             Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),))
@@ -63,18 +57,21 @@ def doses(results: Sequence[Result]) -> Finding:
 def adapters(results: Sequence[Result]) -> Finding:
     """Say how many intruder dimensions adapters and the full fine-tune have, and random updates
     with their singular values."""
-    table = results[1].tables["families"].query("family == 'all'").set_index("model")
-    counts = {short_name(str(model)): row for model, row in table.iterrows()}
-    said = [f"{row['intruders']} in {name}" for name, row in counts.items()]
-    turned = [text_of(float(row["turned_mean"]), "amount") for row in counts.values()]
+    table, facts = results[1].tables["families"], results[1].statements
+    counts, turned = (
+        {fact.subject: fact.number for fact in facts if fact.baseline == rival}
+        for rival in (CHANCE, SPECTRUM)
+    )
+    said = [f"{count.value_text} in {short_name(ref)}" for ref, count in counts.items()]
     return Finding(
         f"Of {table['looked'].iloc[0]} leading directions of each model, those that resemble none "
         f"of the base's: {listed(said)}. Random updates with the same singular values bring "
-        f"{listed(turned)}: a concentrated update is enough.",
+        f"{listed([count.value_text for count in turned.values()])}: a concentrated update is "
+        "enough.",
         "bars",
         tuple(
-            Series(name, GREY if "lora" not in name else ORANGE, ((0.0, float(row["intruders"])),))
-            for name, row in counts.items()
+            Series(short_name(ref), ORANGE if "lora" in ref else GREY, ((0.0, count.value),))
+            for ref, count in counts.items()
         ),
         "intruder dimensions",
     )

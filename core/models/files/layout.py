@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import ModelError
+from core.errors import ModelError, by_number, listed
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -181,10 +181,10 @@ def unread_notice(ref: str, unread: Sequence[str], files: Sequence[str]) -> str:
     """
     if not unread:
         return ""
-    were = "was" if len(unread) == 1 else "were"
+    were = by_number(len(unread), "was", "were")
     return (
-        f"{ref} also holds {_listed(unread)}, which {were} not read: its weights are those in "
-        f"{_listed(files)}."
+        f"{ref} also holds {listed(unread, MOST_NAMED)}, which {were} not read: its weights are "
+        f"those in {listed(files, MOST_NAMED)}."
     )
 
 
@@ -220,7 +220,7 @@ def _models(names: Iterable[str], ending: str) -> list[tuple[str, ...]]:
 def _problem(models: Sequence[tuple[str, ...]], ending: str, source: object) -> str:
     """Say why files of a format are not one model; "" if they are."""
     if len(models) > 1:
-        firsts = _listed([files[0] for files in models])
+        firsts = listed([files[0] for files in models], MOST_NAMED)
         kind = ending.removeprefix(".")
         kind = kind.upper() if ending == GGUF else kind
         return (
@@ -231,9 +231,10 @@ def _problem(models: Sequence[tuple[str, ...]], ending: str, source: object) -> 
     count = int(parts[0]["parts"]) if parts else 0
     if [int(part["part"]) for part in parts] == list(range(1, count + 1)):
         return ""
+    there = listed(models[0], MOST_NAMED)
     return (
-        f"{source} holds {len(parts)} of the {count} parts of its weights ({_listed(models[0])}): "
-        "put all of them there, and nothing else of that name."
+        f"{source} holds {len(parts)} of the {count} parts of its weights ({there}): put all of "
+        "them there, and nothing else of that name."
     )
 
 
@@ -253,10 +254,3 @@ def _without_weights(names: Iterable[str], source: object) -> str:
         f"{source}/{SAFETENSORS} is missing, and so are other weights that can be read: save the "
         "model there with save_pretrained, or choose another."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Name files, the first of them where they are many."""
-    if len(names) > MOST_NAMED + 1:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

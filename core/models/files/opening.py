@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.errors import ModelError
+from core.errors import ModelError, listed
 from core.models.files import checkpoints, layout
 from core.models.files.gguf import gguf_entries
 from core.models.files.memory import remembered, remembered_folder
@@ -188,7 +188,7 @@ def quantisation_notice(ref: str, entries: Mapping[str, Stored]) -> str:
             counts[entry.dtype] = counts.get(entry.dtype, 0) + 1
     if not counts:
         return ""
-    schemes = " and ".join(sorted(counts, key=lambda scheme: -counts[scheme]))
+    schemes = listed(sorted(counts, key=lambda scheme: -counts[scheme]))
     return (
         f"The weights of {ref} are quantised ({schemes}). They are dequantised matrix by matrix as "
         "they are read, so every number includes the rounding of the quantisation."

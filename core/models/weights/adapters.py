@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from core.errors import ModelError
+from core.errors import ModelError, listed
 from core.models.files.adapters import AdapterConfig
 from core.models.weights.deltas import Delta, Pair, check_related
 from core.models.weights.factors import Sides, sort_tensors
@@ -103,7 +103,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         rows, columns = slot.whole(base.entries[slot.tensor].shape)
         shapes = entries[target.upper].shape, entries[target.lower].shape
         if shapes != ((rows, target.rank), (target.rank, columns)):
-            sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
+            sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
             text = (
                 f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
                 f"{base.ref}"

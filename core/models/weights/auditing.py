@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from core.errors import counted
 from core.models.weights.audit import (
     ALIKE,
     FINAL,
@@ -96,11 +97,11 @@ def describe_steps(verdicts: Mapping[str, Verdict]) -> list[str]:
         if ref not in faults
     ]
     if faults:
-        were = "checkpoint was" if len(faults) == 1 else "checkpoints were"
+        were = counted(len(faults), "checkpoint was", "checkpoints were")
         moved = any(each.fault in (SWAPPED, MISPLACED) for each in faults.values())
         why = "weights do not fit their places" if moved else "files cannot be right"
         notices.append(
-            f"{len(faults)} {were} left out, because their {why}: "
+            f"{were} left out, because their {why}: "
             f"{'; '.join(f'{ref} {_words(each)}' for ref, each in faults.items())}. {WHERE}"
         )
     return notices
@@ -117,8 +118,8 @@ def describe_seeds(ready: Outputs, seeds: Sequence[str]) -> list[str]:
     dependent = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref in kept]
     notices = []
     if left:
-        were = "model was" if len(left) == 1 else "models were"
-        notices.append(f"{len(left)} {were} left out as copies: {'; '.join(left)}. {WHERE}")
+        were = counted(len(left), "model was", "models were")
+        notices.append(f"{were} left out as copies: {'; '.join(left)}. {WHERE}")
     if dependent:
         notices.append(
             "Some models are no independent seeds, so what they share may come from their common "

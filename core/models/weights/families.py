@@ -15,7 +15,7 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray, shares_memory
 
-from core.errors import ModelError
+from core.errors import ModelError, by_number
 from core.models.architecture import ENCODER_ALONE, Architecture, Tensor, count
 from core.models.architectures import describe_type
 
@@ -296,7 +296,7 @@ def check_depth(
         said = _said_depth(architecture, config, side)
         if said and held != said:
             of_side = f" of the {side}" if side else ""
-            layers = "layer" if held == 1 else "layers"
+            layers = by_number(held, "layer", "layers")
             raise ModelError(
                 f"The file holds {held} {layers}{of_side}, and the configuration says {said}: get "
                 "the model again, or correct the configuration."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import counted
 from core.results.numbers import Kind, text_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def lines_in_words(
     if rows.empty:
         return f"{what}: nothing could be drawn."
     ends = f"from {_plain(rows[x].min())} to {_plain(rows[x].max())}"
-    count = f"{len(names)} line{'s' if len(names) > 1 else ''}"
+    count = counted(len(names), "line")
     text = [f"{what}. Line chart of {y_title} by {_small(x_title)} {ends}, {count}."]
     for name in names[:MOST_NAMED]:
         line = rows[rows["name"] == name].sort_values(x)
@@ -102,7 +103,7 @@ def points_in_words(
     """
     if table.empty:
         return f"{what}: nothing could be drawn."
-    text = [f"{what}. Scatter plot of {len(table)} {point}{'s' if len(table) > 1 else ''}."]
+    text = [f"{what}. Scatter plot of {counted(len(table), point)}."]
     ends = [
         f"{side} {table[name].iloc[place(table[axis].to_numpy())]}" for side, axis, place in SIDES
     ]

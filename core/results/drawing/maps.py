@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import by_number
 from core.results.drawing.context import Context
 from core.results.drawing.labels import free_labels
 from core.results.drawing.vega import Chart, either
@@ -76,7 +77,7 @@ def count_matches(marked: NDArray[np.bool_], wanted: str, point: str) -> str:
     if not wanted.strip():
         return ""
     number = int(marked.sum())
-    verb = "matches" if number == 1 else "match"
+    verb = by_number(number, "matches", "match")
     return f"{number or 'none'} of {len(marked)} {point}s {verb} “{wanted.strip()}”"
 
 

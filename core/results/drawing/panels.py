@@ -30,19 +30,34 @@ class Panels:
         across: How many beside each other.
         strip: A legend for all of them, above.
         inline: Whether a panel's subtitle stands behind its title on a page, not below it.
+        names: File name of each, in the same order; those of one name are one figure. Without
+            names they are in no file.
     """
 
     charts: Sequence[Chart]
     across: int = 2
     strip: Chart | None = None
     inline: bool = False
+    names: Sequence[str] = ()
 
     def figure(self, context: Context) -> Chart:
         """All of them as one chart."""
         return beside(self.charts, self.across, self.strip, context=context)
 
+    def by_name(self, context: Context) -> dict[str, Chart]:
+        """A figure for each file name, the first one under the legend."""
+        charts: dict[str, list[Chart]] = {}
+        for name, chart in zip(self.names, self.charts, strict=bool(self.names)):
+            charts.setdefault(name, []).append(chart)
+        strips = (self.strip, *[None] * len(charts))
+        return {
+            name: beside(panels, self.across, strip, context=context)
+            for (name, panels), strip in zip(charts.items(), strips, strict=False)
+        }
 
-Drawn = Chart | Sequence[Chart] | Panels  # what a view draws
+
+Figures = Mapping[str, Chart] | Panels  # what a view draws, by file name
+Drawn = Chart | Sequence[Chart] | Panels  # what a page shows
 
 
 @dataclass(frozen=True)

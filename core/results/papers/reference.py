@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core import __version__
+from core.errors import listed
 
 Kind = Literal["inproceedings", "article", "book", "misc"]
 VENUE: dict[Kind, str] = {
@@ -74,7 +75,7 @@ class Reference:
         families = [author.partition(",")[0] for author in self.authors]
         if len(families) > most:
             return f"{families[0]} et al."
-        return " & ".join(filter(None, (", ".join(families[:-1]), families[-1])))
+        return listed(families, word="&")
 
     def bibtex(self, note: str = "") -> str:
         """Write the BibTeX entry, with a note."""

@@ -290,8 +290,6 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw matched heads and mapped outputs; no figure where nothing could be computed."""
-    if result.table.empty:
-        return {}
     return {
         "heads": head_chart(result, context=context),
         "outputs": output_chart(result, context=context),
@@ -329,6 +327,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=EXPERIMENTS),),
+    views=(View(draw=figures, group=EXPERIMENTS),),
 )

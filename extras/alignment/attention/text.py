@@ -105,7 +105,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     best = (
         ""
         if highest.estimate is None
-        else f"{highest.estimate.value_text} at best (layer {highest.layers[0]})"
+        else f"{highest.number.value_text} at best (layer {highest.layers[0]})"
     )
     text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:
@@ -122,11 +122,11 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     for fact in facts[2:]:
         if fact.verdict == SAME_LAYER and fact.estimate is not None:
             sentences.append(
-                f"For {fact.estimate.value_text} of heads the most similar head of the other model "
+                f"For {fact.number.value_text} of heads the most similar head of the other model "
                 f"is in the same layer (chance: {fact.baseline})"
             )
     clauses = [
-        f"{_subject(fact.subject)} leaves {fact.estimate.value_text}"
+        f"{_subject(fact.subject)} leaves {fact.number.value_text}"
         for fact in facts
         if fact.verdict == LOWEST and fact.estimate is not None
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
-from core.results.names import listed
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
@@ -62,7 +62,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     if not facts:
         return words_beside(__file__).sentence("nothing")
     best = [fact for fact in facts if fact.verdict == BEST]
-    maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
+    maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
     clauses = [
         f"Although a bijection exists by construction, the best map ({maps}) leaves "
         f"{_listed(best)} of the variance unexplained"

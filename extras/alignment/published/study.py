@@ -183,9 +183,9 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(
         View(
+            draw=figures,
             tables=lambda result: result.tables,
             table="errors",
             group=EXPERIMENTS,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import listed
 from core.results.statements import Statement
 from core.results.words import words_beside
 from extras.alignment.published.rows import RATE
@@ -148,7 +148,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 
 def _error(fact: Statement) -> str:
-    return "" if fact.estimate is None else f" (error {fact.estimate.text})"
+    return "" if fact.estimate is None else f" (error {fact.number.text})"
 
 
 def make_notices(width: int) -> list[str]:

@@ -95,8 +95,6 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw errors and spectra; no figure where no pair could be compared."""
-    if result.table.empty:
-        return {}
     return {
         "rotation": error_by_layer(result, context=context),
         "spectra": spectrum_by_layer(result, context=context),

@@ -99,6 +99,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=MAPS),),
+    views=(View(draw=figures, group=MAPS),),
 )

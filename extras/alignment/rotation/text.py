@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -98,17 +99,19 @@ def make_headline(
     gap, rotation, linear = (fact.number for fact in facts[:3])
     seen, control = (fact.number for fact in facts[-2:])
     names = list(short_names(spec.models).values())
-    who = " and ".join(names) if len(names) == 2 else f"The {len(names)} models"
+    who = listed(names) if len(names) == 2 else f"The {len(names)} models"
     rows = "unseen words" if spec.split == "word" else "held-out sentences"
     answer = (
         f"{who} are not rotations of each other"
         if facts[0].verdict == NOT_ROTATIONS
         else f"{who} are not detectably different from rotations of each other"
     )
-    learnt = " and ".join(
-        f"{fact.number.value_text} at layer {fact.layers[0]}"
-        for fact in facts
-        if fact.verdict == IN_SAMPLE
+    learnt = listed(
+        [
+            f"{fact.number.value_text} at layer {fact.layers[0]}"
+            for fact in facts
+            if fact.verdict == IN_SAMPLE
+        ]
     )
     return (
         f"{answer}: on {rows}, a scaled rotation leaves {rotation.value_text} of the variance "

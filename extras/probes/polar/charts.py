@@ -57,17 +57,9 @@ def drawable(result: Result) -> list[str]:
 def draw_polar(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Panels:
     """One metric, and beside LAS the undirected edges and the labels of gold edges."""
     asked = [LAS, "uuas", "label"] if metric == LAS else [metric]
-    there = drawable(result)
-    charts = [polar_chart(result, each, context=context) for each in asked if each in there]
-    return Panels(charts, across=3)
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that can be drawn of the result, by file name; the main one first."""
-    return {
-        f"polar-{metric}": polar_chart(result, metric, context=context)
-        for metric in drawable(result)
-    }
+    asked = [each for each in asked if each in drawable(result)]
+    charts = [polar_chart(result, each, context=context) for each in asked]
+    return Panels(charts, across=3, names=[f"polar-{each}" for each in asked])
 
 
 def _rows(result: Result, metric: str) -> pd.DataFrame:

@@ -58,7 +58,7 @@ from core.studies.probes.trees.tables import (
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 from extras.probes.polar import tables
-from extras.probes.polar.charts import draw_polar, figures
+from extras.probes.polar.charts import draw_polar, drawable
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.rival_tasks import score_chain, score_parser, score_positions, score_window
 from extras.probes.polar.spec import PolarSpec
@@ -266,10 +266,10 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(
         View(
             draw=draw_polar,
+            choices=lambda result: [(metric,) for metric in drawable(result)],
             headline=view_sentence,
             tables=tables.rows_of,
             group=EXPERIMENTS,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import first_of
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
-from core.results.names import first_of, short_name, short_names
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.spec import which_layers

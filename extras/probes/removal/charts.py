@@ -71,16 +71,6 @@ def draw_removal(result: Result, metric: str = LOSS, *, context: Context = PAGE)
     """A panel for each model that was scored in a metric."""
     chosen = metric if metric in drawable(result) else drawable(result)[0]
     rows = result.table[result.table["metric"] == chosen]
-    models = dict.fromkeys(rows["model"])
+    models, names = dict.fromkeys(rows["model"]), short_names(dict.fromkeys(result.table["model"]))
     charts = [removal_chart(result, model, chosen, context=context) for model in models]
-    return Panels(charts, across=2)
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that can be drawn of the result, by file name; the main one first."""
-    table, names = result.table, short_names(dict.fromkeys(result.table["model"]))
-    return {
-        f"{metric}-{names[model]}": removal_chart(result, model, metric, context=context)
-        for metric in drawable(result)
-        for model in dict.fromkeys(table.loc[table["metric"] == metric, "model"])
-    }
+    return Panels(charts, across=2, names=[f"{chosen}-{names[model]}" for model in models])

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COST = "cost of erasing the probe's subspace"
-OF = " of "  # between the metric and the model of a statement's subject
 
 
 def statements_of(
@@ -39,18 +38,14 @@ def statements_of(
             if rows.empty:
                 continue
             worst = rows.loc[rows["cost"].idxmax()]
-            subject, layer = f"{metric}{OF}{model}", int(worst["layer"])
-            statements.append(Statement(subject, COST, estimate_of(worst, "cost"), (layer,)))
+            layer, cost = int(worst["layer"]), estimate_of(worst, "cost")
+            statements.append(Statement(model, COST, cost, (layer,), metric=metric))
             gaps = _rows(tables["removal_excess"], model, metric)
             gaps = gaps[(gaps["layer"] == layer) & (gaps["rival"] == MATCHED)]
-            statements += [compared(subject, gap, "margin", MATCHED) for _, gap in gaps.iterrows()]
+            statements += [
+                compared(model, gap, "margin", MATCHED, metric) for _, gap in gaps.iterrows()
+            ]
     return tuple(statements)
-
-
-def metric_and_model(statement: Statement) -> tuple[str, str]:
-    """The metric and the model of a statement."""
-    metric, _, model = statement.subject.partition(OF)
-    return metric, model
 
 
 def _rows(table: pd.DataFrame, model: str, metric: str) -> pd.DataFrame:

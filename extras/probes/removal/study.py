@@ -31,7 +31,7 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.study import notes_of
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
-from extras.probes.removal.charts import draw_removal, figures
+from extras.probes.removal.charts import draw_removal, drawable
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
 from extras.probes.removal.tables import rows_of, tables_of
@@ -135,10 +135,10 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(
         View(
             draw=draw_removal,
+            choices=lambda result: [(metric,) for metric in drawable(result)],
             headline=view_sentence,
             tables=rows_of,
             group=EXPERIMENTS,

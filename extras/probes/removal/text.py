@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import listed, short_name
+from core.errors import listed
+from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import SIMILAR
-from extras.probes.removal.statements import COST, metric_and_model
+from extras.probes.removal.statements import COST
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS
 
 if TYPE_CHECKING:
@@ -35,20 +36,19 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def view_sentence(result: Result, metric: str = LOSS) -> str:
     """As many sentences on one metric as two lines hold; "" without any."""
-    mine = [each for each in result.statements if metric_and_model(each)[0] == metric]
+    mine = [each for each in result.statements if each.metric == metric]
     return leading(_sentences(mine), TWO_LINES)
 
 
 def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
-    gaps = {each.subject: each for each in statements if each.verdict != COST}
+    gaps = {(each.subject, each.metric): each for each in statements if each.verdict != COST}
     for each in statements:
         if each.verdict != COST:
             continue
-        metric, model = metric_and_model(each)
-        clause, *ways = COSTS[metric]
-        lost = clause.format(name=short_name(model), cost=each.number.direction(*ways))
+        clause, *ways = COSTS[each.metric]
+        lost = clause.format(name=short_name(each.subject), cost=each.number.direction(*ways))
         sentence = f"Without the probe's subspace at layer {each.layers[0]}, {lost}"
-        gap = gaps.get(each.subject)
+        gap = gaps.get((each.subject, each.metric))
         if gap is not None:
             what = "random subspaces of equal change"
             more = gap.number.direction("more", "less")

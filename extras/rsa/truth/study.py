@@ -258,6 +258,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=EXPERIMENTS),),
+    views=(View(draw=figures, group=EXPERIMENTS),),
 )

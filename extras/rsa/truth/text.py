@@ -160,7 +160,7 @@ def _range(facts: Facts, unchanged: str) -> str:
     """Give the lowest and the highest AUC of the measures, with their names."""
     ends = [facts.get((verdict, unchanged)) for verdict in (LOWEST, HIGHEST)]
     texts = [
-        (end.estimate.value_text, finder_label(end.subject)) for end in ends if end and end.estimate
+        (end.number.value_text, finder_label(end.subject)) for end in ends if end and end.estimate
     ]
     if len(texts) < 2:
         return "n/a"
@@ -172,9 +172,9 @@ def _range(facts: Facts, unchanged: str) -> str:
 def _above(facts: Facts, unchanged: str) -> str:
     """Say for how many measures the interval is above guessing; "" without intervals."""
     statement = facts.get((ABOVE, unchanged))
-    if statement is None or statement.estimate is None:
+    if statement is None:
         return ""
-    measures, count = statement.subject, statement.estimate.value_text
+    measures, count = statement.subject, statement.number.value_text
     if count == "0":
         return f", not detectably above guessing (.5) for any of {measures}"
     number = "every measure" if measures.split()[0] == count else f"{count} of {measures}"
@@ -183,7 +183,7 @@ def _above(facts: Facts, unchanged: str) -> str:
 
 def _rival(facts: Facts, name: str, unchanged: str) -> str:
     statement = facts.get((name, unchanged))
-    return statement.estimate.value_text if statement and statement.estimate else "n/a"
+    return statement.number.value_text if statement and statement.estimate else "n/a"
 
 
 def too_few_models(truth: str, least: int) -> str:

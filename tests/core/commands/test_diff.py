@@ -142,7 +142,7 @@ def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
     said = " ".join(make_sentences(check, list(parts.values())))
     assert text_of(weights.table["relative_delta"].iloc[0], "per cent") in said
     whole = intruders.table.query("family == 'all'").iloc[0]
-    assert f"Of {whole['looked']} leading directions, {whole['intruders']} " in said
+    assert f"({whole['intruders']} of {whole['looked']} directions, " in said
     for name in (SIMILARITY, PROBES):
         assert parts[name].result is None
         assert parts[name].reason

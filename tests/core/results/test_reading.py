@@ -135,6 +135,18 @@ def damaged(result: Result, out: Path) -> Iterator[str]:
         yield name
 
 
+def test_a_record_whose_headline_begins_with_the_caution_is_read(
+    result: Result, tmp_path: Path
+) -> None:
+    """Earlier versions wrote both into one sentence."""
+    write_result(result, {}, tmp_path / "out")
+    path = tmp_path / "out" / RECORD
+    record = json.loads(path.read_text(encoding="utf8"))
+    path.write_text(json.dumps(record | {"headline": result.cautioned()}), encoding="utf8")
+    assert result.cautioned() == "With care. No more than was measured."
+    assert load(tmp_path / "out").headline == result.headline
+
+
 def test_a_damaged_folder_is_one_sentence(result: Result, tmp_path: Path) -> None:
     said = {}
     for name in damaged(result, tmp_path / "out"):

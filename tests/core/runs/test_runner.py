@@ -384,6 +384,7 @@ def test_a_failing_task_is_named_and_the_others_stay(store: Store) -> None:
     outputs = run(tasks, store=store)
     assert list(outputs.values) == ["0", "1", "2"]
     assert outputs.sentences["model"] == "model failed: No such model; name another."
+    assert outputs.reasons["model"] == "No such model; name another."
     assert outputs.sentences["corpus"] == "corpus failed: Nothing to read."
     assert "memory is not enough" in outputs.sentences["memory"]
     assert outputs.sentences["cancelled"].startswith("cancelled failed: it was cancelled.")

@@ -93,7 +93,6 @@ NAP = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=lambda result, context=None: {},
     price=lambda spec: Price(1.0 + spec.steps * STEP, 0.1, store=0.001),
 )
 

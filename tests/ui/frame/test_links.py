@@ -17,26 +17,35 @@ def page() -> None:
     from core.studies.rsa.layers.spec import RsaSpec
     from ui.study.forms import Form
 
-    choices = {"first": "", "Layer swap": ""}
+    choices = {"first": "", "Layer swap": "", "Probes through training": ""}
     view = Option("choice", "View", "Chooses the view.", "first", choices, name="view")
     st.session_state.view = Form("rsa", RsaSpec, display=[view]).address["view"]
 
 
 def test_every_former_name_leads_to_a_view_of_today() -> None:
     offered = {view for entry in PAGES for view in views(entry.path)}
-    assert set(former.VIEWS.values()) <= offered
+    assert {name for names in former.VIEWS.values() for name in names} <= offered
     assert not set(former.VIEWS) & offered
 
 
-@pytest.mark.parametrize("asked", ["Layers exchanged", "Layer swap"])
-def test_a_link_with_a_former_name_opens_the_view_and_is_written_anew(asked: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "view"),
+    [
+        ("Layers exchanged", "Layer swap"),
+        ("Layer swap", "Layer swap"),
+        ("Through training", "Probes through training"),
+    ],
+)
+def test_a_link_with_a_former_name_opens_the_view_and_is_written_anew(
+    asked: str, view: str
+) -> None:
     app = AppTest.from_function(page, default_timeout=30)
     app.query_params["view"] = asked
     app.run()
     assert not app.exception
     assert not app.warning
-    assert app.session_state.view == "Layer swap"
-    assert app.query_params["view"] in ("Layer swap", ["Layer swap"])
+    assert app.session_state.view == view
+    assert app.query_params["view"] in (view, [view])
 
 
 def models_page() -> None:

@@ -391,9 +391,9 @@ def test_a_study_of_which_every_task_failed_is_not_among_the_recent(
 
 
 def test_one_cause_is_said_once() -> None:
-    offline = "{0} failed: The hub cannot be reached for {0}; use a model from the box."
+    offline = "The hub cannot be reached for {0}; use a model from the box."
     failures = {ref: offline.format(ref) for ref in ("hub:a/b", "hub:c/d")} | {
-        "zoo:x": "zoo:x failed: It is not there."
+        "zoo:x": "It is not there."
     }
     assert by_cause(failures) == {
         ("hub:a/b", "hub:c/d"): "The hub cannot be reached for hub:a/b; use a model from the box.",

@@ -27,13 +27,10 @@ from core.results.numbers import label_expr, text_of
 from core.studies.alignment.seeds.curves import (
     ERROR_TITLE,
     ceiling_of,
-    curve_chart,
-    errors_chart,
-    gain_chart,
     with_labels,
 )
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.statements import best_map, judged
+from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
 
 if TYPE_CHECKING:
@@ -190,32 +187,6 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
         height=max(160, min(HEIGHT + 120, 46 * len(order))),
         context=context,
     )
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    if result.table.empty:
-        return {}
-    # a group is missing where all of its pairs failed
-    groups = set(result.tables["layers"]["group"])
-    charts: dict[str, Chart] = {}
-    if "models" in groups:
-        charts |= {
-            "methods": method_chart(result, context=context),
-            "layers": errors_chart(result, context=context),
-        }
-    if "against" in groups:
-        charts["layers-second-group"] = errors_chart(result, "against", context=context)
-    if "models" in groups:
-        words, means = judged(result.tables["methods"]), result.tables["methods"]
-        if "gains" in result.tables:
-            charts["gains"] = gain_chart(result, context=context)
-        charts["pairs"] = pair_chart(result, best_map(means, words), context=context)
-    if "grid" in result.tables:
-        charts["grid"] = grid_chart(result, context=context)
-    if "curves" in result.tables:
-        charts["training"] = curve_chart(result, context=context)
-    return charts
 
 
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:

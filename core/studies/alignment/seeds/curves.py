@@ -11,7 +11,6 @@ from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
-from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.results.drawing.vega import Chart
 from core.studies.alignment.seeds.spec import AGAIN
@@ -152,28 +151,17 @@ def trained(result: Result) -> list[str]:
     return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
 
 
-def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) -> Chart:
+def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
     """Draw the validation error of a network during training, one line per layer, mean over pairs.
 
     Args:
         result: Of the alignment study.
-        method: One network, for a chart that stretches; all networks side by side where it is
-            empty.
+        method: One network of `trained`.
 
     Raises:
         SpecError: If no network was trained.
     """
-    table = result.tables.get("curves")
-    if table is None:
-        raise SpecError(
-            "No network was trained in this study: add the invertible network or the MLP to the "
-            "maps."
-        )
-    if not method:
-        return beside(
-            [curve_chart(result, name, context=context) for name in trained(result)],
-            context=context,
-        )
+    table = result.need("curves", "the invertible network or the MLP among its maps")
     low, high = span_of(table["validation"])
     table = (
         table[table["method"] == method]

@@ -101,19 +101,17 @@ def statements_of(
 
 
 def layer_statements(by_layer: pd.DataFrame, method: str) -> list[Statement]:
-    """State at which layer a map's error is lowest and at which it is highest; nothing of a single
-    layer.
+    """State at which layer a map's error is lowest and, of several layers, at which it is highest.
 
     Args:
         by_layer: layer, nmse, low, high of one map.
         method: The map.
     """
-    if len(by_layer) < 2:
-        return []
-    ends = ((LOWEST, by_layer["nmse"].idxmin()), (HIGHEST, by_layer["nmse"].idxmax()))
+    ordered = [row for _, row in by_layer.sort_values("nmse", kind="stable").iterrows()]
+    ends = dict(zip((LOWEST, HIGHEST), (*ordered[:1], *ordered[1:][-1:]), strict=False))
     return [
         Statement(method, verdict, estimate_of(row, "nmse"), (int(row["layer"]),))
-        for verdict, row in ((verdict, by_layer.loc[place]) for verdict, place in ends)
+        for verdict, row in ends.items()
     ]
 
 

@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.errors import listed
 from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.differences import ComparedTable
 from core.results.findings import Findings
-from core.results.names import listed
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.alignment.seeds.charts import figures
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import WINDOW, judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -225,7 +224,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=VIEWS,
     compared=ComparedTable("methods", ("group", "method", "words"), "nmse"),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.errors import by_number, listed
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
-from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -53,7 +53,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         gain_sentence(facts),
         *_comparison_sentences(facts),
         _identity_sentence(facts),
-        _seen_sentence(facts),
+        seen_sentence(facts),
         _layer_sentence(facts),
         *(_group_sentence(fact) for fact in facts if fact.subject == SECOND),
     ]
@@ -62,12 +62,11 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
 
 def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     """How much the best map predicts, compared with ridge and with the per-word average."""
-    best, share = facts[0], facts[0].estimate
-    if share is None or best.verdict == PREDICTS_NOTHING:
-        error = "" if share is None else f" (error {share.text})"
+    best, share = facts[0], facts[0].number
+    if best.verdict == PREDICTS_NOTHING:
         return (
             f"On {WHICH[words]}, no map predicts better than the target's mean; the best is "
-            f"{named(best.subject)}{error}."
+            f"{named(best.subject)} (error {share.text})."
         )
     again, whose = find(facts, AGAIN, best.subject), "variance of the other model's vectors"
     if again is not None and again.verdict == PREDICTS:
@@ -94,24 +93,23 @@ def again_sentence(facts: Sequence[Statement]) -> str:
 
 def gain_sentence(facts: Sequence[Statement]) -> str:
     """What the layers add to the static window, and at which layer most; "" without a window."""
-    gains = [fact for fact in facts if fact.subject == LAYERS and fact.estimate is not None]
+    gains = [fact for fact in facts if fact.subject == LAYERS]
     overall = next((fact for fact in gains if not fact.layers), None)
     by_layer = [fact for fact in gains if fact.layers]
-    if overall is None or overall.estimate is None or not by_layer:
+    if overall is None or not by_layer:
         return ""
-    most = max(by_layer, key=lambda fact: fact.estimate.value if fact.estimate else 0.0)
-    assert most.estimate is not None
-    size = overall.estimate.size
+    most = max(by_layer, key=lambda fact: fact.number.value)
+    size = overall.number.size
     text = {
         BETTER: f"The layers add {size} to what embeddings predict",
         EQUAL: f"The layers add nothing detectable to what embeddings predict ({size})",
         WORSE: f"Hidden states predict {size} less than embeddings alone",
     }[overall.verdict]
     if most.verdict == BETTER:
-        text += f", most at layer {most.layers[0]} ({most.estimate.text})"
+        text += f", most at layer {most.layers[0]} ({most.number.text})"
     unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
-        places = "layer" if len(unclear) == 1 else "layers"
+        places = by_number(len(unclear), "layer", "layers")
         text += f" and nothing detectable at {places} {listed(unclear)}"
     return f"{text}."
 
@@ -124,11 +122,7 @@ def _beside(ridge: Statement, compared: Statement | None) -> str:
 
 def amount(fact: Statement) -> str:
     """What a map predicts, as a share of the variance or "none"."""
-    return (
-        "none"
-        if fact.verdict == PREDICTS_NOTHING or fact.estimate is None
-        else fact.estimate.value_text
-    )
+    return "none" if fact.verdict == PREDICTS_NOTHING else fact.number.value_text
 
 
 def named(method: str) -> str:
@@ -140,16 +134,15 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     compared = [fact for fact in facts if fact.baseline == "ridge" and fact.subject != AGAIN]
     clauses = [
         f"{named(fact.subject)} is not detectably different from ridge "
-        f"({fact.estimate.direction('more', 'less')})"
+        f"({fact.number.direction('more', 'less')})"
         if fact.verdict == EQUAL
-        else f"{named(fact.subject)} predicts {fact.estimate.direction('more', 'less')} than ridge"
+        else f"{named(fact.subject)} predicts {fact.number.direction('more', 'less')} than ridge"
         for fact in compared
-        if fact.estimate is not None
     ]
     if not clauses:
         return []
     sentences = [f"{_upper('; '.join(clauses))}."]
-    levels = [fact.estimate.level for fact in compared if fact.estimate is not None]
+    levels = [fact.number.level for fact in compared]
     tried = round(0.05 / (1 - max(levels)))
     return (
         [*sentences, f"Intervals are corrected for {tried} non-linear maps."]
@@ -160,38 +153,36 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
     fact = find(facts, "identity")
-    if fact is None or fact.estimate is None:
+    if fact is None:
         return ""
     if fact.verdict == PREDICTS_NOTHING:
-        return f"Without a map the error is {fact.estimate.value_text} times the target's variance."
-    return f"Without a map {fact.estimate.value_text} of the variance are predicted."
+        return f"Without a map the error is {fact.number.value_text} times the target's variance."
+    return f"Without a map {fact.number.value_text} of the variance are predicted."
 
 
-def _seen_sentence(facts: Sequence[Statement]) -> str:
+def seen_sentence(facts: Sequence[Statement]) -> str:
+    """What the per-word average and ridge leave on words seen in training; "" without them."""
     average, ridge = find(facts, "lookup" + SEEN), find(facts, "ridge" + SEEN, "lookup")
-    if average is None or average.estimate is None:
+    if average is None:
         return ""
     text = (
         f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, leaves "
-        f"{average.estimate.text} of the variance unexplained"
+        f"{average.number.text} of the variance unexplained"
     )
-    if ridge is None or ridge.estimate is None:
+    if ridge is None:
         return f"{text}."
     equal = f" ({EQUAL})" if ridge.verdict == EQUAL else ""
-    return f"{text}; ridge leaves {ridge.estimate.direction('less', 'more')}{equal}."
+    return f"{text}; ridge leaves {ridge.number.direction('less', 'more')}{equal}."
 
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
-    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST) and fact.estimate]
+    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST)]
     return f"{_upper(layer_clause(ends))}." if len(ends) > 1 else ""
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:
     """Where the error is lowest and where it is highest, of `layer_statements`."""
-    (low, lowest), (high, highest) = (
-        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
-        for fact in ends
-    )
+    (low, lowest), (high, highest) = ((fact.layers[0], f" ({fact.number.text})") for fact in ends)
     return (
         f"{named(ends[0].subject)} aligns layer {low} with the lowest error{lowest} and layer "
         f"{high} with the highest{highest}"
@@ -199,15 +190,11 @@ def layer_clause(ends: Sequence[Statement]) -> str:
 
 
 def _group_sentence(fact: Statement) -> str:
-    if fact.estimate is None:
-        return ""
     if fact.verdict == EQUAL:
-        size = fact.estimate.direction("more", "less")
+        size = fact.number.direction("more", "less")
         return f"The two groups are not detectably different (second: {size} variance predicted)."
     lower = "lower" if fact.verdict == BETTER else "higher"
-    return (
-        f"The second group is aligned with {lower} error than the first, by {fact.estimate.size}."
-    )
+    return f"The second group is aligned with {lower} error than the first, by {fact.number.size}."
 
 
 def _upper(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from core.maths.maps.registry import METHODS
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment import ERRORS, MAPS
@@ -17,11 +16,11 @@ from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import (
+    HIGHEST,
+    LOWEST,
     NOTHING,
     best_map,
     judged,
-    layer_statements,
-    statements_of,
 )
 from core.studies.alignment.seeds.text import (
     WHICH,
@@ -36,7 +35,6 @@ from core.study import View
 if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
     from core.results.export import Result
-    from core.results.statements import Statement
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
 PAIRS, SPACE, TRAINING = "pairs", "space", "training"
@@ -45,7 +43,7 @@ PAIRS, SPACE, TRAINING = "pairs", "space", "training"
 def method_sentence(result: Result) -> str:
     """How much of the variance the best map predicts, compared with ridge and the per-word
     average."""
-    if not (facts := _facts(result)):
+    if not (facts := result.statements):
         return ""
     words = judged(result.tables["methods"])
     return f"{lead_sentence(facts, words)} {again_sentence(facts)}".rstrip()
@@ -53,24 +51,21 @@ def method_sentence(result: Result) -> str:
 
 def layer_sentence(result: Result) -> str:
     """At which layer the best map's error is lowest and at which it is highest."""
-    words = judged(result.tables["methods"])
-    best = best_map(result.tables["methods"], words)
-    rows = result.tables["layers"]
-    rows = rows[(rows["group"] == "models") & (rows["words"] == words) & (rows["method"] == best)]
-    if rows.empty:
+    ends = [fact for fact in result.statements if fact.verdict in (LOWEST, HIGHEST)]
+    if not ends:
         return ""
-    if ends := layer_statements(rows, best):
-        return f"On {WHICH[words]}, {layer_clause(ends)}."
-    row = rows.iloc[0]
+    words, first = WHICH[judged(result.tables["methods"])], ends[0]
+    if len(ends) > 1:
+        return f"On {words}, {layer_clause(ends)}."
     return (
-        f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "
-        f"{estimate_of(row, 'nmse').text}."
+        f"On {words}, the error of {named(first.subject)} at layer {first.layers[0]} is "
+        f"{first.number.text}."
     )
 
 
 def gains_sentence(result: Result) -> str:
     """What the layers add to the static window."""
-    return gain_sentence(_facts(result))
+    return gain_sentence(result.statements)
 
 
 def grid_sentence(result: Result) -> str:
@@ -171,43 +166,38 @@ def training_sentence(result: Result) -> str:
     )
 
 
-def _facts(result: Result) -> tuple[Statement, ...]:
-    table = result.tables
-    return statements_of(
-        table["methods"], table["layers"], table["differences"], table.get("gains")
-    )
-
-
 def _arrow(pair: tuple[str, str]) -> str:
     return f"{short_name(pair[0])} into {short_name(pair[1])}"
 
 
-def draw_method(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_method(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error by map, if a pair of the first group was aligned."""
-    return [method_chart(result, context=context)] if "models" in _groups(result) else []
+    aligned = "models" in _groups(result)
+    return {"methods": method_chart(result, context=context)} if aligned else {}
 
 
-def draw_layers(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_layers(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw errors by layer, a chart for each group of models."""
-    return [errors_chart(result, group, context=context) for group in _groups(result)]
+    names = {"models": "layers", "against": "layers-second-group"}
+    return {names[group]: errors_chart(result, group, context=context) for group in _groups(result)}
 
 
-def draw_gains(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_gains(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw what the layers add to the static window."""
-    return [gain_chart(result, context=context)] if "gains" in result.tables else []
+    return {"gains": gain_chart(result, context=context)} if "gains" in result.tables else {}
 
 
-def draw_grid(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_grid(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error of every layer into every layer."""
-    return [grid_chart(result, context=context)] if "grid" in result.tables else []
+    return {"grid": grid_chart(result, context=context)} if "grid" in result.tables else {}
 
 
-def draw_pairs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_pairs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error of every pair by the best map."""
     if "models" not in _groups(result):
-        return []
+        return {}
     means = result.tables["methods"]
-    return [pair_chart(result, best_map(means, judged(means)), context=context)]
+    return {"pairs": pair_chart(result, best_map(means, judged(means)), context=context)}
 
 
 def draw_space(
@@ -226,9 +216,10 @@ def draw_space(
     return Panels(charts, inline=True)
 
 
-def draw_training(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_training(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw validation errors, a chart for each network."""
-    return [curve_chart(result, method, context=context) for method in trained(result)]
+    charts = [curve_chart(result, method, context=context) for method in trained(result)]
+    return Panels(charts, names=["training"] * len(charts))
 
 
 def _mapped(

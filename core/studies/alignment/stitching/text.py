@@ -65,12 +65,12 @@ def make_headline(facts: Sequence[Statement]) -> str:
     if not facts:
         return words_beside(__file__).sentence("nothing")
     reached = {
-        fact.subject: fact.estimate.value_text
+        fact.subject: fact.number.value_text
         for fact in facts
         if fact.verdict == REACHES and fact.estimate
     }
     compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
-    if compared is None or compared.estimate is None:
+    if compared is None:
         return (
             f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between "
             f"them."
@@ -83,7 +83,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     )
     if "identity" in reached:
         text += f"; without a map they reach {reached['identity']}"
-    text += f". Stitched models are {compared.estimate.direction('above', 'below')} unmodified ones"
+    text += f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones"
     if "lookup" in reached:
         text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
     return text + "."

@@ -11,7 +11,6 @@ from core.results.drawing.curves import Look, Rule, graded
 from core.results.drawing.description import points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import free_labels
-from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.drawing.vega import Chart, layered
@@ -141,27 +140,15 @@ def _placed(rows: pd.DataFrame, plane: Plane) -> pd.DataFrame:
     )
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    if result.table.empty:
-        return {}
-    charts: dict[str, Chart] = {}
-    for metric, probe in panels(result):
-        charts[f"behaviour-{probe}-{metric}"] = beside_chart(result, metric, probe, context=context)
-    if longest_run(result.table["model"]):
-        charts["behaviour-steps"] = steps_chart(result, context=context)
-    charts["behaviour-kinds"] = kinds_chart(result, context=context)
-    return charts
-
-
-def draw_behaviour(result: Result, *, context: Context = PAGE) -> Panels:
+def draw_behaviour(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Accuracy through training and by kind of pairs, and beside each probe's score."""
     through = longest_run(result.table["model"])
-    steps = [steps_chart(result, context=context)] if through else []
-    beside = [
-        beside_chart(result, metric, probe, context=context) for metric, probe in panels(result)
-    ]
-    return Panels([*steps, kinds_chart(result, context=context), *beside], across=2)
+    charts = {"behaviour-steps": steps_chart(result, context=context)} if through else {}
+    charts["behaviour-kinds"] = kinds_chart(result, context=context)
+    return charts | {
+        f"behaviour-{probe}-{metric}": beside_chart(result, metric, probe, context=context)
+        for metric, probe in panels(result)
+    }
 
 
 def panels(result: Result) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.errors import counted
 from core.models import costs
 from core.models.loading.reading import LOGITS
 from core.runs.price import Price
@@ -45,4 +46,4 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
             drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws
             tasks.append(costs.vectors(size, costs.sentences_of(spec)))
             tasks.append((size.layers + 1) * spec.seeds * (bank + drawn))
-    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
+    return costs.price_of(sizes, tasks, memory, work=counted(len(sizes), "model"))

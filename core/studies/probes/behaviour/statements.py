@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import by_number
 from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
@@ -29,7 +30,6 @@ BELOW_CHANCE = "accuracy below chance"
 OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
 UNSCORED = "no language-model head"
 CHANCE = 50.0  # per cent
-OF = " of "  # between the kind of pairs and the model of a statement's subject
 
 
 def statements_of(
@@ -69,8 +69,8 @@ def statements_of(
             (LOWEST, kinds["value"].idxmin()),
         ):
             row = kinds.loc[place]
-            subject = f"{row['kind']}{OF}{first}"
-            statements.append(Statement(subject, verdict, estimate_of(row, "value")))
+            accuracy = estimate_of(row, "value")
+            statements.append(Statement(first, verdict, accuracy, metric=str(row["kind"])))
     return (*statements, *_correlations(tables, kind))
 
 
@@ -110,7 +110,7 @@ def among_models(count: int, origins: int) -> str:
     """Name the models of a correlation, as in "5 unrelated models"."""
     if origins == count:
         return f"{count} unrelated models"
-    return f"{count} models, of which only {origins} {'is' if origins == 1 else 'are'} unrelated,"
+    return f"{count} models, of which only {origins} {by_number(origins, 'is', 'are')} unrelated,"
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tuple[Statement, ...]:
@@ -125,21 +125,15 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tupl
     final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
     rows = table[table["model"].isin(final) & (table["kind"] != ALL)]
     below = [
-        Statement(f"{row['kind']}{OF}{row['model']}", BELOW_CHANCE, estimate_of(row, "value"))
+        Statement(row["model"], BELOW_CHANCE, estimate_of(row, "value"), metric=row["kind"])
         for _, row in rows[rows["high"] < CHANCE].iterrows()
     ]
     differing = margins[
         (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))
     ]
     otherwise = [
-        Statement(f"{row['kind']}{OF}{row['model']}", OTHERWISE, _whole(row), (), WHOLE)
+        Statement(row["model"], OTHERWISE, _whole(row), (), WHOLE, row["kind"])
         for _, row in differing.iterrows()
         if row["model"] in final and row["kind"] != ALL
     ]
     return (*below, *otherwise)
-
-
-def kind_and_model(statement: Statement) -> tuple[str, str]:
-    """Take the kind of pairs and the model out of a statement's subject."""
-    kind, _, model = statement.subject.partition(OF)
-    return kind, model

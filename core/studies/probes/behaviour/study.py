@@ -24,7 +24,7 @@ from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.behaviour import tables
-from core.studies.probes.behaviour.charts import draw_behaviour, figures
+from core.studies.probes.behaviour.charts import draw_behaviour
 from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
@@ -240,7 +240,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     price=behaviour_price,
     views=(
         View(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.names import short_name, short_names
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
@@ -16,7 +17,6 @@ from core.studies.probes.behaviour.statements import (
     OTHERWISE,
     TOO_FEW,
     UNDECIDED,
-    kind_and_model,
 )
 from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.minimal_pairs.templates import KINDS
@@ -78,7 +78,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
     names |= {BIGRAM: "the bigram baseline"}
     ends = [
-        f"{each.number.value_text} for {NAMES[kind_and_model(each)[0]]}"
+        f"{each.number.value_text} for {NAMES[each.metric]}"
         for verdict in (LOWEST, HIGHEST)
         for each in rest
         if each.verdict == verdict
@@ -91,7 +91,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     )
     clauses = [_compared(each, names[each.baseline]) for each in margins]
     if clauses:
-        yield f"Its accuracy is {' and '.join(clauses)}."
+        yield f"Its accuracy is {listed(clauses)}."
     for each in rest:
         if each.verdict == OTHERWISE:
             yield (
@@ -152,7 +152,7 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
     worse: dict[str, list[str]] = {}
     otherwise: dict[str, list[str]] = {}
     for doubt in doubts:
-        kind, model = kind_and_model(doubt)
+        kind, model = doubt.metric, doubt.subject
         score = f"{short_name(model)} {doubt.number.value_text}"
         scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
         scores.setdefault(kind, []).append(score)

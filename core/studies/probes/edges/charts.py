@@ -15,7 +15,6 @@ from core.studies.probes.edges.tables import (
     BITS,
     CONTROL,
     GAIN,
-    METRICS,
     REAL,
     SELECTIVITY,
     SHOWN,
@@ -111,16 +110,7 @@ def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAG
     """A panel for each target in one measure."""
     targets = drawable(result, view)
     charts = [edges_chart(result, target, view, context=context) for target in targets]
-    return Panels(charts, across=3)
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that can be drawn of the result, by file name; the main one first."""
-    return {
-        f"{target}-{view}": edges_chart(result, target, view, context=context)
-        for view in (*METRICS, SELECTIVITY, GAIN)
-        for target in drawable(result, view)
-    }
+    return Panels(charts, across=3, names=[f"{target}-{view}" for target in targets])
 
 
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
 ADDED = "added to the static window"
-OF = " of "  # between the target and the model of a statement's subject
-
-
-def subject_of(target: str, model: str) -> str:
-    """The subject of a statement on one target: "pos of zoo:seed-0"."""
-    return f"{target}{OF}{model}"
-
-
-def parts_of(statement: Statement) -> tuple[str, str]:
-    """The target and the model of a statement."""
-    target, _, model = statement.subject.partition(OF)
-    return target, model
 
 
 def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
@@ -75,15 +63,15 @@ def statements_of(
     first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
     statements = []
     for target, row in best[first].items():
-        subject = subject_of(target, first)
-        statements.append(Statement(subject, BEST, estimate_of(row, "value"), (int(row["layer"]),)))
+        score, layers = estimate_of(row, "value"), (int(row["layer"]),)
+        statements.append(Statement(first, BEST, score, layers, metric=target))
         margins = _at(tables["edge_margins"], first, target, int(row["layer"]))
         margins = margins[~margins["rival"].isin(TAGS.values())]
         if len(margins):
             strongest = margins.loc[margins["rival_value"].idxmax()]
             rival, score = str(strongest["rival"]), estimate_of(strongest, "rival_value")
-            statements.append(Statement(subject_of(target, rival), BASELINE, score))
-            statements.append(compared(subject, strongest, "margin", rival))
+            statements.append(Statement(rival, BASELINE, score, metric=target))
+            statements.append(compared(first, strongest, "margin", rival, target))
         if "added" in tables:
             statements += _added(tables["added"], first, target)
     for ref, rows in best.items():
@@ -92,16 +80,16 @@ def statements_of(
         for target, row in rows.items():
             differences = _at(tables["differences"], ref, target, int(row["layer"]))
             statements += [
-                compared(subject_of(target, ref), difference, "difference", first)
+                compared(ref, difference, "difference", first, target)
                 for _, difference in differences.iterrows()
             ]
-    named = {each.subject for each in statements}
+    named = {(each.subject, each.metric) for each in statements}
     for ref, rows in best.items():
         for target in rows:
-            subject, every = subject_of(target, ref), tables["best_layers"]
+            every = tables["best_layers"]
             tied = tied_of(every[every["probe"] == target], ref, ACCURACY)
-            if subject in named and len(tied) > 1:
-                statements.append(Statement(subject, TIED, layers=tied))
+            if (ref, target) in named and len(tied) > 1:
+                statements.append(Statement(ref, TIED, layers=tied, metric=target))
     return tuple(statements)
 
 
@@ -115,20 +103,19 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
     table, doubts = tables["edges"], []
     for ref in spec.models:
         for target, row in best_rows(table, ref).items():
-            subject, layer = subject_of(target, ref), int(row["layer"])
+            layer = int(row["layer"])
             margins = _at(tables["edge_margins"], ref, target, layer)
             doubts += [
-                Statement(subject, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]))
+                Statement(
+                    ref, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]), target
+                )
                 for _, gap in margins[margins["low"] <= 0].iterrows()
             ]
     if "added" in tables:
         for target, rows in tables["added"].groupby("probe", sort=False):
-            doubts += [
-                replace(each, subject=subject_of(str(target), each.subject))
-                for each in overfitted(rows, ACCURACY)
-            ]
+            doubts += [replace(each, metric=str(target)) for each in overfitted(rows, ACCURACY)]
     few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
-    doubts += [Statement(subject_of(str(target), LOOKUP), NO_UNSEEN) for target in few["probe"]]
+    doubts += [Statement(LOOKUP, NO_UNSEEN, metric=str(target)) for target in few["probe"]]
     return tuple(doubts)
 
 
@@ -141,7 +128,7 @@ def _added(added: pd.DataFrame, model: str, target: str) -> Iterator[Statement]:
     if len(gains):
         gain = gains.loc[gains["margin"].idxmax()]
         number, rival = estimate_of(gain, "margin"), str(gain["rival"])
-        yield Statement(subject_of(target, model), ADDED, number, (int(gain["layer"]),), rival)
+        yield Statement(model, ADDED, number, (int(gain["layer"]),), rival, target)
 
 
 def _at(table: pd.DataFrame, model: str, target: str, layer: int) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from core.results.notices import start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges import tables
-from core.studies.probes.edges.charts import draw_targets, figures
+from core.studies.probes.edges.charts import VIEWS, draw_targets
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
@@ -306,10 +306,10 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(
         View(
             draw=draw_targets,
+            choices=lambda result: [(view,) for view in VIEWS],
             tables=tables.rows_of,
             group=EXPERIMENTS,
         ),

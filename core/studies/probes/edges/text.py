@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.results.names import layers_in_words, listed, short_name, short_names
+from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
-from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
+from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
 from core.studies.probes.edges.tables import SHOWN
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
@@ -36,22 +37,20 @@ def make_headline(statements: Sequence[Statement]) -> str:
     """The statements in sentences: the first model beside its baselines, then the other models."""
     if not statements:
         return "No model could be probed, for the reasons given."
-    _, first = parts_of(statements[0])
-    leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
-    scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}
-    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    first = statements[0].subject
+    leading = {each.metric: each for each in statements if each.verdict == BEST}
+    scores = {each.metric: each for each in statements if each.verdict == BASELINE}
+    tied = {(each.subject, each.metric): each for each in statements if each.verdict == TIED}
     rest = [each for each in statements if each.verdict not in (BEST, BASELINE, TIED, ADDED)]
-    models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
+    models = dict.fromkeys((first, *(each.subject for each in rest)))
     names = short_names(models)
-    margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
+    margins = {each.metric: each for each in rest if each.subject == first}
     clauses = [f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()]
-    places = {target: tied.get(each.subject, each.layers) for target, each in leading.items()}
-    layers = [
-        f"{layers_in_words(place).partition(' ')[2]} for {PLURALS[target]}"
-        for target, place in places.items()
-    ]
+    places = {name: tied.get((first, name), each).layers for name, each in leading.items()}
     if len(set(places.values())) == 1 < len(places):
-        layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
+        layers = [f"{layer_numbers(next(iter(places.values())))} for all of them"]
+    else:
+        layers = [f"{layer_numbers(place)} for {PLURALS[name]}" for name, place in places.items()]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
         f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",
@@ -60,7 +59,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         f"The best {verb} {listed(layers)}.",
     ]
     for ref in models:
-        gaps = [_gap(each, tied) for each in rest if parts_of(each)[1] == ref and ref != first]
+        gaps = [_gap(each, tied) for each in rest if each.subject == ref != first]
         if gaps:
             sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
     return " ".join(sentences)
@@ -70,7 +69,7 @@ def _baselines(scores: Mapping[str, Statement]) -> str:
     """ "; the static window predicts 92 %, 81 % and 65 %", in the order of the targets."""
     by_name: dict[str, list[str]] = {}
     for target, score in scores.items():
-        name = baseline_name(parts_of(score)[1])
+        name = baseline_name(score.subject)
         by_name.setdefault(name, []).append(f"{score.number.value_text} of {PLURALS[target]}")
     if len(by_name) == 1:
         values = [score.number.value_text for score in scores.values()]
@@ -91,7 +90,7 @@ def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:
     """Say what the best layers of a model add to its static window."""
     clauses = []
     for gain in gains:
-        place = f"{PLURALS[parts_of(gain)[0]]} ({layers_in_words(gain.layers)}"
+        place = f"{PLURALS[gain.metric]} ({layers_in_words(gain.layers)}"
         if gain.number.low > 0:
             clauses.append(f"{gain.number.size} on {place})")
         else:
@@ -101,14 +100,13 @@ def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:
         yield f"To the static window, {name} adds {listed(clauses)}."
 
 
-def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
+def _gap(statement: Statement, tied: Mapping[tuple[str, str], Statement]) -> str:
     """A model's difference from the first on one target, with its best layers."""
-    assert statement.estimate is not None
-    gap, target = statement.estimate.direction("higher", "lower"), parts_of(statement)[0]
+    gap = statement.number.direction("higher", "lower")
     if statement.verdict == SIMILAR:
         gap = f"not detectably different ({gap})"
-    layers = tied.get(statement.subject, statement.layers)
-    return f"{gap} on {PLURALS[target]} ({layers_in_words(layers)})"
+    layers = tied.get((statement.subject, statement.metric), statement).layers
+    return f"{gap} on {PLURALS[statement.metric]} ({layers_in_words(layers)})"
 
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:
@@ -118,24 +116,23 @@ def make_notices(doubts: Sequence[Statement]) -> list[str]:
 
 def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
     for doubt in doubts:
-        target, model = parts_of(doubt)
+        target, model = doubt.metric, doubt.subject
         if doubt.verdict == NO_UNSEEN:
             yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
             continue
         if doubt.verdict == TOO_FEW:
             yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
             continue
-        assert doubt.estimate is not None
         accuracy = (
             f"{short_name(model)}, {NAMES[target]}: accuracy at the best layer ({doubt.layers[0]})"
         )
         baseline = f"the {baseline_name(doubt.baseline)}"
         if doubt.baseline in TAGS.values():
             baseline = f"a classifier of the {baseline_name(doubt.baseline)}"
-        if doubt.estimate.high < 0:
-            yield f"{accuracy} is {doubt.estimate.direction('above', 'below')} {baseline}."
+        if doubt.number.high < 0:
+            yield f"{accuracy} is {doubt.number.direction('above', 'below')} {baseline}."
             continue
-        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.estimate.text})."
+        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.number.text})."
 
 
 def baseline_name(baseline: str) -> str:

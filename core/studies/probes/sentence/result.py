@@ -34,7 +34,7 @@ def sentence_result(
         read: The sentence as it was read.
         view: The sentence through the probes.
         statement: Of `text.statement_of`.
-        headline: The statement as a sentence, after the caution of `read`.
+        headline: The statement as a sentence.
 
     Returns:
         A result with the tables `sentence_words`, a row per word, and `sentence_distances`, a row

@@ -9,7 +9,6 @@ from core.errors import SpecError
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, graded
-from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE
 from core.results.drawing.training import (
     along_training,
@@ -105,26 +104,19 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     )
 
 
-def draw_training(result: Result, metric: str = METRICS[0], *, context: Context = PAGE) -> Panels:
+def metrics_of(result: Result) -> list[tuple[str]]:
+    """List the scores that files hold figures of."""
+    return [(metric,) for metric in METRICS if (result.tables["best"]["metric"] == metric).any()]
+
+
+def draw_training(
+    result: Result, metric: str = METRICS[0], *, context: Context = PAGE
+) -> dict[str, Chart]:
     """The best layer in one score, the loss, and every layer."""
-    best = best_chart(result, metric, context=context)
-    losses = result.tables["loss"]
-    loss = [loss_chart(losses, context=context)] if len(losses) > 1 else []
-    return Panels([best, *loss, layers_chart(result, metric, context=context)], across=2)
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that can be drawn of the result, by file name; the main one first."""
-    charts: dict[str, Chart] = {}
-    for metric in METRICS:
-        if (result.tables["best"]["metric"] == metric).any():
-            charts |= {
-                f"{metric}-best": best_chart(result, metric, context=context),
-                f"{metric}-layers": layers_chart(result, metric, context=context),
-            }
-    if len(result.tables["loss"]) > 1:
-        charts["loss"] = loss_chart(result.tables["loss"], context=context)
-    return charts
+    charts = {f"{metric}-best": best_chart(result, metric, context=context)}
+    if len(losses := result.tables["loss"]) > 1:
+        charts["loss"] = loss_chart(losses, context=context)
+    return charts | {f"{metric}-layers": layers_chart(result, metric, context=context)}
 
 
 def _numbers(best: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:

@@ -31,7 +31,7 @@ from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.probes.training.charts import draw_training, figures
+from core.studies.probes.training.charts import draw_training, metrics_of
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.text import (
@@ -160,10 +160,10 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(
         View(
             draw=draw_training,
+            choices=metrics_of,
             headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
             tables=rows_of,
             group=EXPERIMENTS,

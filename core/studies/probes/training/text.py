@@ -105,14 +105,12 @@ def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
     names = short_names(dict.fromkeys(each.subject for each in statements))
     final = next(each for each in statements if each.verdict == BEST)
     start = next((each for each in statements if each.verdict == START), None)
-    assert final.estimate is not None
     if start is None:
         yield (
-            f"The {QUANTITIES[metric]} is {final.estimate.text} for {names[final.subject]} at its "
+            f"The {QUANTITIES[metric]} is {final.number.text} for {names[final.subject]} at its "
             f"best layer ({final.layers[0]}); no earlier step could be probed."
         )
         return
-    assert start.estimate is not None
     margins = {each.baseline: each for each in statements if each.subject == final.subject}
     yield _change(start, final, margins.get(start.subject), metric, names)
     yield from _layer_sentence(statements, final.layers[0], names)
@@ -132,20 +130,18 @@ def _change(
     names: Mapping[str, str],
 ) -> str:
     """How the score at the best layer changes from the first step to the final model."""
-    assert start.estimate is not None
-    assert final.estimate is not None
     quantity = f"The {QUANTITIES[metric]}"
     ends = (
-        f"from {start.estimate.value_text} at {names[start.subject]} to "
-        f"{final.estimate.value_text} at {names[final.subject]}"
+        f"from {start.number.value_text} at {names[start.subject]} to "
+        f"{final.number.value_text} at {names[final.subject]}"
     )
-    if margin is None or margin.estimate is None:
+    if margin is None:
         return f"{quantity} goes {ends}."
     if margin.verdict == SIMILAR:
-        gap = margin.estimate.direction("higher", "lower")
+        gap = margin.number.direction("higher", "lower")
         return f"{quantity} does not change detectably: it goes {ends} ({gap})."
-    verb = "rises" if margin.estimate.value > 0 else "falls"
-    return f"{quantity} {verb} {ends}, by {margin.estimate.size}."
+    verb = "rises" if margin.number.value > 0 else "falls"
+    return f"{quantity} {verb} {ends}, by {margin.number.size}."
 
 
 def _layer_sentence(

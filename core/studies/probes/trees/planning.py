@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 from core.maths.arrays import Value
 from core.maths.structural.costs import training
 from core.models.changes import change_tasks
 from core.models.identity import Identity, identities, identity_tasks
 from core.models.sizes import Size
-from core.results.names import first_of, listed, short_names
+from core.results.names import short_names
 from core.runs.runner import Outputs, Task
 from core.studies.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.studies.probes.trees.rival_tasks import (
@@ -205,13 +205,11 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
     wide = {ref: width for ref, width in widths.items() if width > count}
     if not wide:
         return []
-    names, named = short_names(wide), first_of([*wide], MOST_NAMED)
-    widths_in_words = [f"{names[ref]} ({wide[ref]:,})" for ref in named]
-    if len(named) < len(wide):
-        widths_in_words.append(f"{len(wide) - len(named)} more models")
+    names = short_names(wide)
+    widths_in_words = [f"{names[ref]} ({width:,})" for ref, width in wide.items()]
     return [
         f"There are fewer training sentences ({count:,}) than dimensions of "
-        f"{listed(widths_in_words)}, so a "
+        f"{listed(widths_in_words, MOST_NAMED, rest='more models')}, so a "
         "probe may fall below a baseline for want of text alone."
     ]
 
@@ -228,7 +226,7 @@ def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
         models: References of those that were probed.
     """
     if foreign := ready.need(TREEBANK).foreign:
-        return replace(result, headline=foreign, caution=foreign, statements=())
+        return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)
     headline = " ".join([result.headline, *few])
     return replace(result, headline=headline, notices=(*few, *result.notices))

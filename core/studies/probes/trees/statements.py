@@ -35,10 +35,13 @@ def verdict_of(difference: Estimate) -> str:
     return (ABOVE if difference.value > 0 else BELOW) if difference.clear else SIMILAR
 
 
-def compared(subject: str, row: pd.Series, column: str, baseline: str) -> Statement:
+def compared(
+    subject: str, row: pd.Series, column: str, baseline: str, metric: str = ""
+) -> Statement:
     """The statement of a difference from a baseline, from a row that has a layer."""
     estimate = estimate_of(row, column)
-    return Statement(subject, verdict_of(estimate), estimate, (int(row["layer"]),), baseline)
+    layers = (int(row["layer"]),)
+    return Statement(subject, verdict_of(estimate), estimate, layers, baseline, metric)
 
 
 def at_layer(table: pd.DataFrame, model: str, metric: str, layer: int) -> pd.DataFrame:
@@ -208,7 +211,7 @@ def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
         best = rows.loc[rows["value"].idxmax()]
         near = rows[rows["value"] >= best["value"] - NEAR].iloc[0]
-        at, full = (int(best["layer"]),), f"rank {int(rows['rank'].max())}"
+        at, full = (int(best["layer"]),), str(int(rows["rank"].max()))
         statements += [
             Statement(str(model), SUFFICES, estimate_of(near, "rank"), at, full),
             Statement(str(model), BEST, estimate_of(best, "value"), at),

@@ -70,7 +70,7 @@ from core.studies.probes.trees.tables import (
     score_rows,
 )
 from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
-from core.studies.probes.trees.views import VIEWS, figures
+from core.studies.probes.trees.views import VIEWS
 from core.study import Study
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     swept = run(plan_sweep(spec, layers, ready), **options)
     table = collect_sweep(spec, ready, swept)
     return replace(
-        result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.sentences
+        result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.reasons
     )
 
 
@@ -265,7 +265,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     collecting=collecting,
     finish=finish,
     files=extra_files,

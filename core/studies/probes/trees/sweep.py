@@ -19,9 +19,9 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import line_chart, reach
 from core.results.drawing.vega import Chart
 from core.results.estimates import kind_of
-from core.results.export import Result, provenance
+from core.results.export import Result
+from core.results.findings import Findings
 from core.results.names import short_name, short_names
-from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task, run
@@ -43,11 +43,8 @@ from core.studies.probes.trees.tables import (
 )
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
-from core.study import expected_outputs, read_first
+from core.study import assembled, expected_outputs, read_first
 from core.text.reading import Text
-from core.vectors.model_files import with_model_files
-from core.vectors.sinks import with_sinks
-from core.vectors.vocabulary import with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,32 +154,29 @@ def run_sweep(
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
     statements = sweep_statements(table)
-    result = Result(
-        study="probe-ranks",
-        spec=spec.plain() | {"sweep": dict(layers)},
+    findings = Findings(
         headline=sweep_headline(statements),
         tables={"sweep": table},
-        notices=treebank.notices,
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(layers), treebank.corpus),
-        methods=f"{make_methods(spec, treebank, coded)} {SWEPT} {spec.settings()}",
         statements=statements,
-        citations=cite(CITATIONS),
+        notices=treebank.notices,
+        models=tuple(layers),
+        corpus=treebank.corpus,
+        methods=f"{make_methods(spec, treebank, coded)} {SWEPT}",
+        cites=CITATIONS,
+        spec={"sweep": dict(layers)},
     )
-    result = with_limits(result, ready, layers)
-    return with_model_files(with_unknown_words(with_sinks(result, ready), ready), spec, ready)
+    findings = with_limits(findings, ready, layers)
+    return assembled(findings, "probe-ranks", spec, ready, outputs)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:
     """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
     clauses = []
     for near, best in zip(statements[::2], statements[1::2], strict=True):
-        assert near.estimate is not None
-        assert best.estimate is not None
         clauses.append(
-            f"{short_name(near.subject)} needs rank {near.estimate.value_text} of "
-            f"{near.baseline.removeprefix('rank ')} to come within 1 point of its best UUAS "
-            f"({best.estimate.value_text}, layer {near.layers[0]})"
+            f"{short_name(near.subject)} needs rank {near.number.value_text} of "
+            f"{near.baseline} to come within 1 point of its best UUAS "
+            f"({best.number.value_text}, layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK
 
@@ -219,10 +213,3 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
     )
     below = "bands: 95 % intervals over sentences and probes"
     return line_chart(rows, plane, looks, f"{label} by rank", below)
-
-
-def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Both charts of a sweep, by file name."""
-    sweep = result.tables["sweep"]
-    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
-    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import listed
 from core.maths.statistics import bootstrap_interval
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, spread, summary
@@ -248,7 +249,7 @@ def reaches_in_words(values: Mapping[Any, Value]) -> str:
     }
     if not reaches:
         return ""
-    tried = ", ".join(str(reach) for reach in REACHES[:-1]) + f" or {REACHES[-1]}"
+    tried = listed([*map(str, REACHES)], word="or")
     named = [f"{reach} for {', '.join(map(str, role))}" for role, reach in reaches.items()]
     return (
         f" The static window's reach, {tried} words to each side, was chosen by the score on the "

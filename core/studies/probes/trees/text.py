@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import by_number, first_of, listed
 from core.maths.structural.arcs import FAR
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
-from core.results.names import first_of, layers_in_words, short_name, short_names
+from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
@@ -69,17 +70,16 @@ def arcs_sentence(result: ProbeResult) -> str:
     """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
     sentences: list[str] = []
     for each in arc_statements(result.tables, list(result.probes)):
-        assert each.estimate is not None
         if each.verdict != BEST:
             sentences[-1] += f", {compared_with(each)}"
         elif each.baseline == FAR:
             sentences.append(
                 f"Of parse edges between non-adjacent words, {short_name(each.subject)} predicts "
-                f"{each.estimate.value_text} at layer {each.layers[0]}"
+                f"{each.number.value_text} at layer {each.layers[0]}"
             )
         else:
             sentences.append(
-                f"Of those between adjacent words, it predicts {each.estimate.value_text}"
+                f"Of those between adjacent words, it predicts {each.number.value_text}"
             )
     return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
 
@@ -97,7 +97,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     layers = tied.get(first.subject, first.layers)
     sentence = LEADS[metric].format(
         name=name, value=first.number.value_text, best=best_in_words(layers),
-        layers=layers_in_words(layers), short=layers_in_words(layers).replace(" to ", "–"),
+        layers=layers_in_words(layers), short=layers_in_words(layers, "–"),
         edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
     if rest and rest[0].subject == first.subject:
@@ -119,8 +119,7 @@ def best_in_words(layers: Sequence[int]) -> str:
     Args:
         layers: In order.
     """
-    noun, _, numbers = layers_in_words(layers).partition(" ")
-    return f"its best {noun} ({numbers})"
+    return f"its best {by_number(len(layers), 'layer', 'layers')} ({layer_numbers(layers)})"
 
 
 def compared_with(statement: Statement) -> str:
@@ -202,7 +201,7 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
     """
     parts = [
         f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
-        f"{' and '.join(spec.probes)} were trained on {which_layers(spec.layers)} of "
+        f"{listed(spec.probes)} were trained on {which_layers(spec.layers)} of "
         f"{', '.join(spec.probed)}. "
         "A word's vector is the mean of its subwords' vectors.",
         treebank.in_words("Dependency trees", spec),

@@ -14,7 +14,7 @@ from core.studies.probes.trees.charts import (
     far_chart,
     scores_chart,
 )
-from core.studies.probes.trees.sweep import sweep_chart, sweep_figures
+from core.studies.probes.trees.sweep import sweep_chart
 from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import (
     arcs_sentence,
@@ -32,58 +32,44 @@ METRIC = "uuas"
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that can be drawn of the result, by file name; the main one first."""
-    there = set(result.table["metric"])
+def metrics_of(result: Result) -> list[tuple[str]]:
+    """List the metrics that files hold figures of, the main one first."""
+    every = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
+    return [(metric,) for metric in every if metric in set(result.table["metric"])]
+
+
+def draw_scores(
+    result: Result, metric: str = METRIC, *, context: Context = PAGE
+) -> dict[str, Chart]:
+    """Scores by layer in one metric, differences from the base, and what layers add."""
     charts: dict[str, Chart] = {
         metric.replace(" ", "-"): scores_chart(result, metric, context=context)
-        for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
-        if metric in there
     }
-    differing = set(result.tables["differences"]["metric"])
-    charts |= {
-        f"difference-{metric}": difference_chart(result, metric, context=context)
-        for metric in PROBE_OF
-        if metric in differing
-    }
-    if "arcs" in result.tables:
-        charts["arcs"] = arc_chart(result, context=context)
-        charts["arcs-not-adjacent"] = far_chart(result, context=context)
-    if "added" in result.tables:
-        charts |= {
-            f"added-{metric}": added_chart(result, metric, context=context)
-            for metric in dict.fromkeys(result.tables["added"]["metric"])
-        }
-    if "sweep" in result.tables and len(result.tables["sweep"]):
-        charts["sweep"] = sweep_chart(result.tables["sweep"], context=context)
-    return charts
-
-
-def draw_scores(result: Result, metric: str = METRIC, *, context: Context = PAGE) -> list[Chart]:
-    """Scores by layer in one metric, differences from the base, and what layers add."""
-    charts = [scores_chart(result, metric, context=context)]
     if _has(result, "differences", metric):
-        charts.append(difference_chart(result, metric, context=context))
+        charts[f"difference-{metric}"] = difference_chart(result, metric, context=context)
     if _has(result, "added", metric):
-        charts.append(added_chart(result, metric, context=context))
+        charts[f"added-{metric}"] = added_chart(result, metric, context=context)
     return charts
 
 
-def draw_arcs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_arcs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """UUAS by arc length, and without adjacent arcs."""
     if "arcs" not in result.tables:
-        return []
-    return [arc_chart(result, context=context), far_chart(result, context=context)]
+        return {}
+    return {
+        "arcs": arc_chart(result, context=context),
+        "arcs-not-adjacent": far_chart(result, context=context),
+    }
 
 
-def draw_ranks(result: Result, *, context: Context = PAGE) -> list[Chart]:
-    """UUAS and DSpr. by the rank of the probe, of a result of `sweep.run_sweep`."""
-    return [*sweep_figures(result, context).values()] if "sweep" in result.tables else []
-
-
-def draw_sentence(result: Result, *, context: Context = PAGE) -> list[Chart]:
-    """Draw nothing: a sentence is read first, see `core.studies.probes.sentence`."""
-    return []
+def draw_ranks(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """UUAS and DSpr. by the rank of the probe, where ranks were swept."""
+    names, table = {"sweep": "uuas", "sweep-dspr": "dspr"}, result.tables.get("sweep", ())
+    return (
+        {name: sweep_chart(table, metric, context=context) for name, metric in names.items()}
+        if len(table)
+        else {}
+    )
 
 
 def score_rows(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
@@ -117,6 +103,7 @@ VIEWS = (
     View(
         SCORES,
         draw=draw_scores,
+        choices=metrics_of,
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=score_rows,
         group=TREES,
@@ -130,7 +117,6 @@ VIEWS = (
     ),
     View(
         SENTENCE,
-        draw=draw_sentence,
         tables=no_rows,
         group=TREES,
     ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import counted
 from core.models import costs
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
@@ -142,7 +143,7 @@ def price(spec: AuditSpec) -> Price:
         * sum(min((MATRICES + MOST_LAYERS) * MOST, SHARE * size.parameters) for size in sizes),
         libraries=costs.NUMPY,
         more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers
-        work=costs.counted(len(spec.refs), "checkpoint"),
+        work=counted(len(spec.refs), "checkpoint"),
     )
 
 
@@ -153,7 +154,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     price=price,
-    views=(View(group=TRAINING),),
+    views=(View(draw=figures, group=TRAINING),),
 )

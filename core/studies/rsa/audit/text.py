@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import first_of
 from core.models.weights.audit import ALIKE, FINAL, FINE, MISPLACED, SWAPPED, fault_in_words
 from core.results.estimates import Estimate
-from core.results.names import first_of, short_names
+from core.results.names import short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
         forward: Whether norms tell that it is not the reverse order.
     """
     checked = next((each for each in statements if each.verdict == CHECKED), None)
-    if checked is None or checked.estimate is None:
+    if checked is None:
         return "No checkpoint could be checked, for the reasons given."
     # equal samples of other files are no fault of a run, whose steps may train biases alone
     noted = (FINAL, ALIKE) if kind == "run" else (FINAL,)
     alike = [each for each in statements if each.verdict == ALIKE and ALIKE in noted]
     faults = [each for each in statements if each.verdict not in (CHECKED, *noted)]
     finals = [each for each in statements if each.verdict == FINAL]
-    count = checked.estimate.value_text
+    count = checked.number.value_text
     if faults:
         text = f"{len(faults)} of {count} checkpoints cannot be used as they are: {_say(faults)}."
         if any(each.verdict in (SWAPPED, MISPLACED) for each in faults):

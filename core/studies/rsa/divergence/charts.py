@@ -44,19 +44,23 @@ IN_WORDS = {
 ORDER = (*(name for _, name in FREQUENCIES), OFTEN)
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    charts = panels(result, context)
+def coloured_models(result: Result) -> list[tuple[str, ...]]:
+    """List the choices whose figures files hold: none, and the last model to colour words for."""
     models = list(dict.fromkeys(result.tables["coloured"]["model"]))
-    if models:
-        charts["coloured"] = coloured_chart(result, models[-1], context=context)
-    return charts
+    return [(), *((model,) for model in models[-1:])]
 
 
-def panels(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw predictions by word, and beside states, by file name; without the coloured words."""
-    if result.table.empty:
-        return {}
+def draw_words(
+    result: Result, model: str | None = None, *, context: Context = PAGE
+) -> dict[str, Chart]:
+    """Draw predictions by word, and beside states, by file name.
+
+    Args:
+        result: Of this study.
+        model: Draw the coloured words of this model instead; nothing where it is empty.
+    """
+    if model is not None:
+        return {"coloured": coloured_chart(result, model, context=context)} if model else {}
     charts: dict[str, Chart] = {"divergence": groups_chart(result, context=context)}
     if len(result.tables["states"]):
         charts["states"] = states_chart(result, context=context)

@@ -24,11 +24,11 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import tables
-from core.studies.rsa.divergence.charts import figures, panels
+from core.studies.rsa.divergence.charts import coloured_models, draw_words
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
-from core.study import Study, View, every_figure
+from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.pipelines import foreign_notice
 from core.text.reading import Text, text_task
@@ -225,6 +225,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(draw=every_figure(panels), group=TRAINING),),
+    views=(View(draw=draw_words, choices=coloured_models, group=TRAINING),),
 )

@@ -102,8 +102,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def _gap(statement: Statement, names: Mapping[str, str]) -> str:
     """Say whether a model's predictions are closer to the base's than a baseline's are."""
-    gap, baseline = statement.estimate, names[statement.baseline]
-    assert gap is not None
+    gap, baseline = statement.number, names[statement.baseline]
     if not gap.clear:
         return f"not detectably different from those of another run ({baseline})"
     return f"{gap.direction('more', 'less')} than those of another run ({baseline})"
@@ -112,10 +111,7 @@ def _gap(statement: Statement, names: Mapping[str, str]) -> str:
 def _states(facts: Mapping[str, Statement]) -> str:
     """Say whether the model or the baseline has the more similar states, and whether that is the
     opposite of their predictions."""
-    gap, mine, theirs = (facts[name].estimate for name in (GAP, SIMILAR, SIMILAR_BASELINE))
-    assert gap is not None
-    assert mine is not None
-    assert theirs is not None
+    gap, mine, theirs = (facts[name].number for name in (GAP, SIMILAR, SIMILAR_BASELINE))
     more = mine.low > theirs.high
     if not gap.clear or not (more or mine.high < theirs.low):
         return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
@@ -128,25 +124,21 @@ def _states(facts: Mapping[str, Statement]) -> str:
 
 def _follows(facts: Mapping[str, Statement]) -> str:
     """Say whether words whose top states differ more have predictions that differ more."""
-    follows = facts[FOLLOWS].estimate
-    assert follows is not None
+    follows = facts[FOLLOWS].number
     if follows.clear and follows.value > 0:
         said = "Words whose top-layer states differ more also have predictions that differ more"
     elif follows.clear:
         said = "Words whose top-layer states differ more have predictions that differ less"
     else:
         said = "Whether a word's top-layer state differs does not detectably predict its divergence"
-    said = f"{said} (rank correlation {follows.text})"
-    within = facts.get(WITHIN)
-    if within is None or within.estimate is None:
-        return said
-    return (
-        f"{said.removesuffix(')')}; {within.estimate.text} at equal part of speech and frequency)"
-    )
+    numbers = [f"rank correlation {follows.text}"]
+    if WITHIN in facts:
+        numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
+    return f"{said} ({'; '.join(numbers)})"
 
 
 def _text(statement: Statement) -> str:
-    return "n/a" if statement.estimate is None else statement.estimate.text
+    return "n/a" if statement.estimate is None else statement.number.text
 
 
 def make_methods(spec: DivergenceSpec, kinds: Collection[str], own_tags: bool) -> str:

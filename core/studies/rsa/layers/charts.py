@@ -70,65 +70,36 @@ def parts_of(result: Result) -> tuple[str, ...]:
     return (STATES, *list(functions)[:1])
 
 
-def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:
-    """Draw the same curves on two texts, with the same axes.
+def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Chart:
+    """Draw the same curves on one of two texts, with the same axes.
 
     Args:
         result: Of an RSA study with a second corpus.
-        corpus: One of the table's texts, for a chart that stretches; without it, both in one chart.
+        corpus: One of the table's texts.
 
     Raises:
         SpecError: If the study had only one text, or not this one.
     """
     table = result.need("domains", "a second text (--against)")
-    corpora = list(dict.fromkeys(table["corpus"]))
+    check_chosen(corpus, list(dict.fromkeys(table["corpus"])))
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
-    if corpus is not None:
-        check_chosen(corpus, corpora)
-        return _curves(
-            result,
-            table[table["corpus"] == corpus],
-            None,
-            lowest=lowest,
-            title=corpus,
-            context=context,
-        )
-    return beside(
-        [domains_chart(result, name, context=context) for name in corpora], context=context
-    )
+    rows = table[table["corpus"] == corpus]
+    return _curves(result, rows, None, lowest=lowest, title=corpus, context=context)
 
 
-def grid_chart(result: Result, model: str | None = None, *, context: Context = PAGE) -> Chart:
+def grid_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
     """Draw the similarity of every layer of the base to every layer of another model, as a heatmap.
 
     Args:
         result: Of an RSA study with a grid.
-        model: Reference of one compared model, for a chart that stretches; without it, all in one
-            chart.
+        model: Reference of a compared model.
 
     Raises:
         SpecError: If the study had no grid, or not this model.
     """
     table = result.need("grid", "a layer-by-layer grid (--grid)")
-    models = tuple(dict.fromkeys(table["model"]))
-    if model is not None:
-        check_chosen(model, models)
-        return _heatmap(result, table[table["model"] == model], model, context=context)
-    return beside(
-        [grid_chart(result, name, context=context) for name in models],
-        across_of(len(models)),
-        context=context,
-    )
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    charts: dict[str, Chart] = {"similarity": similarity_chart(result, context=context)}
-    if len(result.tables.get("grid", ())):
-        charts["grid"] = grid_chart(result, context=context)
-    if len(result.tables.get("domains", ())):
-        charts["domains"] = domains_chart(result, context=context)
-    return charts
+    check_chosen(model, tuple(dict.fromkeys(table["model"])))
+    return _heatmap(result, table[table["model"] == model], model, context=context)
 
 
 def _curves(

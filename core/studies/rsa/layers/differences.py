@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 THRESHOLD = 0.10
+EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
 UNCHANGED = 1e-6  # a similarity closer to 1 is that of equal outputs
 COMPARED = "compared"  # the layers that could be measured
 UNMEASURED = "no layer can be measured"
@@ -71,6 +72,17 @@ def uncertain_layers(rows: pd.DataFrame) -> list[int]:
     threshold = _threshold(rows)
     inside = (rows["low"] < threshold) & (rows["high"] >= threshold)
     return sorted(int(layer) for layer in rows.loc[inside, "layer"])
+
+
+def equal_layers(table: pd.DataFrame) -> dict[str, int]:
+    """Find the last layer of each model whose vectors equal the base's; models without one have no
+    entry.
+
+    Args:
+        table: The study's table.
+    """
+    equal = table[table["similarity"] > EQUAL].groupby("model", sort=False)["layer"].max()
+    return {str(model): int(layer) for model, layer in equal.items()}
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.results.names import first_of, layers_in_words, listed, short_names
+from core.errors import first_of, listed
+from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,

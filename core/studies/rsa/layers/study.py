@@ -31,7 +31,6 @@ from core.results.notices import start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
-from core.studies.rsa.layers.charts import figures
 from core.studies.rsa.layers.differences import function_statements, statements_of
 from core.studies.rsa.layers.functions import (
     FUNCTIONS,
@@ -68,10 +67,10 @@ from core.studies.rsa.layers.tasks import (
 )
 from core.studies.rsa.layers.text import (
     NO_SIZE,
+    WITHOUT_SIZE,
     make_methods,
     measure_notices,
     size_notices,
-    without_size,
 )
 from core.studies.rsa.layers.view_text import make_headline
 from core.studies.rsa.layers.views import VIEWS
@@ -315,7 +314,7 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
 def _without_size(
     refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
 ) -> dict[str, str]:
-    return {ref: without_size(ref) for ref in refs if ref not in shares and not sizes[ref] > 0}
+    return {ref: WITHOUT_SIZE for ref in refs if ref not in shares and not sizes[ref] > 0}
 
 
 STUDY = Study(
@@ -325,7 +324,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=VIEWS,
     compared=ComparedTable("similarity", ("model", "layer"), "similarity"),
 )

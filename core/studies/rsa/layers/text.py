@@ -146,12 +146,11 @@ def unequal_sizes(least: float, most: float) -> str:
     )
 
 
-def without_size(ref: str) -> str:
-    """Say why a model is missing where weight changes are matched in size."""
-    return (
-        f"{ref} was left out: its weight change cannot be scaled, because it is zero or cannot be "
-        f"measured. Turn off “Matched size”."
-    )
+# why a model is missing where weight changes are matched in size
+WITHOUT_SIZE = (
+    "Its weight change cannot be scaled, because it is zero or cannot be measured. Turn off "
+    "“Matched size”."
+)
 
 
 _said = words_beside(__file__).sentence

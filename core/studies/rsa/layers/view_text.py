@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import first_of, layers_in_words, listed, short_name
+from core.errors import by_number, counted, first_of, listed
+from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -29,7 +30,6 @@ from core.studies.rsa.layers.differences import (
     grid_statements,
     measured,
     place_in_words,
-    statements_of,
     text_differences,
     text_statement,
 )
@@ -54,10 +54,7 @@ NAMED = 3  # models that the grid's sentence names
 
 def curves_sentence(result: Result) -> str:
     """Say where the models differ from the base; "" where there are none."""
-    if result.table.empty:
-        return ""
-    references = result.tables.get("references", result.table.iloc[:0])
-    return summarise(statements_of(result.table, references, str(result.spec["base"])))
+    return "" if result.table.empty else summarise(result.statements)
 
 
 def grid_sentence(result: Result) -> str:
@@ -73,16 +70,12 @@ def grid_sentence(result: Result) -> str:
     moved = [each for each in statements if each.verdict == OTHER_LAYER]
     parts = [_moved(statement, grid) for statement in moved[:1]]
     if len(moved) > 1:
-        count = len(moved) - 1
-        parts.append(
-            f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} "
-            f"such layers."
-        )
+        more = counted(len(moved) - 1, "more model also has", "more models also have")
+        parts.append(f"{more} such layers.")
     if same:
-        shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
-        alone = f"Every layer of {listed(shown)} is most similar to the same layer of the base."
-        verb = "has" if len(same) == 1 else "have"
-        parts.append(f"{listed(shown)} {verb} no such layer." if moved else alone)
+        shown, verb = listed(same, NAMED), by_number(len(same), "has", "have")
+        alone = f"Every layer of {shown} is most similar to the same layer of the base."
+        parts.append(f"{shown} {verb} no such layer." if moved else alone)
     return " ".join(parts)
 
 
@@ -115,19 +108,19 @@ def texts_sentence(result: Result) -> str:
     if table is None or table["corpus"].nunique() < 2:
         return ""
     largest = text_statement(table)
-    if largest is None or largest.estimate is None:
+    if largest is None:
         return "It cannot be said whether the texts differ: the similarities have no bands."
     where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
     if largest.verdict == TEXTS_ALIKE:
         alike = "Similarity to the base does not differ detectably between the two texts"
-        return f"{alike}; the largest difference is {largest.estimate.text}, {where}."
+        return f"{alike}; the largest difference is {largest.number.text}, {where}."
     first, second = dict.fromkeys(table["corpus"])
     pairs = text_differences(table).dropna(subset=["low"])
     apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
     return (
         f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its "
         f"similarity is "
-        f"{largest.estimate.direction('higher', 'lower')} on {second} than on {first}."
+        f"{largest.number.direction('higher', 'lower')} on {second} than on {first}."
     )
 
 
@@ -161,7 +154,7 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
     if len(compared) > named:
         rest = compared[named:]
         count = sum(model in facts.get(DIFFERS, ()) for model in rest)
-        verb = "differs" if count == 1 else "differ"
+        verb = by_number(count, "differs", "differ")
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
     details = f"By model: {'; '.join(clauses)}."
     changed = functions_sentence(statements)
@@ -181,7 +174,7 @@ def _unmeasured(facts: Facts) -> str:
     ):
         shown = [names[model] for model in facts.get(verdict, ())]
         if shown:
-            verb = "has" if len(shown) == 1 else "have"
+            verb = by_number(len(shown), "has", "have")
             parts.append(
                 f"{listed(shown)} {verb} no layer that can be compared with the base{reason}."
             )
@@ -219,9 +212,8 @@ def _finding(facts: Facts) -> str:
     if not apart:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
-    layers = layers_in_words(facts[DIFFERS][least].layers).replace(
-        " to ", "–"
-    )  # two lines have no room for more
+    # two lines have no room for more
+    layers = layers_in_words(facts[DIFFERS][least].layers, "–")
     place = "" if same else f" ({layers})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
@@ -230,7 +222,7 @@ def _counted(count: int, total: int, kind: str) -> str:
     """Say how many of the models differ, with the verb: "Both fine-tunes differ"."""
     if count == total:
         return f"{'Both' if total == 2 else f'All {total}'} {kind} differ"
-    return f"{count} of {total} {kind} {'differs' if count == 1 else 'differ'}"
+    return f"{count} of {total} {kind} {by_number(count, 'differs', 'differ')}"
 
 
 def _kind(facts: Facts) -> str:

@@ -30,20 +30,21 @@ CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views
 def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw states, and functions where they were compared."""
     charts = [similarity_chart(result, part, context=context) for part in parts_of(result)]
-    return Panels(charts, across=across_of(len(charts)))
+    return Panels(charts, across=across_of(len(charts)), names=["similarity"] * len(charts))
 
 
 def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw a heatmap for each model."""
     models = _each(result, "grid", "model")
     charts = [grid_chart(result, model, context=context) for model in models]
-    return Panels(charts, across=across_of(len(models)))
+    return Panels(charts, across=across_of(len(models)), names=["grid"] * len(charts))
 
 
 def draw_texts(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw the curves of each text."""
     corpora = _each(result, "domains", "corpus")
-    return Panels([domains_chart(result, corpus, context=context) for corpus in corpora])
+    charts = [domains_chart(result, corpus, context=context) for corpus in corpora]
+    return Panels(charts, names=["domains"] * len(charts))
 
 
 def _each(result: Result, table: str, column: str) -> list[str]:

@@ -40,31 +40,20 @@ BASES, STEP = "bases", "steps of training"
 LOOKS = {SEEDS: Look(BLUE), TUNED: Look(ORANGE, "square")}
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the map, the embeddings alone, and mean angles by layer."""
-    if result.table.empty:
-        return {}
-    return {
-        "spaces": map_chart(result, context=context),
-        "spaces-embeddings": embeddings_chart(result, context=context),
-        "spaces-related": related_chart(result, context=context),
-    }
-
-
 def draw_spaces(
     result: Result, layer: int | None = None, *, context: Context = PAGE
-) -> list[Chart]:
-    """Draw the map, of all layers or of one, then the others.
+) -> dict[str, Chart]:
+    """Draw the map, of all layers or of one, the embeddings alone, and mean angles by layer.
 
     Args:
         result: Of this study.
         layer: Whose points are drawn; None for the lines of all layers.
     """
-    return [
-        map_chart(result, layer, height=ON_PAGE, context=context),
-        embeddings_chart(result, context=context),
-        related_chart(result, context=context),
-    ]
+    return {
+        "spaces": map_chart(result, layer, height=ON_PAGE, context=context),
+        "spaces-embeddings": embeddings_chart(result, context=context),
+        "spaces-related": related_chart(result, context=context),
+    }
 
 
 def groups_of(refs: Sequence[str]) -> dict[str, str]:

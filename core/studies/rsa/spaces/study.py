@@ -17,7 +17,7 @@ from core.results.findings import Findings
 from core.results.notices import sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.rsa.spaces.charts import draw_spaces, figures
+from core.studies.rsa.spaces.charts import draw_spaces
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
     PLACES,
@@ -134,6 +134,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(View(draw=draw_spaces, group=EXPERIMENTS),),
 )

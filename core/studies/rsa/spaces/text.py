@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.estimates import estimate_of
-from core.results.names import listed, short_names
+from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -65,8 +66,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
     related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
     if not related:
         return NOTHING
-    said = " and ".join(SAID[name].format(ends[name].text) for name in related[:2])
-    without = " and ".join(starts[name].value_text for name in related[:2])
+    said = listed([SAID[name].format(ends[name].text) for name in related[:2]])
+    without = listed([starts[name].value_text for name in related[:2]])
     parts = [f"In the last layer, {said}.", f"In the embeddings, without any layer: {without}."]
     if beyond := [each for each in statements if each.verdict == BEYOND]:
         names = short_names(each.subject for each in beyond)

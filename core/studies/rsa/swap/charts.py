@@ -14,7 +14,7 @@ from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
-from core.results.drawing.panels import beside
+from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_names
@@ -41,62 +41,39 @@ LOOKS = {  # colour, dash
     "random layer": (GREY, [6, 4]),
 }
 KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
+FIGURES = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}  # kinds by file name
 FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
 TITLES = {"cut": "layers 0 to k reverted", "single": "one layer reverted"}
 
 
-def swap_chart(
-    result: Result,
-    kind: str,
-    model: str | None = None,
-    *,
-    every: bool = False,
-    context: Context = PAGE,
-) -> Chart:
-    """Draw the task's score by layer.
-
-    Args:
-        result: Of the swap study.
-        kind: "cut" for layers up to k, "single" for one layer at a time.
-        model: One model's reference, for a chart that stretches; all beside each other without it.
-        every: All kinds of swap, and the majority baseline; without it the base's layers, random
-            weights and the unmodified score, three lines that are easy to distinguish.
-    """
-    models = list(dict.fromkeys(result.table["model"]))
-    if model is not None:
-        return _panel(result, kind, model, every, context=context)
-    return beside(
-        [_panel(result, kind, name, every, context=context) for name in models], context=context
-    )
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    if result.table.empty:
-        return {}
-    names = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}
-    charts = {name: swap_chart(result, kind, context=context) for name, kind in names.items()}
-    return charts | {
-        f"{name}-all": swap_chart(result, kind, every=True, context=context)
-        for name, kind in names.items()
-    }
-
-
-def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> list[Chart]:
+def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> Panels:
     """Draw two panels for each fine-tune: one layer reverted, and all up to a layer.
 
     Args:
         result: Of the swap study.
         every: As for `swap_chart`.
     """
-    return [
-        swap_chart(result, kind, model, every=every, context=context)
+    drawn = [
+        (name + "-all" * every, swap_chart(result, kind, model, every=every, context=context))
         for model in dict.fromkeys(result.table["model"])
-        for kind in ("single", "cut")
+        for name, kind in FIGURES.items()
     ]
+    names, charts = zip(*drawn, strict=True)
+    return Panels(charts, names=names)
 
 
-def _panel(result: Result, kind: str, model: str, every: bool, *, context: Context) -> Chart:
+def swap_chart(
+    result: Result, kind: str, model: str, *, every: bool = False, context: Context = PAGE
+) -> Chart:
+    """Draw the task's score by layer.
+
+    Args:
+        result: Of the swap study.
+        kind: "cut" for layers up to k, "single" for one layer at a time.
+        model: A fine-tune's reference.
+        every: All kinds of swap, and the majority baseline; without it the base's layers, random
+            weights and the unmodified score, three lines that are easy to distinguish.
+    """
     table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]

@@ -30,7 +30,7 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
-from core.studies.rsa.swap.charts import draw_swaps, figures
+from core.studies.rsa.swap.charts import draw_swaps
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
@@ -263,6 +263,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(draw=draw_swaps, group=EXPERIMENTS),),
+    views=(View(draw=draw_swaps, choices=lambda result: [(False,), (True,)], group=EXPERIMENTS),),
 )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import first_of, listed
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import first_of, layers_in_words, short_names
+from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -119,9 +120,9 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
             kept.append(scored)
         else:
             lowered.append(f"{scored} by up to {worst.number.value_text}")
-    lost = f"Reverting one layer to the base lowers {_listed(lowered)}." if lowered else ""
+    lost = f"Reverting one layer to the base lowers {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
-    return " ".join(filter(None, (lost, f"{intact} {_listed(kept, 'or')}." if kept else "")))
+    return " ".join(filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else "")))
 
 
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
@@ -168,10 +169,6 @@ def _beyond(beyond: Sequence[int], needed: Sequence[int]) -> str:
     return f"; in {layers_in_words(beyond)}, this is more than a random change of equal size costs"
 
 
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
     """Tell whose answers the scores rest on, which are near the baseline, which models are
     unrelated to the base."""
@@ -199,7 +196,7 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
 def parsed_answers(models: Sequence[str]) -> str:
     """Say that the right answers come from a parser."""
     return (
-        f"{_listed(models)}: the score is agreement with a parser, not with gold annotation. A "
+        f"{listed(models)}: the score is agreement with a parser, not with gold annotation. A "
         f"parser and a tagger "
         "trained on one treebank make the same mistakes; choose the text demo-gold for "
         "hand-checked answers."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import (
@@ -20,7 +20,7 @@ from core.results.drawing.maps import (
     placed,
     zoomed,
 )
-from core.results.drawing.panels import Panels, beside, share_of_variance
+from core.results.drawing.panels import Panels, share_of_variance
 from core.results.drawing.style import (
     BLUE,
     GREEN,
@@ -46,13 +46,9 @@ MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the map of every layer, by file name; the top layer first."""
-    layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
-    return {
-        f"tokens-layer-{layer}": token_chart(result, int(layer), context=context)
-        for layer in layers
-    }
+def layers_shown(result: Result) -> list[tuple[int]]:
+    """List the layers that files hold the map of; the top layer first."""
+    return [(int(layer),) for layer in sorted({*result.tables["tokens"]["layer"]}, reverse=True)]
 
 
 def draw_maps(
@@ -73,7 +69,7 @@ def draw_maps(
     layer = int(result.table["layer"].max()) if layer is None else layer
     drawn = models or tuple(dict.fromkeys(result.table["model"]))
     charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
-    return Panels(charts, inline=True)
+    return Panels(charts, inline=True, names=[f"tokens-layer-{layer}"] * len(charts))
 
 
 def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
@@ -84,7 +80,7 @@ def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
 def token_chart(
     result: Result,
     layer: int,
-    model: str | None = None,
+    model: str,
     wanted: str = "",
     *,
     context: Context = PAGE,
@@ -95,7 +91,7 @@ def token_chart(
     Args:
         result: Of `tokens.run_tokens`.
         layer: Which layer.
-        model: One model's reference, for a chart that stretches; without it, all in one chart.
+        model: Reference.
         wanted: Parts of words to mark, separated by commas.
 
     Raises:
@@ -104,12 +100,8 @@ def token_chart(
     table = result.need("tokens", "a passage (--passage)")
     if layer not in set(table["layer"]):
         raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
-    models = tuple(dict.fromkeys(table["model"]))
-    if model is not None:
-        check_chosen(model, models)
-        return token_map(result, table, layer, model, wanted, context=context)
-    maps = [token_map(result, table, layer, name, wanted, context=context) for name in models]
-    return beside(maps, context=context)
+    check_chosen(model, tuple(dict.fromkeys(table["model"])))
+    return token_map(result, table, layer, model, wanted, context=context)
 
 
 def token_map(
@@ -203,8 +195,8 @@ def _words(
 def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
     """Describe the map: words by role, highlighted ones by name, and the distances between the
     roles' centres."""
-    axes = " and ".join(
-        share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1)
+    axes = listed(
+        [share_of_variance(f"PC {number}", part) for number, part in enumerate(shares[:2], start=1)]
     )
     chosen = rows["highlighted"].any()
     words = points_in_words(

@@ -33,7 +33,7 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.rsa import LAYERS
-from core.studies.rsa.tokens.charts import draw_maps, figures, span_rows
+from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
 from core.studies.rsa.tokens.distances import (
     answer_statements,
     explained_statement,
@@ -330,6 +330,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(draw=draw_maps, tables=span_rows, group=LAYERS),),
+    views=(View(draw=draw_maps, choices=layers_shown, tables=span_rows, group=LAYERS),),
 )

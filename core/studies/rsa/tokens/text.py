@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import listed, short_names
+from core.errors import listed
+from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside

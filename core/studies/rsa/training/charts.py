@@ -54,8 +54,6 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every chart that the result has the numbers for, by file name; the main one first."""
-    if result.table.empty:
-        return {}
     charts: dict[str, Chart] = {"training": training_chart(result, context=context)}
     if len(result.tables["loss"]) > 1:
         charts["training-loss"] = loss_chart(result.tables["loss"], context=context)

@@ -1,4 +1,4 @@
-"""Through training's options, and the rules between them."""
+"""Options of similarity through training, and the rules between them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Through training: checkpoints of one pretraining run compared with its final model, by layer and
-by tokens seen.
+"""Similarity through training: checkpoints of one pretraining run compared with its final model, by
+layer and by tokens seen.
 
 Final models of other runs are compared with the same final model, which shows how similar any
 trained model would be. The held-out loss is shown with it: what a checkpoint can do, and where its
@@ -215,6 +215,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=TRAINING),),
+    views=(View(draw=figures, group=TRAINING),),
 )

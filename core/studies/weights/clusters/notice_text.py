@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
+
 if TYPE_CHECKING:
     from core.maths.spectra.registry import Features
 
@@ -121,8 +123,4 @@ def describe_strays(named: Collection[str], refs: Collection[str]) -> list[str]:
     strays = [name[:MOST_OF_NAME] for name in named if name not in compared]
     if not strays:
         return []
-    more = f" and {len(strays) - SHOWN:,} more" if len(strays) > SHOWN else ""
-    return [
-        f"Rows of the label table for models that are not compared: {', '.join(strays[:SHOWN])}"
-        f"{more}."
-    ]
+    return [f"Rows of the label table for models that are not compared: {listed(strays, SHOWN)}."]

@@ -120,10 +120,11 @@ def find_models(
     why = {
         member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
     }
-    failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
+    failures = {ref: reason for ref, reason in why.items() if reason}
     usable = [member for member in named.members if member.ref not in failures]
     if not usable:
-        raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
+        ref, reason = next(iter(failures.items()))
+        raise TaskError(f"No model could be compared. {ref} failed: {reason}")
     copies = find_copies(
         {member.ref: (identities[member.base], identities[member.ref]) for member in usable}
     )

@@ -33,7 +33,6 @@ from core.runs.runner import Outputs, Task, run
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES, TEXT, compare_states, plan_states
 from core.studies.weights.clusters import tables, text
-from core.studies.weights.clusters.charts.figures import figures
 from core.studies.weights.clusters.distances import (
     DISTANCES,
     comparable,
@@ -326,7 +325,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     collecting=collecting,
     perform=perform,
     finish=finish,

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
+from core.errors import by_number, listed
 from core.maths.spectra.nulls import null_projector_distance
 from core.maths.spectra.registry import relative_size
 from core.results.estimates import Estimate
-from core.results.names import layers_in_words, listed, short_name, short_names
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -215,7 +216,7 @@ def make_headline(
             if each.verdict == VOTED
         ),
         _others(statements, spec.vector),
-        _groups(statements),
+        dose_sentence(statements),
     ]
     return " ".join(filter(None, parts))
 
@@ -251,7 +252,7 @@ def neighbour_sentence(
         )
     tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
     if share.verdict == ABOVE and share.number.value == 1:
-        verb = "neighbour shares" if k == 1 else "neighbours share"
+        verb = by_number(k, "neighbour shares", "neighbours share")
         return f"Every model's {near} {verb} its {word} {tested}."
     claim = (
         f"share a {word} more often than chance"
@@ -307,7 +308,7 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
     return f"The other vectors give: {', '.join(shares)}.{note}"
 
 
-def _groups(statements: Sequence[Statement]) -> str:
+def dose_sentence(statements: Sequence[Statement]) -> str:
     """Say which models of another learning rate are nearer to their task, and which not."""
     words = {
         NEAR_TASK: f"closer to every run of {{own}} task than to {RIVALS}",
@@ -319,8 +320,8 @@ def _groups(statements: Sequence[Statement]) -> str:
         if each.verdict in words:
             groups.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
     return " ".join(
-        f"By {title_of(vector)}, {listed(names)} {'are' if len(names) > 1 else 'is'} "
-        f"{words[verdict].format(own='their' if len(names) > 1 else 'its')}."
+        f"By {title_of(vector)}, {listed(names)} {by_number(len(names), 'is', 'are')} "
+        f"{words[verdict].format(own=by_number(len(names), 'its', 'their'))}."
         for (vector, verdict), names in groups.items()
     )
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
-from core.results.names import listed
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.text import (
     ABOVE,
+    CHANCE,
+    EXPECTED,
     LOWER,
     NORMS,
     TOO_FEW,
     WORDS,
     neighbour_sentence,
     row_of,
-    state_chance,
     state_ranks,
-    state_share,
 )
 
 if TYPE_CHECKING:
@@ -38,30 +38,32 @@ NO_TREND = "a constant"
 
 def map_sentence(result: Result) -> str:
     """Say whether neighbours share a label; "" if nothing can be scored."""
-    rows, vector, k = _scored(result), str(result.spec["vector"]), _k(result)
-    if rows.empty:
+    if not (shares := _shared(result)):
         return ""
-    row = row_of(rows, vector, k)
-    share, more = state_share(row), "" if vector == COMMON else f"; {title_of(vector)}"
-    models = len(result.tables["predictions"])
-    sentence = neighbour_sentence(share, state_chance(row), row, k, _word(result), models, more)
+    vector, k = str(result.spec["vector"]), int(result.arrays["k"])
+    share, row = shares[vector], row_of(result.tables["vectors"], vector, k)
+    more, models = "" if vector == COMMON else f"; {title_of(vector)}", _models(result)
+    sentence = neighbour_sentence(share, _chance(result), row, k, _word(result), models, more)
     if share.verdict == TOO_FEW or vector == NORMS:
         return sentence
-    size = state_share(row_of(rows, NORMS, k))
-    return f"{sentence} The size of the update alone gives {size.number.value_text}."
+    size = shares[NORMS].number.value_text
+    return f"{sentence} The size of the update alone gives {size}."
 
 
 def neighbours_sentence(result: Result) -> str:
     """Say by which vectors neighbours share a label more often than chance, the best first."""
-    rows = _scored(result).sort_values("share", ascending=False, kind="stable")
-    if rows.empty:
+    order = list(dict.fromkeys(result.tables["vectors"]["vector"]))
+    shares = sorted(
+        _shared(result).values(),
+        key=lambda share: (-share.number.value, order.index(share.subject)),
+    )
+    if not shares:
         return ""
-    chance = state_chance(rows.iloc[0]).number.value_text
-    shares = [state_share(row) for _, row in rows.iterrows()]
+    chance = _chance(result).number.value_text
     if all(share.verdict == TOO_FEW for share in shares):
-        models = len(result.tables["predictions"])
         return (
-            f"{models} models are too few to test any vector (chance {chance}): {_shares(shares)}."
+            f"{_models(result)} models are too few to test any vector (chance {chance}): "
+            f"{_shares(shares)}."
         )
     above = [share for share in shares if share.verdict == ABOVE]
     rest = [share for share in shares if share not in above]
@@ -172,15 +174,18 @@ def _shares(shares: Sequence[Statement]) -> str:
     )
 
 
-def _k(result: Result) -> int:
-    return int(result.arrays["k"]) if "k" in result.arrays else 0
-
-
 def _word(result: Result) -> str:
     return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
 
 
-def _scored(result: Result) -> pd.DataFrame:
-    """The shares at the number of neighbours that the sentences speak of."""
-    vectors = result.tables["vectors"]
-    return vectors[vectors["k"] == _k(result)]
+def _models(result: Result) -> int:
+    return len(result.tables["predictions"])
+
+
+def _shared(result: Result) -> dict[str, Statement]:
+    """The share of neighbours with the same label, by vector; none if nothing can be scored."""
+    return {each.subject: each for each in result.statements if each.baseline == CHANCE}
+
+
+def _chance(result: Result) -> Statement:
+    return next(each for each in result.statements if each.verdict == EXPECTED)

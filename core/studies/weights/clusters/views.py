@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.results.drawing.context import PAGE, Context
@@ -37,18 +38,20 @@ def draw_map(
     context: Context = PAGE,
 ) -> Panels:
     """Draw the map; choices as for `map_chart`."""
-    return Panels([map_chart(result, by, chosen, axes, wanted, context=context)], inline=True)
+    chart = map_chart(result, by, chosen, axes, wanted, context=context)
+    return Panels([chart], inline=True, names=["map"])
 
 
-def draw_neighbours(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_neighbours(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the shares of every vector, if neighbours could be scored."""
     scored = not result.tables["vectors"].empty
-    return [neighbours_chart(result, context=context)] if scored else []
+    return {"neighbours": neighbours_chart(result, context=context)} if scored else {}
 
 
-def draw_distances(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_distances(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the heatmap of distances with its tree, if there are two models."""
-    return [distances_chart(result, context=context)] if len(result.table) > 1 else []
+    several = len(result.table) > 1
+    return {"distances": distances_chart(result, context=context)} if several else {}
 
 
 def draw_depth(
@@ -69,7 +72,8 @@ def draw_depth(
     of = of or next(iter(kinds_of(result)), "delta")
     if measure == RELATIVE_SIZE and of == "weights":
         return Panels([])
-    return depth_panels(result, of, threshold, measure, context=context)
+    panels = depth_panels(result, of, threshold, measure, context=context)
+    return replace(panels, names=[f"ranks-{of}"] * len(panels.charts))
 
 
 def kinds_of(result: Result) -> list[str]:
@@ -112,6 +116,7 @@ VIEWS = (
     View(
         DEPTH,
         draw=draw_depth,
+        choices=lambda result: [(of,) for of in kinds_of(result)],
         headline=depth_sentence,
         tables=trend_rows,
         table="ranks",

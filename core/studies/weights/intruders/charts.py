@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.errors import counted
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart, line_chart
-from core.results.drawing.panels import Panels, Place, beside, legend_strip
+from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, DASHES, GREEN, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
@@ -48,8 +49,11 @@ def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
 def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw intruder dimensions by family and depth, and what scaling them does where it was
     measured."""
-    panels = intruder_panels(result, context=context)
-    return replace(panels, charts=[*panels.charts, *scaling_charts(result, context=context)])
+    panels, scaled = (
+        intruder_panels(result, context=context), scaling_charts(result, context=context)
+    )  # fmt: skip
+    names = ["intruders"] * len(panels.charts) + ["scaling"] * len(scaled)
+    return replace(panels, charts=[*panels.charts, *scaled], names=names)
 
 
 def scaling_charts(result: Result, *, context: Context = PAGE) -> list[Chart]:
@@ -62,15 +66,6 @@ def scaling_charts(result: Result, *, context: Context = PAGE) -> list[Chart]:
         _scaled(rows, f"{names[str(model)]}: {metric}", str(metric), context=context)
         for (metric, model), rows in table.groupby(["metric", "model"], sort=False)
     ]
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw intruder dimensions by family and depth, and what scaling them does."""
-    if not len(result.tables["intruders"]):
-        return {}
-    charts = {"intruders": intruder_panels(result, context=context).figure(context)}
-    scaled = scaling_charts(result, context=context)
-    return charts | ({"scaling": beside(scaled, context=context)} if scaled else {})
 
 
 def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> Chart:
@@ -92,7 +87,7 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
     )
     looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
     count = int(rows["scaled"].iloc[0])
-    below = f"{count} direction{'s' if count != 1 else ''}; bands: 95 %"
+    below = f"{counted(count, 'direction')}; bands: 95 %"
     return line_chart(
         rows.assign(name=rows["way"].map(WAYS)), plane, looks, what, below,
         line="Scaled", also=["scaling.scaled"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import Kind
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
     from core.studies.weights.intruders.spec import IntruderSpec
 
-REMOVED = "removing intruder dimensions changes the"
-NO_CHANGE = "removing intruder dimensions does not measurably change the"
-BEYOND = "removing intruder dimensions, compared with random directions:"
-EXCESS = "removing intruder dimensions, compared with shrinking the whole update:"
+REMOVED = "removing intruder dimensions changes the metric"
+NO_CHANGE = "removing intruder dimensions does not measurably change the metric"
+BEYOND = "removing intruder dimensions, compared with random directions"
+EXCESS = "removing intruder dimensions, compared with shrinking the whole update"
 SHRUNK = f"{WAYS['shrunk']} in the same matrices"
 RANDOM = f"{WAYS['random']} of equal size"
 METHODS = words_beside(__file__).sentence("scaling_methods")
@@ -41,16 +42,14 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         )
         verdict = REMOVED if change.clear else NO_CHANGE
         stated += [
-            Statement(row["model"], f"{verdict} {row['metric']}", change),
-            Statement(row["model"], f"{BEYOND} {row['metric']}", beyond, baseline=RANDOM),
+            Statement(row["model"], verdict, change, metric=row["metric"]),
+            Statement(row["model"], BEYOND, beyond, (), RANDOM, row["metric"]),
         ]
         if row["excess"] == row["excess"]:
             kind = _kind(row["metric"])
             ends = row["excess_low"], row["excess_high"]
             excess = Estimate(row["excess"], *ends, kind=kind)
-            stated.append(
-                Statement(row["model"], f"{EXCESS} {row['metric']}", excess, baseline=SHRUNK)
-            )
+            stated.append(Statement(row["model"], EXCESS, excess, (), SHRUNK, row["metric"]))
     return tuple(stated)
 
 
@@ -68,22 +67,21 @@ def scaling_headline(statements: Sequence[Statement]) -> str:
         parts = [
             _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
         ]
-        sentences.append(f"Removing them from {names[ref]} {' and '.join(parts)}.")
+        sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
         shares = [_share(said) for said in every if said.baseline == SHRUNK]
         if shares:
             sentences.append(
                 f"Compared with shrinking the whole update of the same matrices by an equal norm, "
-                f"{' and '.join(shares)}."
+                f"{listed(shares)}."
             )
     return " ".join(sentences)
 
 
 def _clause(change: Statement, beyond: Statement) -> str:
-    metric = beyond.verdict.removeprefix(f"{BEYOND} ")
     if not change.number.clear:
-        return f"does not measurably change the {metric} ({change.number.text})"
+        return f"does not measurably change the {change.metric} ({change.number.text})"
     verb = "raises" if change.number.value > 0 else "lowers"
-    amount = f"{verb} the {metric} by {change.number.size}"
+    amount = f"{verb} the {change.metric} by {change.number.size}"
     if not beyond.number.clear:
         return f"{amount}, not detectably different from {RANDOM}"
     return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM}"
@@ -91,7 +89,7 @@ def _clause(change: Statement, beyond: Statement) -> str:
 
 def _share(excess: Statement) -> str:
     """Say how a metric after removal differs from that after shrinking the whole update."""
-    metric = excess.verdict.removeprefix(f"{EXCESS} ")
+    metric = excess.metric
     if not excess.number.clear:
         return f"the {metric} is not detectably different ({excess.number.text})"
     gap = f"the {metric} is {excess.number.direction('higher', 'lower')}"

@@ -24,7 +24,7 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
-from core.studies.weights.intruders.charts import draw_view, figures
+from core.studies.weights.intruders.charts import draw_view
 from core.studies.weights.intruders.scales import LOSS
 from core.studies.weights.intruders.scaling_tables import scaling_table
 from core.studies.weights.intruders.scaling_text import (
@@ -270,6 +270,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     views=(View(draw=draw_view),),
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import by_number, listed
 from core.maths.spectra.directions import SMALL
 from core.maths.statistics import corrected
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
-from core.results.names import listed, short_names
+from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.intruders.tasks import LARGE_DRAWS
@@ -142,9 +143,9 @@ def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
     names = short_names(list(dict.fromkeys(directions["model"])))
     return [
         f"{len(rows)} of {counts[ref]} intruder dimensions of {names[str(ref)]} "
-        f"{'has a cosine' if len(rows) == 1 else 'have cosines'} within {text_of(NEAR)} of the "
+        f"{by_number(len(rows), 'has a cosine', 'have cosines')} within {text_of(NEAR)} of the "
         f"threshold (up to {rows['cosine'].max():.5f}), so a slightly lower threshold does not "
-        f"count {'it' if len(rows) == 1 else 'them'}."
+        f"count {by_number(len(rows), 'it', 'them')}."
         for ref, rows in near.groupby("model", sort=False)
     ]
 

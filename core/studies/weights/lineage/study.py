@@ -126,6 +126,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(),),
+    views=(View(draw=figures),),
 )

@@ -152,8 +152,7 @@ def _of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[
             "models of one architecture and size."
         )
     strangers = {
-        checkpoint.ref: f"{checkpoint.ref} was left out: its matrices differ from those of most "
-        f"models in number or shape."
+        checkpoint.ref: "Its matrices differ from those of most models in number or shape."
         for (checkpoint, _), layout in zip(opened, layouts, strict=True)
         if layout != commonest
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import by_number, listed
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
-from core.results.names import listed, short_names
+from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.lineage.tables import (
@@ -79,10 +80,11 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         copies = [said for said in statements if said.verdict == verdict]
         pairs = [f"{names[said.subject]} {words} {names[said.baseline]}" for said in copies]
         if pairs:
-            parts.append(f"{_some(pairs)}.")
+            parts.append(f"{listed(pairs, MOST_NAMED)}.")
     alone = [names[said.subject] for said in statements if said.verdict == ALONE]
     if alone:
-        parts.append(f"{_some(alone)} {'has' if len(alone) == 1 else 'have'} no relative here.")
+        verb = by_number(len(alone), "has", "have")
+        parts.append(f"{listed(alone, MOST_NAMED)} {verb} no relative here.")
     return " ".join([*parts, _trees(statements, table, names)])
 
 
@@ -113,13 +115,6 @@ def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str
         f"{len(joined)} models form {len(roots)} trees; the largest, of {sizes[largest]}, {begins}."
         f"{more}"
     )
-
-
-def _some(words: Sequence[str]) -> str:
-    """Enumerate the first few, and count the rest."""
-    if len(words) <= MOST_NAMED + 1:
-        return listed(list(words))
-    return listed([*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"])
 
 
 def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str, ...]:

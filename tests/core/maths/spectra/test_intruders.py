@@ -22,7 +22,7 @@ from core.maths.spectra.intruders import (
 from core.results.columns import meaning
 from core.runs.runner import run
 from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.intruders.study import STUDY, TURNED, figures, plan, prepare
+from core.studies.weights.intruders.study import STUDY, TURNED, plan, prepare
 from core.studies.weights.intruders.text import (
     ALL,
     CHANCE,
@@ -196,7 +196,7 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
         assert [column for column in table.columns if meaning(name, str(column)) is None] == [], (
             name
         )
-    assert "Feed-forward 1" in str(figures(result)["intruders"].to_dict())
+    assert "Feed-forward 1" in str(STUDY.figures(result)["intruders"].to_dict())
 
 
 def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec) -> None:

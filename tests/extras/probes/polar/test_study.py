@@ -23,7 +23,7 @@ from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
 from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW
-from extras.probes.polar.charts import draw_polar, drawable, figures, polar_chart
+from extras.probes.polar.charts import draw_polar, drawable, polar_chart
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
@@ -149,7 +149,7 @@ def test_the_headline_names_its_numbers(box: dict[str, str], result: PolarResult
 @pytest.mark.slow
 def test_every_chart_is_drawn(result: PolarResult) -> None:
     assert drawable(result) == list(METRICS)
-    assert set(figures(result)) == {f"polar-{metric}" for metric in METRICS}
+    assert set(STUDY.figures(result)) == {f"polar-{metric}" for metric in METRICS}
     assert len(draw_polar(result).charts) == 3
     assert len(draw_polar(result, "uas").charts) == 1
     with pytest.raises(SpecError, match="choose one of"):

@@ -1,4 +1,4 @@
-"""Charts of the weights study: the map, neighbours compared with chance, and all figures."""
+"""Charts of the weights study: the map, and neighbours compared with chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
@@ -30,8 +30,6 @@ from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import label_expr, text_of
 from core.studies.weights.activations import every_vector
-from core.studies.weights.clusters.charts import ranks as rank_charts
-from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.marks import (
     group_names,
     legend,
@@ -117,7 +115,7 @@ def map_chart(
         height=height,
         title=heading(what, "; ".join(filter(None, below))),
         description=points_in_words(
-            table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
+            table, f"{what}: {listed(titles)}", name="name", group="group", point="model"
         ),
     )
 
@@ -220,16 +218,6 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         line="Vector", also=["chance", "p_value"],
         under=[grey_band(chosen, "Shuffled labels, 95 %")],
     )  # fmt: skip
-
-
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has numbers for, by file name; the map first."""
-    charts: dict[str, Chart] = {"map": map_chart(result, context=context)}
-    if len(result.tables["vectors"]):
-        charts["neighbours"] = neighbours_chart(result, context=context)
-    if len(result.table) > 1:
-        charts["distances"] = distances_chart(result, context=context)
-    return charts | rank_charts.figures(result, context)
 
 
 def _subtitle(result: Result) -> str:

@@ -284,16 +284,6 @@ def spectrum_panels(
     return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw rank by depth for every family of the chosen matrices."""
-    kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
-    return {
-        f"ranks-{of}": depth_panels(result, of, context=context).figure(context)
-        for of in kinds
-        if families_of(result, of)
-    }
-
-
 def _frame(**columns: Any) -> pd.DataFrame:
     import pandas as pd
 

@@ -16,7 +16,7 @@ from core.errors import ModelError, SpecError
 from core.maths.maps import kernel
 from core.results.estimates import Estimate
 from core.results.statements import Statement
-from core.studies.alignment.seeds.charts import figures, method_chart, pair_chart
+from core.studies.alignment.seeds.charts import method_chart, pair_chart
 from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, errors_chart
 from core.studies.alignment.seeds.space import space_chart
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
@@ -161,13 +161,13 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
     assert (
         test.query("method == 'lookup' and layer == 0")["nmse"] < 0.05
     ).all()  # embeddings are a table
-    for chart in figures(result).values():
+    for chart in STUDY.figures(result).values():
         chart.to_dict()
     pair_chart(result, "ridge").to_dict()
     for place in ("source", "mapped"):
         space_chart(result, spec.models[0], spec.models[1], "ridge", 1, place).to_dict()
-    with pytest.raises(SpecError, match="No network"):
-        curve_chart(result)
+    with pytest.raises(SpecError, match="network"):
+        curve_chart(result, "inn")
     with pytest.raises(SpecError, match="second group"):
         errors_chart(result, "against")
 
@@ -224,7 +224,7 @@ def test_networks_are_trained_until_they_have_converged_with_their_curve(
         .lt(curves.groupby("source")["validation"].first())
         .all()
     )
-    curve_chart(result).to_dict()
+    curve_chart(result, "inn").to_dict()
 
 
 def test_a_kernel_of_fewer_rows_says_so(

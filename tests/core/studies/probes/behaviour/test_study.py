@@ -16,7 +16,6 @@ from core.models.loading import reading
 from core.models.sizes import Size
 from core.results.columns import meaning
 from core.studies.probes.behaviour import tables
-from core.studies.probes.behaviour.charts import figures
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
@@ -186,7 +185,8 @@ def test_statements_lead_to_the_headline() -> None:
     assert headline.startswith(pairs_sentence(statements)[:60])
     below, otherwise, further = doubts_of(made, [SEED, FIRST])
     assert below.verdict == BELOW_CHANCE
-    assert below.subject == otherwise.subject == f"agreement of {SEED}"
+    assert below.subject == otherwise.subject == SEED
+    assert below.metric == otherwise.metric == "agreement"
     assert otherwise.verdict == further.verdict == OTHERWISE
     notices = make_notices([below, otherwise, further], [])
     assert len(notices) == 3
@@ -235,7 +235,7 @@ def test_models_are_scored_and_probed_and_others_left_out(result: Result) -> Non
     assert set(result.tables["rank_correlations"]["among"]) == {EVERY}
     assert all(each.named_in(result.headline) for each in result.statements if each.baseline)
     assert "zoo:parse-0" not in result.methods.partition("were scored")[0]
-    drawn = figures(result)
+    drawn = STUDY.figures(result)
     assert set(drawn) == {
         "behaviour-distance-uuas", "behaviour-pos-accuracy", "behaviour-steps", "behaviour-kinds",
     }  # fmt: skip
@@ -276,7 +276,7 @@ def test_without_probes_there_is_behaviour_alone() -> None:
     spec = BehaviourSpec(models=(OTHER,), kinds=("determiner",), probes=False, pairs=10)
     made = STUDY.run(spec)
     assert set(made.tables) == {"behaviour", "behaviour_margins"}
-    assert set(figures(made)) == {"behaviour-kinds"}
+    assert set(STUDY.figures(made)) == {"behaviour-kinds"}
     assert STUDY.price(spec).seconds < STUDY.price(BehaviourSpec()).seconds
 
 

@@ -15,10 +15,10 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
 from core.studies.probes.edges import tables, tasks
-from core.studies.probes.edges.charts import drawable, edges_chart, figures
+from core.studies.probes.edges.charts import drawable, edges_chart
 from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of, subject_of
+from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
 from core.studies.probes.edges.study import STUDY, plan, prepare
 from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
 from core.studies.probes.edges.text import make_headline, make_notices
@@ -185,8 +185,8 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
     assert set(added["rival"]) == {WINDOW}
     assert added.groupby(["probe", "metric"])["layer"].apply(list).tolist() == [[1, 2]] * 9
     gains = [each for each in result.statements if each.verdict == ADDED]
-    assert [each.subject for each in gains] == [
-        subject_of(target, model) for target in asked.targets
+    assert [(each.metric, each.subject) for each in gains] == [
+        (target, model) for target in asked.targets
     ]
     for each, target in zip(gains, asked.targets, strict=True):
         rows = added[(added["probe"] == target) & (added["metric"] == ACCURACY)]
@@ -199,7 +199,7 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
         raised = added.assign(margin=added["margin"].where(added["layer"] != layer, 99.0))
         stated = statements_of({**result.tables, "added": raised}, [model])
         assert {each.layers for each in stated if each.verdict == ADDED} == {(layer,)}
-    assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
+    assert {f"{target}-{GAIN}" for target in asked.targets} <= set(STUDY.figures(result))
     assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
     assert "Hewitt et al. 2021" in result.methods
 
@@ -255,8 +255,8 @@ def test_gains_and_losses_are_said_in_words(asked: EdgeSpec, result: Result) -> 
     assert "nothing detectable on dependency labels" in headline
     assert "nothing on head distances" in headline
     few = [each for each in doubts_of(changed, asked) if each.verdict == TOO_FEW]
-    assert [(each.subject, each.layers) for each in few] == [
-        (subject_of("distance", asked.models[0]), (1, 2))
+    assert [(each.metric, each.subject, each.layers) for each in few] == [
+        ("distance", asked.models[0], (1, 2))
     ]
     assert any("too few training sentences" in notice for notice in make_notices(few))
 

@@ -21,12 +21,12 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
-from core.studies.probes.edges.charts import edges_chart, figures
+from core.studies.probes.edges.charts import edges_chart
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.studies.probes.edges.rivals import place_features
 from core.studies.probes.edges.spec import EdgeSpec as Spec
-from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of, subject_of
+from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of
 from core.studies.probes.edges.study import RIVALS, STUDY, plan, prepare
 from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
@@ -139,27 +139,28 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(
 def test_the_headline_states_the_best_layers_their_baselines_and_the_other_models(
     box: dict[str, str], spec: Spec, result: Result
 ) -> None:
-    stated = {(each.subject, each.verdict): each for each in result.statements}
+    stated = {(each.metric, each.subject, each.verdict): each for each in result.statements}
     headline = statements_of(result.tables, spec.probed)
     assert result.statements[: len(headline)] == headline
     scores = [each for each in headline if each.verdict in (BEST, BASELINE)]
     assert all(each.named_in(result.headline) for each in scores)
     for target in ("pos", "label", "distance"):
         best = best_rows(result.table, box["bert"])[target]
-        found = stated[subject_of(target, box["bert"]), BEST]
+        found = stated[target, box["bert"], BEST]
         assert found.layers == (best["layer"],)
         assert found.estimate == estimate_of(best, "value")
         margins = result.tables["edge_margins"].query("probe == @target and metric == 'accuracy'")
         margins = margins[(margins["model"] == box["bert"]) & (margins["layer"] == best["layer"])]
         margins = margins[~margins["rival"].isin(TAGS.values())]
         strongest = margins.loc[margins["rival_value"].idxmax()]
-        baseline = stated[subject_of(target, strongest["rival"]), BASELINE]
+        baseline = stated[target, strongest["rival"], BASELINE]
         assert baseline.estimate == estimate_of(strongest, "rival_value")
-        margin = next(each for each in headline if each.subject == found.subject and each.baseline)
+        of_target = [each for each in headline if each.metric == target]
+        margin = next(e for e in of_target if e.subject == found.subject and e.baseline)
         assert margin.baseline == strongest["rival"]
         assert margin.estimate == estimate_of(strongest, "margin")
         assert margin.verdict == verdict_of(estimate_of(strongest, "margin"))
-        other = next(each for each in headline if each.subject == subject_of(target, box["gpt2"]))
+        other = next(each for each in of_target if each.subject == box["gpt2"])
         assert other.baseline == box["bert"]
         assert other.layers == (best_rows(result.table, box["gpt2"])[target]["layer"],)
         assert other.named_in(result.headline)
@@ -411,7 +412,7 @@ def test_selectivity_margins_and_differences_are_what_they_say(
 
 
 def test_every_chart_is_drawn_from_these_tables(result: Result) -> None:
-    drawn = figures(result)
+    drawn = STUDY.figures(result)
     assert len(drawn) == 12
     assert all(chart.to_dict()["layer"] for chart in drawn.values())
     with pytest.raises(SpecError, match="no such"):

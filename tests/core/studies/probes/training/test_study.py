@@ -14,7 +14,7 @@ from core.results.statements import Statement
 from core.studies.probes.training.charts import BEST, UNREAL
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.training.study import STUDY, figures, untaught
+from core.studies.probes.training.study import STUDY, untaught
 from core.studies.probes.training.text import (
     HIGHEST,
     LOSS,
@@ -165,7 +165,7 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
 
 
 def test_its_figures_and_sentences(result: Result) -> None:
-    drawn = figures(result)
+    drawn = STUDY.figures(result)
     assert set(drawn) == {"uuas-best", "uuas-layers", "dspr-best", "dspr-layers", "loss"}
     assert all(
         f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7)

@@ -78,7 +78,6 @@ from core.studies.probes.trees.text import (
     make_notices,
     scores_sentence,
 )
-from core.studies.probes.trees.views import figures
 from core.text.conllu import read_conllu
 from core.text.corpora import corpus_from_bytes
 from core.vectors.window import REACHES, windows_of_sentences
@@ -328,7 +327,7 @@ def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
     added = result.tables["added"]
     assert set(added["rival"]) == {WINDOW}
     assert added.groupby("metric")["layer"].apply(list).tolist() == [[1, 2]] * 4
-    assert {"added-uuas", "arcs"} <= set(figures(result))
+    assert {"added-uuas", "arcs"} <= set(STUDY.figures(result))
     plain = STUDY.run(replace(asked, conditional=False))
     assert "added" not in plain.tables
     with pytest.raises(SpecError, match="conditional"):
@@ -812,7 +811,7 @@ def test_ranks_are_swept_together_and_meet_the_table(
     assert near.named_in(sweep.headline)
     assert best.named_in(sweep.headline)
     assert sweep_chart(sweep.table).to_dict()["layer"]
-    assert "sweep" in figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
+    assert "sweep" in STUDY.figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
     with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         run_sweep(spec, {box["bert"]: 9})
 
@@ -820,7 +819,7 @@ def test_ranks_are_swept_together_and_meet_the_table(
 def test_every_chart_is_drawn_and_what_is_not_there_is_refused(
     box: dict[str, str], result: ProbeResult
 ) -> None:
-    made = figures(result)
+    made = STUDY.figures(result)
     assert next(iter(made)) == "uuas"
     assert {"uuas-selectivity", "nspr-selectivity", "difference-uuas", "root"} <= set(made)
     assert all(chart.to_dict() for chart in made.values())

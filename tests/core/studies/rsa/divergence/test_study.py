@@ -18,7 +18,6 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement
 from core.studies.rsa.divergence import tasks
-from core.studies.rsa.divergence.charts import figures
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.study import STUDY
 from core.studies.rsa.divergence.tables import ALL
@@ -48,7 +47,7 @@ def test_a_later_step_predicts_more_like_the_final_model() -> None:
     assert stated(result.statements, SIMILAR).layers == (int(states["layer"].max()),)
     assert len(states) == 3 * 7
     assert not unnamed(result.statements, result.headline)
-    assert set(figures(result)) == {"divergence", "states", "correlation", "coloured"}
+    assert set(STUDY.figures(result)) == {"divergence", "states", "correlation", "coloured"}
     coloured = result.tables["coloured"]
     assert coloured["sentence"].max() == 8
     assert (coloured["base_token"].str.len() > 0).all()
@@ -140,7 +139,7 @@ def test_a_base_without_a_head_ends_the_study_and_a_model_without_one_is_left_ou
     result = STUDY.run(DivergenceSpec(compare=("zoo:parse-0",), others=(), **SMALL))
     assert result.headline == NOTHING
     assert any("predicts no words" in sentence for sentence in result.failures.values())
-    assert figures(result) == {}
+    assert STUDY.figures(result) == {}
 
 
 def test_the_base_is_not_compared_with_itself() -> None:

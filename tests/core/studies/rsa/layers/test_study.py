@@ -46,6 +46,7 @@ from core.studies.rsa.layers.text import (
     NO_SIZE,
     ONCE,
     POOLED,
+    WITHOUT_SIZE,
     flat_layers,
     high_chance,
     influence_in_words,
@@ -54,7 +55,6 @@ from core.studies.rsa.layers.text import (
     same_size,
     too_few_items,
     unequal_sizes,
-    without_size,
 )
 from core.studies.rsa.layers.view_text import NOTHING, curves_sentence
 from core.study import read_first
@@ -363,7 +363,7 @@ def test_grid_and_second_corpus() -> None:
 
 def test_figures_are_charts_with_titles_and_no_background() -> None:
     result = _run(grid=True, against="demo", against_genres=("fiction",))
-    drawn = charts.figures(result)
+    drawn = study.STUDY.figures(result)
     assert list(drawn) == ["similarity", "grid", "domains"]
     for chart in (
         *drawn.values(),
@@ -375,11 +375,11 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
         assert "title" in json.dumps(spec)
     assert len(drawn["similarity"].to_dict()["concat"]) == 2, "states and functions"
     plain = _run(references=False)
-    assert list(charts.figures(plain)) == ["similarity"]
+    assert list(study.STUDY.figures(plain)) == ["similarity"]
     with pytest.raises(SpecError, match="--grid"):
-        charts.grid_chart(plain)
+        charts.grid_chart(plain, "zoo:tuned-0")
     with pytest.raises(SpecError, match="--against"):
-        charts.domains_chart(plain)
+        charts.domains_chart(plain, "demo")
     with pytest.raises(SpecError, match="zoo:other"):
         charts.grid_chart(result, "zoo:other")
     with pytest.raises(SpecError, match="'other'"):
@@ -495,7 +495,7 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
 def test_a_model_without_a_size_cannot_be_matched() -> None:
     result = _run(compare=("zoo:tuned-0", "random:zoo:seed-0"), matched_size=True, references=False)
     assert set(result.table["model"]) == {"zoo:tuned-0"}
-    assert result.failures["random:zoo:seed-0"] == without_size("random:zoo:seed-0")
+    assert result.failures["random:zoo:seed-0"] == WITHOUT_SIZE
     with pytest.raises(SpecError, match=re.escape(NO_SIZE)):
         _run(compare=("random:zoo:seed-0",), matched_size=True, references=False)
 

@@ -32,7 +32,11 @@ def result(similarity: pd.DataFrame = EMPTY, **tables: pd.DataFrame) -> Result:
     """A result with these tables."""
     spec: dict[str, Any] = {"base": "zoo:seed-0", "measure": "rsa", "matched_size": False}
     return Result(
-        study="rsa", spec=spec, headline="In full.", tables={"similarity": similarity, **tables}
+        study="rsa",
+        spec=spec,
+        headline="In full.",
+        tables={"similarity": similarity, **tables},
+        statements=statements_of(similarity, tables.get("references", EMPTY), spec["base"]),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from core.errors import ShapeError, SpecError
 from core.maths.similarity.angles import angle
 from core.models import zoo_models
-from core.studies.rsa.spaces.charts import draw_spaces, figures, groups_of
+from core.studies.rsa.spaces.charts import draw_spaces, groups_of
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.study import STUDY
 from core.studies.rsa.spaces.tables import (
@@ -93,7 +93,7 @@ def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> Non
     for statement in result.statements:
         if statement.subject in (SEEDS, TUNED):
             assert statement.named_in(result.headline)
-    assert set(figures(result)) == {"spaces", "spaces-embeddings", "spaces-related"}
+    assert set(STUDY.figures(result)) == {"spaces", "spaces-embeddings", "spaces-related"}
     assert len(draw_spaces(result, 2)) == 3
     assert "Williams" in result.methods
 

@@ -97,12 +97,12 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     assert not unnamed(result.statements, result.headline)
     alone = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",)))
     assert not all_stated(alone.statements, GATHERED), "one word has no distance"
-    drawn = charts.figures(result)
+    drawn = tokens.STUDY.figures(result)
     assert next(iter(drawn)) == f"tokens-layer-{LAYERS}"
     for chart in (*drawn.values(), charts.token_chart(result, 1, refs[0])):
         assert "background" not in chart.to_dict()
     with pytest.raises(SpecError, match=f"layers 0 to {LAYERS}, not 9"):
-        charts.token_chart(result, 9)
+        charts.token_chart(result, 9, refs[0])
     with pytest.raises(SpecError, match="zoo:other"):
         charts.token_chart(result, 1, "zoo:other")
 
@@ -119,7 +119,9 @@ def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> No
         ZOOM,
         *[None] * 3,
     ]
-    assert "matches “MA”" in str(charts.token_chart(result, 1, wanted="MA").to_dict())
+    assert "matches “MA”" in str(
+        tokens.STUDY.views[0].drawing(result, 1, "MA")(context=Context()).charts
+    )
 
 
 def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
@@ -144,7 +146,7 @@ def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
     long = tokens.STUDY.run(TokenMapSpec(refs[:1], "dog " * 100))
     assert refs[0] in long.failures[refs[0]]
     assert (long.headline, long.statements) == (NOTHING, ())
-    assert charts.figures(long) == {}
+    assert tokens.STUDY.figures(long) == {}
     gone = tokens.STUDY.run(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
     assert "gone" in "".join(gone.failures.values())
     assert len(gone.table) == (LAYERS + 1) * 8

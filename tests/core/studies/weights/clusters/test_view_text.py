@@ -9,6 +9,7 @@ import pytest
 from core.results.export import Result
 from core.studies.weights.clusters import view_text as views
 from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.text import statements_of
 from tests.core.studies.weights.clusters.test_text import SHARES, percents, ranks, scored
 
 MODELS = ["zoo:a-0", "zoo:a-1", "zoo:b-0", "zoo:b-1"]
@@ -28,19 +29,24 @@ def result(p_value: float = 0.012, vector: str = "projector", smallest_p: float 
         trend("ff1", "quadratic", 2.0, 1.0, -1.0),
         trend("ff2", "constant", 9.0),
     ]
+    spec, shares = WeightsSpec(vector=vector), scored(p_value, norms_p=0.001, smallest_p=smallest_p)
+    models = pd.DataFrame({"model": MODELS, "label": ["a", "a", "b", "b"], "predicted": None})
+    measured = ranks([10, 20, 40], [20, 80, 80])
+    doses = pd.DataFrame(columns=["model", "vector", "lies_with"])
     return Result(
         study="weights",
-        spec=WeightsSpec(vector=vector).plain(),
+        spec=spec.plain(),
         headline="",
         tables={
-            "models": pd.DataFrame({"model": MODELS, "label": ["a", "a", "b", "b"]}),
-            "vectors": scored(p_value, norms_p=0.001, smallest_p=smallest_p).vectors,
+            "models": models,
+            "vectors": shares.vectors,
             "predictions": pd.DataFrame({"model": MODELS}),
             "distances": pd.DataFrame(pairs, columns=["model", "other", vector]),
-            "ranks": ranks([10, 20, 40], [20, 80, 80]),
+            "ranks": measured,
             "trends": pd.DataFrame(trends),
         },
         arrays={"k": np.array(2)},
+        statements=statements_of(spec, shares, models, measured, doses),
     )
 
 

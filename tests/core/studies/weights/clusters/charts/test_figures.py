@@ -21,7 +21,6 @@ from core.results.report import report_html
 from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.figures import (
     axes_of,
-    figures,
     map_chart,
     neighbours_chart,
     shares_of,
@@ -46,7 +45,7 @@ def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Resul
 
 
 def test_every_figure_renders(result: Result) -> None:
-    drawn = figures(result)
+    drawn = STUDY.figures(result)
     assert list(drawn)[:3] == ["map", "neighbours", "distances"]
     assert [name for name in drawn if name.startswith("ranks")] == ["ranks-delta"]
     assert len(drawn["ranks-delta"].to_dict()["vconcat"][1]["concat"]) == len(families_of(result))
@@ -172,4 +171,4 @@ def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:
         neighbours_chart(alone)
     with pytest.raises(SpecError, match="at least two"):
         distances_chart(alone)
-    assert "map" in figures(alone)
+    assert "map" in STUDY.figures(alone)
