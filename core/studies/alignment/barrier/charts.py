@@ -22,7 +22,7 @@ DASHES = {
 COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 
 
-def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the excess of the loss, mean over pairs of one kind; none where no pair was joined."""
     rows = result.tables["paths"]
     if rows.empty:

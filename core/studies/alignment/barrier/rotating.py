@@ -37,7 +37,7 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
     """
     import torch
 
-    last = module_at(body_of(model), norm) if norm else None
+    last: Any = module_at(body_of(model), norm) if norm else None
     norms = [module_at(block, name) for block in layer_list(model) for name, _ in READ]
     if not all("RMSNorm" in type(each).__name__ for each in (*norms, last)):
         return False
@@ -50,7 +50,8 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
                     matrix = layer.slots[role].within(weights[layer.slots[role].tensor])
                     matrix *= gains.numpy()
                 gains.fill_(1.0)
-        head, last_gains = model.get_output_embeddings(), last.weight  # type: ignore[union-attr]
+        head: Any = model.get_output_embeddings()
+        last_gains = last.weight
         head.weight = torch.nn.Parameter(head.weight * last_gains, requires_grad=False)
         last_gains.fill_(1.0)
     return True

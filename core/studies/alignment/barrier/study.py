@@ -136,6 +136,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=EXPERIMENTS),),
+    views=(View(draw=figures, group=EXPERIMENTS),),
 )
