@@ -13,7 +13,7 @@ import pytest
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.maths.spectra.nulls import null_projector_distance
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
-from core.models.identity import describe_copies
+from core.models.identity import Identity, describe_copies
 from core.models.weights import sources as opening
 from core.results.columns import meaning
 from core.results.numbers import text_of
@@ -431,10 +431,10 @@ def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.Monk
     models."""
     signal, asked = Signal(), []
 
-    def identify(ref: str) -> str:
+    def identify(ref: str, run: bool) -> Identity:
         asked.append(ref)
         signal.set()
-        return "a content"
+        return Identity(ref, "a content", "weights")
 
     monkeypatch.setattr(opening, "identify", identify)
     with pytest.raises(CancelledError):
