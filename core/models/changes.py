@@ -42,11 +42,11 @@ BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
 )  # a layer's tensor, without prefix
 
-# Cosine of weights above which two models come from one start. Those of two starts are orthogonal;
-# among the included models a common start leaves .43 (step 0 and the end of a run) or more, two
-# starts at most .01.
+# Cosine of weights above which two models come from one start. Two starts are orthogonal: among the
+# included models they have .01 at most, while a common start leaves .43 and more, that being step 0
+# and the end of a run; long runs leave less.
 COMMON_START = 0.1
-BEYOND_CHANCE = 5.0  # and standard deviations of the cosine of independent weights, where few
+BEYOND_CHANCE = 5.0  # in standard deviations of the cosine of independent weights: of few numbers
 
 
 @dataclass(frozen=True)

@@ -198,8 +198,8 @@ def _mark_identical(
     """Mark copies as identical, and checkpoints whose sample alone equals another's. The last of
     them, which may be the final model, is only a copy's original."""
     refs = list(verdicts)
-    samples = {refs[n]: (contents[n], vectors[n].tobytes()) for n in reversed(usable) if contents[n]}
-    copies = find_copies(samples)
+    there = [n for n in reversed(usable) if contents[n]]
+    copies = find_copies({refs[n]: (contents[n], vectors[n].tobytes()) for n in there})
     for place, n in enumerate(usable):
         alike = [m for m in usable[place + 1 :] if np.array_equal(vectors[n], vectors[m])]
         if refs[n] in copies:

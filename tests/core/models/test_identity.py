@@ -89,6 +89,12 @@ def test_every_task_that_runs_a_model_compares_it_with_what_it_was() -> None:
     assert guarded > 10
 
 
+def test_a_page_tells_two_uploads_of_one_name_apart() -> None:
+    asked = [contents("zoo:seed-0", texts={"upload:a.txt": text}) for text in (b"a", b"b", b"a")]
+    assert asked[0] == asked[2] != asked[1]
+    assert asked[0][1:] == contents("zoo:seed-0")
+
+
 @pytest.mark.slow
 def test_a_page_sees_a_new_commit_without_waiting_for_the_hub(
     server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
