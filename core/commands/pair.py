@@ -151,7 +151,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     pairs = {"pair": (base, model)} | (
         {"others": (base, unrelated)} if unrelated and unrelated != model else {}
     )
-    known = {ref: identify(ref, run=False) for pair in pairs.values() for ref in pair}
+    models = {ref: identify(ref, run=False) for pair in pairs.values() for ref in pair}
     tasks = [
         Task.of(
             f"{short_name(first)} and {short_name(second)}",
@@ -159,8 +159,8 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
             role=role,
             base=first,
             other=second,
-            base_identity=known[first].content,
-            other_identity=known[second].content,
+            base_identity=models[first].content,
+            other_identity=models[second].content,
         )
         for role, (first, second) in pairs.items()
     ]
@@ -172,7 +172,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     comparable = unrelated_pair is not None and not unrelated_pair["reason"]
     related = not measured["reason"] and is_related(measured)
     distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
-    same = known[base].weights == known[model].weights
+    same = models[base].weights == models[model].weights
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
     cost = combined(_prices(check).values())
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
