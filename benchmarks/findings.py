@@ -45,6 +45,8 @@ def asked() -> list[Asked]:
     """Every table, in the order in which the documentation numbers them."""
     decoders = "divergence --base zoo:decoder-0 --compare zoo:review-0 zoo:decoder-1"
     adapters = "weights intruders --models zoo:parse-0-lora-* zoo:parse-0 --scaling"
+    feelings = "weights intruders --models zoo:sentiment-0-lora-* zoo:sentiment-0 --scaling"
+    tagged = "probe --models zoo:seed-0 zoo:pos-0"
     layered = ("model", "layer", "similarity")
     return [
         Asked(
@@ -76,6 +78,19 @@ def asked() -> list[Asked]:
         ),
         Asked(adapters, "scaling", "scale == scale", SCALED),
         Asked(adapters, "intruders", "layer == layer", ("model", "relative_norm"), mean_by="model"),
+        Asked(
+            feelings,
+            "families",
+            "family == 'all'",
+            ("model", "looked", "intruders", "turned_mean", "corrected_p"),
+        ),
+        Asked(feelings, "scaling", "scale in (0, 1)", SCALED),
+        Asked(
+            tagged,
+            "scores",
+            "metric == 'uuas' and probe == 'distance'",
+            ("model", "layer", "value"),
+        ),
     ]
 
 

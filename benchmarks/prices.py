@@ -81,6 +81,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "align check", {"model": a, "methods": LINEAR, **of(100)}
     yield "align attention", {"models": (a, b), "methods": ("identity", "ridge"), **of(60)}
     yield "align stitch", {"models": heads, "methods": ("identity", "ridge"), **of(60)}
+    yield "align barrier", {"models": (a, b), "base": a, **of(30)}
     yield "align protocol", {"models": (a, b), "tuned": (), "steps": 10, "sentences": 150}
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from core.maths.plugins import OWN, Registry
 from core.results.words import words_beside
-from core.studies.alignment import seeds, stitching
+from core.studies.alignment import barrier, seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
 from core.studies.rsa import audit, divergence, layers, spaces, swap, tokens, training
@@ -88,5 +88,6 @@ STUDIES = Catalogue(
         "weights lineage": lineage,
         "align": seeds,
         "align stitch": stitching,
+        "align barrier": barrier,
     }
 )

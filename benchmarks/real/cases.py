@@ -189,6 +189,8 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     yield case("align rotation", FAMILY[:2], {"models": (base, ft), "draws": 2, **read})
     both: dict[str, Any] = {"models": (base, ft)}
     yield case("align attention", FAMILY[:2], {**both, "methods": ("identity", "ridge"), **read})
+    own = {"models": (ft, tuned), "base": base}
+    yield case("align barrier", FAMILY[1:], {**own, **read}, refused=True)
     yield case("align stitch", FAMILY[1:], {"models": (ft, tuned), **read}, refused=True)
     published = {"tuned": (), "steps": 2, "length": 16}
     yield case("align protocol", FAMILY[:2], {**both, **published, **read, "sentences": 100})

@@ -25,6 +25,7 @@ from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
+from core.studies.alignment.barrier.spec import DECODERS
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
@@ -105,6 +106,7 @@ def requests() -> list[Request]:
         ("align", STUDIES["align"].Spec()),
         *_experiments(),
         ("probe edges", STUDIES["probe edges"].Spec(conditional=True)),
+        ("align barrier", STUDIES["align barrier"].Spec(models=DECODERS)),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     views += [(command, study.Spec()) for command, study in STUDIES.items()]  # commands as such
@@ -148,6 +150,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         },
         "align rotation": {name: getattr(align, name) for name in ("sentences", "models", "split")},
         "align stitch": {"sentences": align.sentences},
+        "align barrier": {},
         "align attention": {"sentences": align.sentences, "models": align.models},
         "align protocol": {"sentences": align.sentences, "models": align.models},
     }

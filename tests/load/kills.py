@@ -80,6 +80,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "align rotation": SMALL,
     "align check": ("--sentences", "60"),
     "align stitch": ("--sentences", "60"),
+    "align barrier": ("--sentences", "20", "--models", "zoo:seed-0", "zoo:seed-1", "zoo:pos-0"),
     "align protocol": ("--sentences", "60", "--steps", "20"),
     "align attention": ("--sentences", "60"),
 }

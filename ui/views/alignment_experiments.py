@@ -1,8 +1,9 @@
 """Experiments of the seed-alignment page: rotations, stitching, bijection check, attention, the
-published protocol."""
+line between the weights, the published protocol."""
 
 from __future__ import annotations
 
+from core.studies.alignment.barrier.study import STUDY as BARRIER_STUDY
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.stitching.study import STUDY as STITCHING_STUDY
 from extras.alignment.attention.study import STUDY as ATTENTION_STUDY
@@ -52,6 +53,7 @@ EXPERIMENTS = with_added(
             problem=needs_words,
             looked_at=("items",),
         ),
+        BARRIER_STUDY.title: Experiment(BARRIER_STUDY, shared=("corpus", "genres", "seed")),
         PROTOCOL: Experiment(
             PUBLISHED_STUDY,
             shared=TEXT,

@@ -121,19 +121,29 @@ class Slot:
         matrix = tensor if tensor.ndim == 2 else tensor.reshape(self._flat(tensor.shape))
         return self.cut_rows(matrix.T if self.transposed and not self._turned else matrix)
 
-    def add(self, tensor: Float[ndarray, "*shape"], change: Float[ndarray, "output input"]) -> None:
-        """Add a change to the matrix, inside its tensor.
+    def within(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
+        """Find the matrix inside its tensor: what is written into it is written there; of a bias
+        (output, 1), its rows.
 
         Raises:
             ModelError: If the matrix does not lie in the tensor as it is, as where heads have
                 blocks of their own.
         """
-        matrix = self.cut(tensor)
+        matrix = self.cut_rows(tensor) if tensor.shape[-1] == 1 else self.cut(tensor)
         if not shares_memory(matrix, tensor):
             raise ModelError(
                 f"{self.tensor} holds the {self.family} matrix in pieces, which cannot be changed "
                 "in place; choose a model that stores it whole."
             )
+        return matrix
+
+    def add(self, tensor: Float[ndarray, "*shape"], change: Float[ndarray, "output input"]) -> None:
+        """Add a change to the matrix, inside its tensor.
+
+        Raises:
+            ModelError: As `within`.
+        """
+        matrix = self.within(tensor)
         matrix += change.astype(matrix.dtype)
 
     def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:

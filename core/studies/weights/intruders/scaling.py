@@ -12,7 +12,7 @@ every subword is masked once, one in seven at a time; the controls are those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,20 +44,15 @@ from core.studies.weights.intruders.removal import (
 from core.studies.weights.intruders.scales import SCALES
 from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, encode, hits
-from core.vectors.forward import cut_sentences
+from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
     import torch
 
-    from core.models.loading.layers import Batch
-
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
-EVERY = 7  # subwords between two that are masked at once
-BATCH = 32  # sentences
 AS_READ = partial(as_identified, run=False)
 Changed = Sequence[tuple[Slot, Directions | Shrunk]]
 Chosen = list[tuple[Slot, Directions]]
-Blanks = tuple[tuple["Batch", "torch.Tensor"], ...]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -77,7 +72,7 @@ class Scored:
     task: TaskModel
     encoded: Encoded
     masked: LoadedModel | None
-    blanks: Blanks
+    blanks: Asked
     tokens: NDArray[np.int64]
     originals: Mapping[str, torch.Tensor]
 
@@ -225,8 +220,8 @@ def _open(
         )
         fits = all(name in ours and ours[name].shape == theirs[name].shape for name in theirs)
         masked = masked if fits and masked.tokenizer.mask is not None else None
-    blanks = () if masked is None else tuple(_blanks(masked, words))
-    return Scored(task, encoded, masked, blanks, _count(blanks, len(words)), originals)
+    blanks = () if masked is None else ask_masked(masked, words)
+    return Scored(task, encoded, masked, blanks, count_answers(blanks, len(words)), originals)
 
 
 def _predicts(base: str) -> bool:
@@ -290,53 +285,10 @@ def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:
     """Sum each sentence's losses of masked subwords, in nats, with the fine-tune's body."""
     import torch
 
-    from core.models.loading.layers import body_of, run_model
+    from core.models.loading.layers import body_of
 
     ours = dict(body_of(scored.task.model).named_parameters())
     with torch.no_grad():
         for name, parameter in body_of(masked.model).named_parameters():
             parameter.copy_(ours[name])
-    lost = np.zeros(len(scored.tokens))
-    for batch, answers in scored.blanks:
-        logits = run_model(masked.model, batch).logits.float()
-        nats = torch.nn.functional.cross_entropy(
-            logits.transpose(1, 2), answers, ignore_index=-1, reduction="none"
-        )
-        np.add.at(lost, batch.sentences, nats.sum(1).double().numpy())
-    return lost
-
-
-def _blanks(
-    masked: LoadedModel, words: Sequence[Sequence[str]]
-) -> Iterator[tuple[Batch, torch.Tensor]]:
-    """Mask every subword once, one in `EVERY` at a time."""
-    import torch
-
-    from core.models.loading.layers import Batch
-
-    tokenizer = masked.tokenizer
-    cut = cut_sentences(tokenizer, words)
-    order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))
-    for start in range(0, len(order), BATCH):
-        chosen = order[start : start + BATCH]
-        longest = min(max(len(cut[number].ids) for number in chosen), tokenizer.longest)
-        ids = torch.full((len(chosen), longest), tokenizer.pad or 0)
-        there = torch.zeros_like(ids)
-        scored = torch.zeros_like(ids, dtype=torch.bool)
-        for row, number in enumerate(chosen):
-            kept = cut[number].ids[:longest]
-            ids[row, : len(kept)] = torch.tensor(kept)
-            there[row, : len(kept)] = 1
-            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= 0
-        for first in range(min(EVERY, longest)):
-            hidden = scored & (torch.arange(longest) % EVERY == first)
-            answers = torch.where(hidden, ids, -1)
-            yield Batch(ids.masked_fill(hidden, int(tokenizer.mask or 0)), there, chosen), answers
-
-
-def _count(blanks: Blanks, sentences: int) -> NDArray[np.int64]:
-    """Count the masked subwords of each sentence."""
-    tokens = np.zeros(sentences, dtype=np.int64)
-    for batch, answers in blanks:
-        np.add.at(tokens, batch.sentences, (answers >= 0).sum(1).numpy())
-    return tokens
+    return sum_losses(masked.model, scored.blanks, len(scored.tokens))

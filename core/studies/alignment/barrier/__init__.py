@@ -1,0 +1,1 @@
+"""The barrier: losses on the straight line between two networks' weights."""

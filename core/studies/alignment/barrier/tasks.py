@@ -1,0 +1,234 @@
+"""The pure task of the barrier: losses along straight lines between two networks' weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import ModelError
+from core.maths.arrays import Value, Words
+from core.maths.progress import span, tick
+from core.models import costs, load_model, load_with_head
+from core.models.identity import as_identified, check_tokenizers
+from core.models.loading.language_models import head_of, prediction_kind, predicts
+from core.models.sizes import Size
+from core.runs.price import Cost
+from core.runs.tasks import pure
+from core.studies.alignment.barrier.matching import (
+    Layer,
+    drawn_orders,
+    layers_of,
+    matched_orders,
+    read_inputs,
+    reorder,
+)
+from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
+from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.models.loading.model import LoadedModel
+    from core.vectors.predicting import Asked
+
+SHARES = tuple(share / 10 for share in range(11))  # of the second model
+RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"
+FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
+PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
+COPIES = 6  # of the model's weights
+Weights = Mapping[str, "torch.Tensor"]
+
+
+def _cost(
+    sizes: Mapping[str, Size], first: str, second: str, base: str, sentences: Words,
+    ways: tuple[str, ...], **_: Any,
+) -> Cost:  # fmt: skip
+    size = sizes[first]
+    kind = predicts(size.architecture) or predicts(sizes[base].architecture)
+    each = 1 if kind == "causal" else EVERY
+    paths = len(ways) * (len(SHARES) - 2) + 2  # as if all could be rotated
+    predicted = max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
+    passed = costs.passing(size, len(sentences) / 2, each * paths)
+    passed += PREDICTING * predicted * costs.SUBWORDS * len(sentences) / 2 * each * paths
+    read = costs.passing(size, len(sentences) / 2, 2 * each) if len(ways) > 1 else 0.0
+    opened = costs.opening(sizes[second]) + costs.opening(size) + 2 * costs.opening(sizes[base])
+    return Cost(opened + passed + read, costs.SINGLE * COPIES * size.parameters)
+
+
+@pure("alignment.barrier", guard=as_identified, cost=_cost)
+def measure_barrier(
+    first: str,
+    second: str,
+    base: str,
+    first_identity: str,
+    second_identity: str,
+    base_identity: str,
+    sentences: Words,
+    ways: tuple[str, ...],
+    seed: int,
+) -> Value:
+    """Score two networks and what lies between their weights.
+
+    Args:
+        first, second: References of two models of one architecture.
+        base: The model whose head predicts for those that have none.
+        first_identity, second_identity, base_identity: What they are known by, for the key.
+        sentences: Every other one is scored; units and heads are matched on the rest.
+        ways: `RAW`, and some of `MATCHED`, `NORMS`, `FOLDED`, `ROTATED`, `RANDOM`: in what order
+            and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`.
+        seed: Of the random order.
+
+    Returns:
+        `tokens` (sentence,), how many subwords are asked for; `losses` (way, share, sentence), in
+        nats over each sentence, shares as in `SHARES`; NaN for a way that is not possible;
+        `ordered`, what was put in order: "units", "heads"; `rotated`, whether norms allow it.
+
+    Raises:
+        ModelError: If a model cannot be read, predicts no tokens and fits no base that does, or the
+            two are not of one architecture and tokenizer.
+    """
+    check_tokenizers(first, second, "nothing lies between their weights")
+    with span(0.0, 0.1):
+        kind, one, two = _opened(first, second, base)
+    ask = ask_masked if kind == "masked" else ask_following
+    fitted, asked = (ask(one, sentences[part::2]) for part in (1, 0))
+    scored = len(sentences[0::2])
+    losses = np.full((len(ways), len(SHARES), scored), np.nan)
+    value: Value = {"tokens": count_answers(asked, scored), "ordered": [], "rotated": False}
+    with span(0.1, 1.0):
+        for place, (way, start, end) in enumerate(_ends(one, two, ways, fitted, seed, value)):
+            row = losses[ways.index(way)]
+            for number, share in enumerate(SHARES):
+                if place and share in (0, 1):  # no way changes what the models themselves compute
+                    row[number] = losses[0, number]
+                    continue
+                done = (place + number / len(SHARES)) / len(ways)
+                tick(done, f"{way}, {share:.0%} of the second model")
+                _write(one.model, start, end, share, norms=way == NORMS)
+                row[number] = sum_losses(one.model, asked, scored)
+    return value | {"losses": losses}
+
+
+def _opened(first: str, second: str, base: str) -> tuple[str, LoadedModel, LoadedModel]:
+    """Open both, with heads that predict tokens."""
+    opened = [_with_head(ref, base) for ref in (first, second)]
+    shapes = [
+        {name: value.shape for name, value in loaded.model.named_parameters()} for loaded in opened
+    ]
+    if shapes[0] != shapes[1]:
+        raise ModelError(
+            f"{first} and {second} have weights of other names or shapes, so nothing lies between "
+            "them: choose models of one architecture and size."
+        )
+    kind = prediction_kind(first if head_of(first) else base)
+    if kind == "masked" and opened[0].tokenizer.mask is None:
+        raise ModelError(
+            f"The tokenizer of {first} has no mask, so its masked tokens cannot be predicted: "
+            "choose another model."
+        )
+    return kind, opened[0], opened[1]
+
+
+def _with_head(ref: str, base: str) -> LoadedModel:
+    """Open a model with its head that predicts tokens, or on the base's."""
+    import torch
+
+    from core.models.loading.layers import body_of
+
+    if head_of(ref):
+        return load_with_head(ref, device="cpu")
+    prediction_kind(base)
+    loaded, body = load_with_head(base, device="cpu"), load_model(ref, device="cpu")
+    theirs = dict(body_of(body.model).named_parameters())
+    with torch.no_grad():
+        for name, value in body_of(loaded.model).named_parameters():
+            if name not in theirs or theirs[name].shape != value.shape:
+                raise ModelError(
+                    f"{ref} has no head that predicts tokens, and that of {base} does not fit it: "
+                    "name its base."
+                )
+            value.copy_(theirs[name])
+    return loaded
+
+
+def _ends(
+    one: LoadedModel,
+    two: LoadedModel,
+    ways: tuple[str, ...],
+    fitted: Asked,
+    seed: int,
+    value: Value,
+) -> Iterator[tuple[str, Weights, Weights]]:
+    """Give each way with the weights at both ends; what is not possible is left out.
+
+    The first model's own module is then written over, so all is read before.
+    """
+    first, second = _copied(one.model), _copied(two.model)
+    yield RAW, first, second
+    if ways == (RAW,):
+        return
+    layers: list[Layer] = []
+    with suppress(ModelError):  # not of one stack: only as they are
+        layers = layers_of(two.model)
+    if not layers:
+        return
+    _restore(one.model, first)
+    reads = [read_inputs(model, layers, fitted) for model in (one.model, two.model)]
+    config = two.model.config
+    if RANDOM in ways:
+        drawn = drawn_orders(config, reads[1], len(layers), np.random.default_rng(seed))
+        if reorder(two.model, layers, drawn, fitted):
+            yield RANDOM, first, _copied(two.model)
+        _restore(two.model, second)
+    if not {MATCHED, NORMS, ROTATED} & {*ways}:
+        return
+    done = reorder(two.model, layers, matched_orders(config, len(layers), *reads), fitted)
+    value["ordered"] = list(done)
+    matched = _copied(two.model)
+    for way in (MATCHED, NORMS):
+        if done and way in ways:
+            yield way, first, matched
+    if ROTATED in ways:
+        _restore(one.model, first)
+        yield from _rotated(one, two, layers, fitted, value)
+
+
+def _rotated(
+    one: LoadedModel, two: LoadedModel, layers: list[Layer], fitted: Asked, value: Value
+) -> Iterator[tuple[str, Weights, Weights]]:
+    """Give the weights of both in one frame, where their norms allow it."""
+    from core.models.architectures import describe_type
+
+    norm = describe_type(str(two.model.config.model_type), "This model").norm
+    if not all(fold_gains(loaded.model, layers, norm) for loaded in (one, two)):
+        return
+    first = _copied(one.model)
+    yield FOLDED, first, _copied(two.model)
+    _restore(one.model, first)
+    rotate(two.model, layers, rotation_between(one.model, two.model, fitted))
+    value["rotated"] = True
+    yield ROTATED, first, _copied(two.model)
+
+
+def _copied(model: Any) -> Weights:
+    return {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+def _restore(model: Any, weights: Weights) -> None:
+    _write(model, weights, weights, 0.0)
+
+
+def _write(model: Any, start: Weights, end: Weights, share: float, *, norms: bool = False) -> None:
+    """Write a point of the line into a model; with `norms`, each tensor as long as the line's
+    lengths."""
+    import torch
+
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            torch.lerp(start[name], end[name], share, out=value)
+            if norms:
+                length = torch.lerp(start[name].norm(), end[name].norm(), share)
+                value.mul_(length / value.norm().clamp_min(1e-12))

@@ -1,0 +1,92 @@
+"""The barrier in sentences: statements, headline and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.results.words import words_beside
+from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
+from core.studies.alignment.barrier.tasks import (
+    FOLDED,
+    MATCHED,
+    NORMS,
+    RANDOM,
+    RAW,
+    ROTATED,
+    SHARES,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.alignment.barrier.spec import BarrierSpec
+
+NOTHING = words_beside(__file__).sentence("nothing")
+HALFWAY = "excess of the loss halfway between the weights"
+MIDDLE = SHARES[len(SHARES) // 2]
+WITH = {
+    MATCHED: "{} with units and heads matched",
+    NORMS: "{} with the lengths of weights kept, too",
+    ROTATED: "{} with states rotated onto each other, too",
+    FOLDED: "{} in the same axes without that rotation",
+    RANDOM: "{} with units and heads in random order",
+}
+
+
+def statements_of(paths: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the excess of the loss of the mean of two models, for each kind of pair and way.
+
+    Args:
+        paths: PATHS.
+    """
+    statements = []
+    for row in paths[paths["share"] == MIDDLE].to_dict("records"):
+        estimate = estimate_of(row, "excess_loss")
+        statements.append(Statement(row["relation"], HALFWAY, estimate, baseline=row["order"]))
+    return tuple(statements)
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say what the mean of two models loses, of other origins and of one, as they are and in other
+    orders."""
+    parts = []
+    for relation, named in ((OTHER_ORIGINS, "other origins"), (ONE_ORIGIN, "one origin")):
+        found = {each.baseline: each.number for each in statements if each.subject == relation}
+        if RAW in found:
+            parts.append(f"The mean of two models of {named} {_loss(found[RAW])}{_orders(found)}.")
+    return " ".join(parts) or NOTHING
+
+
+def _loss(estimate: Estimate) -> str:
+    if not estimate.clear:
+        return f"has no detectably higher loss than they have ({estimate.text} nats per token)"
+    return f"has a loss {estimate.direction('above', 'below')} theirs, in nats per token"
+
+
+def _orders(found: dict[str, Estimate]) -> str:
+    named = [text.format(found[way].value_text) for way, text in WITH.items() if way in found]
+    return f"; {', '.join(named)}" if named else ""
+
+
+def make_methods(spec: BarrierSpec, scored: int, fitted: int) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        scored: Sentences whose loss was computed.
+        fitted: Sentences that units and heads were matched on.
+    """
+    return (
+        "Every two models were joined by a straight line between their weights, and "
+        f"{len(SHARES)} points of it were scored on {scored:,} sentences of {spec.corpus} by their "
+        "loss on every subword, masked once, or predicted from those before it. Models without a "
+        f"head that predicts took that of {spec.base}. The barrier is the largest excess of an "
+        "inner point over the line between the losses of the ends. Units of feed-forward layers "
+        "were matched by the correlations of their activations, and heads by the summed best "
+        f"matches of their units, on {fitted:,} other sentences, by the Hungarian method. A random "
+        "order of units and heads, which leaves a network's function as it is, is the control. "
+        "Intervals are 95 % bootstrap intervals over scored sentences."
+    )

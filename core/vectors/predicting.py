@@ -1,0 +1,107 @@
+"""Losses of language models on sentences: each subword masked once, or each predicted from those
+before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.vectors.forward import cut_sentences
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.models.loading.layers import Batch
+    from core.models.loading.model import LoadedModel
+
+EVERY = 7  # subwords between two that are masked at once
+BATCH = 32  # sentences
+Asked = tuple[tuple["Batch", "torch.Tensor"], ...]
+"""Batches, and the right answer at each place, -1 where nothing is asked."""
+
+
+def ask_masked(loaded: LoadedModel, words: Sequence[Sequence[str]]) -> Asked:
+    """Mask every subword of a sentence once, one in `EVERY` at a time."""
+    return tuple(_masked(loaded, words))
+
+
+def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]]) -> Asked:
+    """Ask at every subword of a sentence for the one after it."""
+    import torch
+
+    from core.models.loading.layers import Batch
+
+    asked = []
+    for ids, there, scored, chosen in _padded(loaded, words):
+        answers = torch.full_like(ids, -1)
+        answers[:, :-1] = torch.where(scored[:, 1:], ids[:, 1:], -1)
+        asked.append((Batch(ids, there, chosen), answers))
+    return tuple(asked)
+
+
+def count_answers(asked: Asked, sentences: int) -> NDArray[np.int64]:
+    """Count the subwords of each sentence that are asked for, (sentence,)."""
+    tokens = np.zeros(sentences, dtype=np.int64)
+    for batch, answers in asked:
+        np.add.at(tokens, batch.sentences, (answers >= 0).sum(1).numpy())
+    return tokens
+
+
+def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
+    """Sum the losses of each sentence's answers in nats, (sentence,)."""
+    import torch
+
+    from core.models.loading.layers import run_model
+
+    lost = np.zeros(sentences)
+    for batch, answers in asked:
+        place, asked_for = torch.nonzero(answers >= 0, as_tuple=True)
+        logits = run_model(model, batch).logits[place, asked_for].float()
+        nats = torch.nn.functional.cross_entropy(
+            logits, answers[place, asked_for], reduction="none"
+        )
+        np.add.at(lost, np.array(batch.sentences)[place.numpy()], nats.double().numpy())
+    return lost
+
+
+def _masked(
+    loaded: LoadedModel, words: Sequence[Sequence[str]]
+) -> Iterator[tuple[Batch, torch.Tensor]]:
+    import torch
+
+    from core.models.loading.layers import Batch
+
+    mask = int(loaded.tokenizer.mask or 0)
+    for ids, there, scored, chosen in _padded(loaded, words):
+        longest = ids.shape[1]
+        for first in range(min(EVERY, longest)):
+            hidden = scored & (torch.arange(longest) % EVERY == first)
+            answers = torch.where(hidden, ids, -1)
+            yield Batch(ids.masked_fill(hidden, mask), there, chosen), answers
+
+
+def _padded(
+    loaded: LoadedModel, words: Sequence[Sequence[str]]
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]]:
+    """Ids, mask, and which subwords are of a word, each (sentence, subword), of sentences of
+    similar length; and the sentences."""
+    import torch
+
+    tokenizer = loaded.tokenizer
+    cut = cut_sentences(tokenizer, words)
+    order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        longest = min(max(len(cut[number].ids) for number in chosen), tokenizer.longest)
+        ids = torch.full((len(chosen), longest), tokenizer.pad or 0)
+        there = torch.zeros_like(ids)
+        scored = torch.zeros_like(ids, dtype=torch.bool)
+        for row, number in enumerate(chosen):
+            kept = cut[number].ids[:longest]
+            ids[row, : len(kept)] = torch.tensor(kept)
+            there[row, : len(kept)] = 1
+            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= 0
+        yield ids, there, scored, chosen
