@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from core.maths.statistics import interval
-from core.models.identity import content_of
+from core.models.identity import identify
 from core.studies.rsa.tokens.questions import overlap, read_question
 from core.text.conllu import Sentence
 from core.text.parsing import parse_words, tokenize
@@ -111,7 +111,7 @@ def left_over(example: Example) -> list[str]:
 def by_layer(reader: str, question: tuple[str, ...], example: Example) -> list[float]:
     """F1 of a reader's answer at each layer."""
     words = words_of(example.pair or "")
-    value = read_question(reader, content_of(reader), question, words)
+    value = read_question(reader, identify(reader).content, question, words)
     return [score(words[first : last + 1], example) for first, last in value["spans"].tolist()]
 
 

@@ -77,7 +77,7 @@ view = form.view()
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
-texts, identity = form.texts, (form.identity, *contents(*spec.probed))
+texts, identity = form.texts, contents(*spec.probed, texts=form.texts)
 request = request_of(STUDY, spec, texts, name="probe", identity=identity)
 result = priced_panel(form, request, STUDY.price)
 if not isinstance(result, ProbeResult):

@@ -87,9 +87,8 @@ study = replace(spec, grid=view.key == GRID)
 if view.key == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
-request = request_of(
-    STUDY, study, texts, name="RSA", identity=(form.identity, contents(study.base, *study.compare))
-)
+identity = contents(study.base, *study.compare, texts=texts)
+request = request_of(STUDY, study, texts, name="RSA", identity=identity)
 outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:
     form.without_result()

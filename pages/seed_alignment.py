@@ -74,7 +74,7 @@ if form.experiment is not None:
     st.stop()
 study, texts = spec, form.texts
 refs = (*study.models, *study.against)
-identity = (form.identity, contents(*refs))
+identity = contents(*refs, texts=texts)
 request = request_of(STUDY, study, texts, name="alignment", identity=identity)
 outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:

@@ -83,13 +83,11 @@ if asked is None:
     st.stop()
 spec = asked
 view = form.view()
-identity = (
-    weights_views.identity_of(texts),
-    contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
-)
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
+refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
+identity = contents(*refs, texts=texts)
 request = request_of(STUDY, spec, texts, name="weights", identity=identity)
 outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:

@@ -14,10 +14,10 @@ from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
+from core.models.identity import identify
 from core.models.references import parse_ref
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
-from core.models.weights.sources import hash_weights, identify
 from core.options import Spec
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.notices import nothing_but_base
@@ -151,7 +151,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     pairs = {"pair": (base, model)} | (
         {"others": (base, unrelated)} if unrelated and unrelated != model else {}
     )
-    contents = {ref: identify(ref) for pair in pairs.values() for ref in pair}
+    models = {ref: identify(ref, run=False) for pair in pairs.values() for ref in pair}
     tasks = [
         Task.of(
             f"{short_name(first)} and {short_name(second)}",
@@ -159,8 +159,8 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
             role=role,
             base=first,
             other=second,
-            base_identity=contents[first],
-            other_identity=contents[second],
+            base_identity=models[first].content,
+            other_identity=models[second].content,
         )
         for role, (first, second) in pairs.items()
     ]
@@ -172,8 +172,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     comparable = unrelated_pair is not None and not unrelated_pair["reason"]
     related = not measured["reason"] and is_related(measured)
     distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
-    hashes = [hash_weights(ref, contents[ref]) for ref in (base, model)]
-    same = bool(hashes[0]) and hashes[0] == hashes[1]
+    same = models[base].weights == models[model].weights
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
     cost = combined(_prices(check).values())
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))

@@ -232,23 +232,6 @@ def corrected(p_value: float, tests: int) -> float:
     return float(np.minimum(1.0, tests * p_value))
 
 
-def average_ranks(values: ArrayLike) -> FloatArray:
-    """Rank values from 1 to n, ties by their mean rank, without scipy's slow import; shape (n,).
-
-    Example:
-        >>> average_ranks([10, 30, 10]).tolist()
-        [1.5, 3.0, 1.5]
-    """
-    array = np.asarray(values, dtype=np.float64).ravel()
-    order = np.argsort(array, kind="stable")
-    ordered = array[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    sizes = np.diff(np.append(first, array.size))
-    ranks = np.empty(array.size)
-    ranks[order] = np.repeat(first + (sizes + 1) / 2.0, sizes)
-    return ranks
-
-
 def jackknife_variance(replicates: ArrayLike) -> FloatArray:
     """Compute the jackknife variance of delete-one replicates, (replicate, ...) -> (...).
 

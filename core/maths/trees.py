@@ -145,10 +145,9 @@ def spanning_trees(
 ) -> Int[np.ndarray, "tree edge two"]:
     """Find the minimum spanning trees over the kept words of many matrices of one size at once.
 
-    Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as
-    a missing edge) and
-    breaks ties: the edge between closer words wins, then the one farther left. So a constant matrix
-    gives the linear chain.
+    Prim's algorithm on dense matrices. scipy's routine takes one matrix at a time, reads zero as a
+    missing edge and leaves ties to its sort; here the edge between closer words wins, then the one
+    farther left, so that a constant matrix gives the linear chain.
 
     Args:
         distances: Finite; the mean with the transpose is used.

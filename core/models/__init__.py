@@ -4,7 +4,6 @@ from core.maths.devices import choose_device
 from core.models.describing import (
     ModelInfo,
     describe,
-    fingerprint,
     locate,
     tokenizer_fingerprint,
     zoo_models,
@@ -27,7 +26,6 @@ __all__ = [
     "ModelRef",
     "choose_device",
     "describe",
-    "fingerprint",
     "import_transformers",
     "load_model",
     "load_tokenizer",

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.maths.progress import tick
 from core.maths.statistics import relative_change
-from core.models.describing import fingerprint, locate
+from core.models.describing import describe, locate
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored
@@ -41,7 +42,11 @@ BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
 )  # a layer's tensor, without prefix
 
-RELATED = 0.65  # share of the distance of unrelated weights below which models may be related
+# Cosine of weights above which two models come from one start. Two starts are orthogonal: among the
+# included models they have .01 at most, while a common start leaves .43 and more, that being step 0
+# and the end of a run; long runs leave less.
+COMMON_START = 0.1
+BEYOND_CHANCE = 5.0  # in standard deviations of the cosine of independent weights: of few numbers
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def weight_change(base: str, other: str) -> Change:
     """
     if parse_ref(base).random or parse_ref(other).random:
         return Change()
-    return _change(base, other, fingerprint(base), fingerprint(other))
+    return _change(base, other, describe(base).fingerprint, describe(other).fingerprint)
 
 
 def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
@@ -102,9 +107,25 @@ def apartness(moved: float, first: float, second: float) -> float:
     return math.sqrt(moved / (first + second)) if first + second > 0 else math.nan
 
 
-def shares_no_start(apart: float) -> bool:
-    """Whether two models are too far apart for one to come from the other; False for NaN."""
-    return apart > RELATED
+def share_start(cosine: ArrayLike, chance: ArrayLike = 0.0) -> NDArray[np.bool_]:
+    """Whether models come from one start, so that one may have been trained from the other.
+
+    Args:
+        cosine: Of their weights, or of a part of them.
+        chance: Standard deviation of that of independent weights.
+    """
+    least = np.maximum(COMMON_START, BEYOND_CHANCE * np.asarray(chance))
+    return np.asarray(np.asarray(cosine) > least)
+
+
+def shares_no_start(apart: float, chance: float = 0.0) -> bool:
+    """Whether two models are too far apart to share a start; False for NaN.
+
+    Args:
+        apart: See `apartness`: of two equal norms, 1 minus its square is the cosine.
+        chance: As of `share_start`.
+    """
+    return apart == apart and not share_start(1 - apart**2, chance)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """A model's location, sizes and fingerprint, read from its files without torch.
 
-A model is identified by its content (`fingerprint`), never by its name.
+A model is known by its content, never by its name: see `core.models.identity`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class ModelInfo:
 
     Attributes:
         ref: Its reference.
-        fingerprint: See `fingerprint`.
+        fingerprint: The sha256 hex of its weights and configuration: the same of the same files
+            under another name. That of `random:` depends on the configuration and the seed.
+        weights: What its weights alone are known by: the sha256 of each of their files; of an
+            adapter, that of its files and its base's fingerprint; of `random:` the fingerprint.
         architecture: Class named in the configuration, such as "BertForMaskedLM".
         layers: Number of layers (of the encoder if there are two stacks), without the embeddings.
         parameters: Numbers in the saved weights.
@@ -51,6 +54,7 @@ class ModelInfo:
 
     ref: str
     fingerprint: str
+    weights: str
     architecture: str
     model_type: str
     layers: int
@@ -97,19 +101,7 @@ def locate_merged(ref: str | ModelRef, base: str) -> Path:
 def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
     """What an adapter and its base are known by; the sums in merged weights are rounded differently
     on another machine."""
-    return adapter_fingerprint(folder), fingerprint(base)
-
-
-def fingerprint(ref: str | ModelRef) -> str:
-    """Calculate the sha256 hex of a model's weights and configuration.
-
-    The same files under another name have the same fingerprint. That of `random:` depends on the
-    configuration and the seed.
-
-    Raises:
-        ModelError: As `describe`.
-    """
-    return describe(ref).fingerprint
+    return adapter_fingerprint(folder), describe(base).fingerprint
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
@@ -194,10 +186,12 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
     hashes = _content_of_merged(held, base) if base else files.hashes
     identity = ["random", version, RANDOM_SEED] if ref.random else hashes
+    fingerprint = hashlib.sha256(json.dumps([identity, files.config_hash]).encode()).hexdigest()
     layers, width, heads = files.sizes
     return ModelInfo(
         ref=str(ref),
-        fingerprint=hashlib.sha256(json.dumps([identity, files.config_hash]).encode()).hexdigest(),
+        fingerprint=fingerprint,
+        weights=fingerprint if ref.random else " ".join(hashes),
         architecture=files.architecture,
         model_type=files.model_type,
         layers=layers,

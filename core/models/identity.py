@@ -1,17 +1,30 @@
-"""Identify models by content, in tasks of a study's first stage, because the Hub may be asked."""
+"""Say what models are known by, in tasks of a study's first stage, because the Hub may be asked.
+
+`identify` is the one answer: keys of tasks, the guard of a task, copies and the files beside a
+result are made from what it returns.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ModelError, counted
-from core.models.describing import describe, fingerprint, tokenizer_fingerprint
+from core.errors import ModelError, PalimpsestError, counted
+from core.models.describing import describe, tokenizer_fingerprint
+from core.models.files import checkpoints
+from core.models.files.adapters import adapter_fingerprint, holds_adapter, is_adapter
+from core.models.files.layout import CONFIG
+from core.models.hub import client as hub
+from core.models.hub import listing
 from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
+from core.models.references import ModelRef, parse_ref
+from core.models.weights.origins import adapter_folder, base_of
 from core.runs.runner import Outputs
 from core.runs.store import current_store, key_of
 from core.runs.tasks import IDENTITY, Task, pure
@@ -19,14 +32,20 @@ from core.runs.tasks import IDENTITY, Task, pure
 if TYPE_CHECKING:
     from core.models.sizes import Size
 
+SHA256 = re.compile("[0-9a-f]{64}")
+
 
 @dataclass(frozen=True)
 class Identity:
-    """A model's content and shape.
+    """What a model is known by, and its shape.
 
     Attributes:
-        content: See `content_of`.
-        layers: Blocks; hidden states are one more.
+        content: For keys. Of a model that is run, the sha256 of weights with configuration and that
+            of its tokenizer, between them the precision of its forward passes where that is half.
+            Of one whose weights alone are read, the first of these, or the Hub's name and commit.
+        weights: For copies: the same for the same weights, whatever their configuration says. The
+            sha256 of each of their files, or `content` where nobody knows these without reading.
+        layers: Blocks; hidden states are one more. As what follows, of a model that is run.
         d_model: Width of a hidden state.
         model_type: As the configuration says it, such as "roformer".
         parameters: Numbers in its weights.
@@ -35,30 +54,40 @@ class Identity:
 
     ref: str
     content: str
-    layers: int
-    d_model: int
-    model_type: str
-    parameters: int
+    weights: str
+    layers: int = 0
+    d_model: int = 0
+    model_type: str = ""
+    parameters: int = 0
     positions: bool = True
 
 
-def _expected(sizes: Mapping[str, Size], ref: str) -> Identity:
+def _expected(sizes: Mapping[str, Size], ref: str, run: bool = True) -> Identity:
     size = sizes[ref]
     shape = (size.layers, size.d_model, size.model_type, size.parameters, size.positions)
-    return Identity(ref, ref, *shape)
+    return Identity(ref, ref, ref, *shape)
 
 
 @pure("models.identify", expect=_expected)
-def identify(ref: str) -> Identity:
-    """Identify the model that a reference names now; a Hub model is downloaded.
+def identify(ref: str, run: bool = True) -> Identity:
+    """Identify the model that a reference names now.
+
+    Args:
+        run: Whether it is run, for which a Hub model is downloaded; else its weights are read.
 
     Raises:
-        ModelError: If it cannot be found, read or trusted.
+        ModelError: If it cannot be found, read or trusted; nothing is stored of it or looked up.
+        SpecError: As `precision_of`.
     """
-    info = describe(ref)
+    parsed = parse_ref(ref)
+    if not run:
+        return Identity(ref, *_as_stored(parsed))
+    info, precision = describe(parsed), precision_of(parsed)
+    half = [precision] if precision != SINGLE else []
     return Identity(
         ref,
-        content_of(ref),
+        " ".join([info.fingerprint, *half, tokenizer_fingerprint(parsed)]),
+        info.weights,
         info.layers,
         info.d_model,
         info.model_type,
@@ -67,16 +96,65 @@ def identify(ref: str) -> Identity:
     )
 
 
-def content_of(ref: str) -> str:
-    """Join the fingerprints of a model's weights and tokenizer, for keys; between them is the
-    precision of its forward passes where that is half, see `precision_of`.
+def _as_stored(ref: ModelRef) -> tuple[str, str]:
+    """What weights are known by, and copies of them, without a download. An adapter in a folder is
+    known by its base as well, if that can be found: compared with another base, it needs none."""
+    if ref.kind == "hub":
+        return _on_hub(ref)
+    held = adapter_folder(ref) if ref.kind == "path" else None
+    if held is None:
+        info = describe(ref)
+        return info.fingerprint, info.weights
+    content = adapter_fingerprint(held)
+    with suppress(ModelError):
+        content = f"{content} {identify(base_of(ref), run=False).content}"
+    return content, content
 
-    Raises:
-        ModelError, SpecError: As `precision_of`.
+
+def _on_hub(ref: ModelRef) -> tuple[str, str]:
+    try:
+        commit = listing.look_up(ref.name, ref.revision).commit
+    except ModelError:
+        earlier = hub.earlier_download(ref.name, ref.revision or "main")
+        if earlier is None:
+            raise
+        commit = earlier.name  # offline: use the earlier download
+    content = f"{ref.name} {commit}"
+    return content, f"random {content}" if ref.random else _hashes(ref.name, commit) or content
+
+
+def _hashes(name: str, commit: str) -> str:
+    """Join the sha256 of the files of a Hub model's weights; "" of an adapter, and where the Hub
+    does not say."""
+    earlier = hub.earlier_download(name, commit)
+    if earlier is not None and not is_adapter(earlier):
+        return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
+    hashes: list[str] = []
+    with suppress(ModelError):  # whoever reads the weights is told why they cannot be
+        model = listing.look_up(name, commit)
+        if not holds_adapter(model.files):
+            listing.read_small(name, commit, CONFIG)  # a gated model is nobody's original
+            hashes = [model.hashes.get(file, "") for file in listing.safe_weights(model)]
+    return " ".join(hashes) if all(hashes) else ""
+
+
+def _hash_of_download(path: Path) -> str:
+    """The sha256 hex of a downloaded file's content, by which the Hub's cache names large ones."""
+    name = path.resolve().name
+    return name if SHA256.fullmatch(name) else checkpoints.content_hash(path)
+
+
+def content_at_hand(ref: str) -> str:
+    """Say what a model is known by without waiting for the Hub, for a page: of one on the Hub, how
+    often its commit has changed in this process; "" of one that cannot be read, as the study says.
     """
-    precision = precision_of(ref)
-    half = [precision] if precision != SINGLE else []
-    return " ".join([fingerprint(ref), *half, tokenizer_fingerprint(ref)])
+    try:
+        parsed = parse_ref(ref)
+        if parsed.kind == "hub":
+            return str(hub.changes(parsed.name, parsed.revision))
+        return describe(parsed).fingerprint
+    except PalimpsestError:
+        return ""
 
 
 BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of keys in the store
@@ -159,21 +237,20 @@ def pairs_of_one_tokenizer(
 
 
 @contextmanager
-def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
+def as_identified(arguments: Mapping[str, Any], run: bool = True) -> Iterator[None]:
     """Guard a task: its models are those of its key, and keep their commit inside the block.
 
     Args:
         arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what
             `model` is, `identities` what `models` are.
+        run: As of `identify`.
 
     Raises:
         ModelError: If a model has changed since the study asked.
     """
-    from core.models.hub.client import pinned
-
-    with pinned():
+    with hub.pinned():
         for ref, asked in _asked_for(arguments):
-            content = content_of(ref)
+            content = identify(ref, run).content
             if content != asked and _files(content) == _files(asked):
                 raise ModelError(
                     f"{ref} is computed in another precision on this machine than where the "
@@ -197,16 +274,18 @@ def _files(content: str) -> list[str]:
     return [part for part in content.split() if part != HALF]
 
 
-def identity_tasks(refs: Iterable[str], tokenizers: bool = False) -> list[Task]:
+def identity_tasks(refs: Iterable[str], tokenizers: bool = False, run: bool = True) -> list[Task]:
     """Make a task per distinct reference, with the role ("identity", reference).
 
     Args:
+        run: As of `identify`.
         tokenizers: Whether to add one that reads what its tokenizer does, with the role
             (`BEHAVIOUR`, reference), for `pairs_of_one_tokenizer`.
     """
     distinct = tuple(dict.fromkeys(refs))
     tasks = [
-        Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref) for ref in distinct
+        Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref, run=run)
+        for ref in distinct
     ]
     if tokenizers:
         tasks += [
@@ -233,18 +312,18 @@ def contents(ready: Outputs) -> dict[str, str]:
     return {ref: identity.content for ref, identity in identities(ready).items()}
 
 
-def find_copies(contents: Mapping[str, Hashable]) -> dict[str, str]:
-    """Find the models that have the content of an earlier one: that one, by the copy's reference.
+def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
+    """Find the models that have the weights of an earlier one: that one, by the copy's reference.
 
     Args:
-        contents: What each model is known by, in the order in which they were named.
+        weights: Of the `Identity` of each model, in the order in which they were named.
 
     Example:
         >>> find_copies({"path:a": "1", "path:b": "2", "path:c": "1"})
         {'path:c': 'path:a'}
     """
     first: dict[Hashable, str] = {}
-    pairs = {ref: first.setdefault(content, ref) for ref, content in contents.items()}
+    pairs = {ref: first.setdefault(content, ref) for ref, content in weights.items()}
     return {ref: original for ref, original in pairs.items() if original != ref}
 
 
@@ -256,6 +335,8 @@ def describe_copies(copies: Mapping[str, str]) -> list[str]:
     """
     if not copies:
         return []
-    pairs = "; ".join(f"{ref} is identical to {original}" for ref, original in copies.items())
+    pairs = "; ".join(
+        f"{ref} has the same weights as {original}" for ref, original in copies.items()
+    )
     were = counted(len(copies), "model was", "models were")
     return [f"{were} left out as copies, which are no further evidence: {pairs}."]

@@ -169,12 +169,12 @@ def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str
     Raises:
         ModelError: If a reference cannot be found.
     """
-    from core.models import fingerprint
+    from core.models import describe
 
     packages = {name: metadata.version(name) for name in VERSIONED}
     record: dict[str, Any] = {
         "versions": {"python": platform.python_version(), **packages},
-        "fingerprints": {str(ref): fingerprint(ref) for ref in model_refs},
+        "fingerprints": {str(ref): describe(ref).fingerprint for ref in model_refs},
     }
     if corpus is not None:
         record["corpus"] = {

@@ -1,7 +1,8 @@
 """Tables as stored values and back, with the exact type of each column.
 
 A column of numbers or truth values is an array; text, and numbers of which some are missing, are
-JSON.
+JSON. Parquet takes no column that holds text beside numbers, and results that users have stored are
+in this form.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ import torch
 from safetensors.torch import load_file
 
 from core.models.files.adapters import read_adapter
-from core.models.weights.sources import identify
 from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from core.studies.weights.intruders.removal import choose_directions
+from tests.core.contents import read_as
 from zoo.recipe.plan import (
     KNOWN_TRUTHS,
     RANKS,
@@ -151,7 +151,7 @@ def test_parsing_has_intruder_dimensions_in_adapters_and_not_in_the_full_fine_tu
     refs = ["zoo:parse-0", *(f"zoo:parse-0-lora-{rank}" for rank in RANKS)]
     counts = []
     for ref in refs:
-        pair = open_pair("zoo:seed-0", ref, identify("zoo:seed-0"), identify(ref), ("output",))
+        pair = open_pair("zoo:seed-0", ref, read_as("zoo:seed-0"), read_as(ref), ("output",))
         chosen = [
             choose_directions(delta.weight, delta.matrix, leading=10, threshold=0.5)[0]
             for delta in deltas_of(pair)

@@ -15,10 +15,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 from core.commands.verifying import find_problems
 from core.models import describe
 from core.models.files.adapters import read_adapter
-from core.models.weights.sources import identify
 from core.models.zoo import read_manifest
 from core.studies.weights.clusters.members import find_members
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
+from tests.core.contents import read_as
 from tests.zoo.made_up import SETTINGS, write_task
 from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.batches import collate, encode_task
@@ -239,7 +239,7 @@ def test_an_adapter_of_a_decoder_writes_reviews_better_than_its_base(
     monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
     (member,) = find_members("zoo:decoder-0", ["zoo:review-*"]).members
     assert (member.task, member.base) == ("review", "zoo:decoder-0")
-    pair = open_pair("zoo:decoder-0", member.ref, *map(identify, ("zoo:decoder-0", member.ref)))
+    pair = open_pair("zoo:decoder-0", member.ref, *map(read_as, ("zoo:decoder-0", member.ref)))
     assert len(list(deltas_of(pair))) == 7  # matrices of one layer
 
 

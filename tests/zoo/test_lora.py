@@ -26,10 +26,10 @@ from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
 from core.models.weights.merged import LATE, MERGED, merged_folder
 from core.models.weights.merging import merge
-from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
 from core.studies.weights.clusters.members import EVERY, find_members
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
+from tests.core.contents import read_as
 from tests.zoo.made_up import write_task, write_treebank
 from zoo.recipe.batches import encode_task
 from zoo.recipe.cards import write_cards
@@ -108,7 +108,7 @@ def test_an_adapter_is_what_the_weights_page_reads(name: str, box: Path) -> None
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
     assert any(key.startswith(f"base_model.model.{head}.") for key in stored)
     refs = [f"path:{box / 'models' / model}" for model in ("seed-0", folder.name)]
-    pair = open_pair(*refs, *map(identify, refs))
+    pair = open_pair(*refs, *map(read_as, refs))
     deltas = list(deltas_of(pair))
     assert len(deltas) == 12  # six matrices in each of two layers
     for delta in deltas:

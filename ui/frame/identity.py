@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-from core.errors import PalimpsestError
-from core.models import fingerprint, parse_ref
-from core.models.hub.client import changes
+from core.models.identity import content_at_hand
 from ui.frame.links import Address
 from ui.frame.shared import for_a_second
 from ui.frame.text import plain
@@ -25,11 +24,6 @@ class Upload:
 
     ref: str
     content: bytes
-
-    @property
-    def identity(self) -> str:
-        """Return a hash that distinguishes two uploads of the same name."""
-        return hashlib.sha256(self.content).hexdigest()
 
 
 def upload_of(address: Address) -> Upload | None:
@@ -64,21 +58,10 @@ def upload_control(address: Address) -> None:
         )
 
 
-def contents(*refs: str) -> tuple[str, ...]:
-    """Identify the models that references stand for now: a fingerprint, or how often a Hub model
-    has changed.
-
-    The page never waits for the Hub: the study asks which commit a Hub model is at.
-    """
-    return tuple(_content(ref) for ref in refs)
+def contents(*refs: str, texts: Mapping[str, bytes] | None = None) -> tuple[str, ...]:
+    """Say what uploads and models are known by, as far as a page knows: see `content_at_hand`."""
+    uploads = (hashlib.sha256(content).hexdigest() for content in (texts or {}).values())
+    return (*uploads, *map(_content, refs))
 
 
-@for_a_second
-def _content(ref: str) -> str:
-    try:
-        parsed = parse_ref(ref)
-        if parsed.kind == "hub":
-            return str(changes(parsed.name, parsed.revision))
-        return fingerprint(parsed)
-    except PalimpsestError:
-        return ""  # the study itself says what is wrong with it
+_content = for_a_second(content_at_hand)

@@ -95,7 +95,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
         return None
     named = refs_of(asked)  # where the Hub has to list revisions, the study asks it, not the page
     models = named if any(map(is_of_revisions, named)) else experiment.models(asked)
-    identity = (form.identity, contents(*models))
+    identity = contents(*models, texts=form.texts)
     request = request_of(study, asked, form.texts, identity=identity)
     said = say(study.name, asked, study.price, form.pressed)
 

@@ -329,11 +329,6 @@ class Form(Generic[S]):
         return list(groups[current])
 
     @property
-    def identity(self) -> str:
-        """Return a hash that distinguishes studies of two uploads of the same name."""
-        return self.upload.identity if self.upload else ""
-
-    @property
     def upload(self) -> Upload | None:
         """Return the uploaded file if it is the chosen text."""
         return upload_of(self.address)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +78,6 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return given
-
-
-def identity_of(texts: dict[str, bytes]) -> str:
-    """Identify uploaded tables by content, because two may have the same name."""
-    return hashlib.sha256(b"".join(texts.values())).hexdigest() if texts else ""
 
 
 def neighbours_view(result: Result, view: View) -> None:

@@ -34,7 +34,7 @@ from core.maths.similarity.kernels import (
     upper_triangle,
 )
 from core.maths.similarity.preparing import SingleArray, check_pair, product_norm
-from core.maths.statistics import average_ranks, jackknife_groups
+from core.maths.statistics import jackknife_groups
 
 COMPARISONS = {
     "pearson": "Pearson correlation of the upper triangles",
@@ -223,8 +223,10 @@ def _ranks(values: FloatArray) -> FloatArray:
     A repeated word has the same vector in layer 0, and its similarities to a third word are equal
     except for the order in which a product was added up.
     """
+    from scipy.stats import rankdata
+
     largest = float(np.abs(values).max(initial=0.0))
-    return average_ranks(np.round(values / (TIED * largest)) if largest > 0 else values)
+    return np.asarray(rankdata(np.round(values / (TIED * largest)) if largest > 0 else values))
 
 
 def _correlate(

@@ -61,24 +61,19 @@ def span_models(
         >>> span_models(abs(line[:, None] - line), np.ones((3, 3), bool)).neighbours
         ((1,), (0, 2), (1,))
     """
-    count = len(distances)
-    tree_of = list(range(count))
-    neighbours: list[list[int]] = [[] for _ in range(count)]
-    first, second = np.triu_indices(count, 1)
-    pairs = np.flatnonzero(related[first, second])
-    for pair in pairs[np.argsort(distances[first, second][pairs], kind="stable")]:
-        left, right = int(first[pair]), int(second[pair])
-        if tree_of[left] == tree_of[right]:
-            continue
-        neighbours[left].append(right)
-        neighbours[right].append(left)
-        joined = tree_of[right]
-        tree_of = [tree_of[left] if tree == joined else tree for tree in tree_of]
-    trees = tuple(
-        tuple(model for model in range(count) if tree_of[model] == tree)
-        for tree in dict.fromkeys(tree_of)
+    from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+    first, second = np.nonzero(np.triu(related, 1))
+    order = np.argsort(distances[first, second], kind="stable")
+    places = np.zeros(distances.shape)  # of each pair: a distance of 0 would be no edge
+    places[first[order], second[order]] = np.arange(1, len(order) + 1)
+    joined = minimum_spanning_tree(places).toarray() > 0
+    joined |= joined.T
+    count, tree_of = connected_components(joined, directed=False)
+    return Forest(
+        tuple(tuple(np.flatnonzero(tree_of == tree).tolist()) for tree in range(count)),
+        tuple(tuple(np.flatnonzero(row).tolist()) for row in joined),
     )
-    return Forest(trees, tuple(tuple(sorted(joined)) for joined in neighbours))
 
 
 def root_at_lowest(forest: Forest, values: Float[ndarray, " model"]) -> list[int]:

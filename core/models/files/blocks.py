@@ -2,7 +2,7 @@
 
 A row is cut into blocks of 32 or 256 numbers, each with its own scale. The K types scale groups of
 a block once more, with scales in 4 or 6 bits. All functions take bytes (block, byte) and return
-float32 (block, number).
+float32 (block, number). transformers reads GGUF as a whole model, with the package gguf.
 
 Reference: the structs and loops of ggml-quants (`block_q4_0` to `block_q6_K`). Deviations: none.
 """

@@ -1,7 +1,8 @@
 """Weights in 4 and 8 bits, as quantised safetensors hold them, back to numbers.
 
 All functions take arrays as stored and return float32. Four-bit numbers lie several to an integer;
-each scheme has its own order.
+each scheme has its own order. transformers dequantises whole models while it loads them, most
+schemes with a package of their own or a graphics card; here one matrix is read without torch.
 
 References: Micikevicius et al. 2022, arXiv 2209.05433 (FP8); Dettmers et al. 2022, arXiv 2208.07339
 (int8); Dettmers et al. 2023, arXiv 2305.14314 (NF4, scales quantised once more); Frantar et al.

@@ -4,6 +4,9 @@ A Hub that limits, fails or is silent for a moment is asked a few times before a
 One that was asked in vain is asked once for a while, so that a study of many models does not wait
 for each of them.
 
+huggingface_hub's `model_info`, `list_models` and `list_repo_refs` ask the same, but read an answer
+of any size and depth, for as long as bytes arrive, and the latter two have no time-out.
+
 Reference: none. Deviations: none.
 """
 

@@ -64,7 +64,8 @@ def _trim(cache: Path, limit: int, folder: Path, failed: bool) -> None:
 
 
 def _bytes(folder: Path) -> int:
-    """Sum the bytes of the files in a folder, without links."""
+    """Sum the bytes of the files in a folder, without links. huggingface_hub's `scan_cache_dir`
+    counts no interrupted downloads and no damaged models, which fill the disk as well."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:

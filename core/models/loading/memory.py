@@ -49,11 +49,11 @@ def borrow_model(
         ModelError: If it cannot be loaded.
         CancelledError: If the run is cancelled while it waits its turn.
     """
-    from core.models.describing import fingerprint, tokenizer_fingerprint
+    from core.models.describing import describe, tokenizer_fingerprint
     from core.models.loading.model import load_model
 
     how: dict[str, Any] = {"device": device, "dtype": dtype, "attentions": attentions}
-    identity = (fingerprint(ref), tokenizer_fingerprint(ref), *how.values(), layerwise)
+    identity = (describe(ref).fingerprint, tokenizer_fingerprint(ref), *how.values(), layerwise)
     while not _turn.acquire(timeout=LOOK_UP_SECONDS):
         tick(0.0, "waiting for another model to finish")
     try:

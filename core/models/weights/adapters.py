@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
 
 from core.errors import ModelError, listed
 from core.models.files.adapters import AdapterConfig
 from core.models.weights.deltas import Delta, Pair, check_related
-from core.models.weights.factors import Sides, sort_tensors
+from core.models.weights.factors import Product, product_of, sort_tensors
 from core.models.weights.families import Slot, find_slots, match_names
 from core.models.weights.tensors import Checkpoint
 
@@ -41,17 +39,6 @@ class Adapter:
 
 
 @dataclass(frozen=True)
-class Target:
-    """A matrix that an adapter changes: its module, names of factors, scaling and rank."""
-
-    module: str
-    lower: str
-    upper: str
-    scaling: float
-    rank: int
-
-
-@dataclass(frozen=True)
 class AdapterPair(Pair):
     """A base and an adapter whose factors fit it; `tuned` holds the factors.
 
@@ -59,7 +46,7 @@ class AdapterPair(Pair):
         targets: What changes a tensor of the base, by its name.
     """
 
-    targets: dict[str, Target]
+    targets: dict[str, Product]
 
 
 def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = ()) -> AdapterPair:
@@ -90,7 +77,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
             f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its "
             f"base."
         )
-    targets: dict[str, Target] = {}
+    targets: dict[str, Product] = {}
     slots_of_base = {(slot.family, slot.layer): slot for slot in ours}
     for key, place in placed.items():
         slot = slots_of_base.get(key)
@@ -99,10 +86,11 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
                 f"{ref} is not an adapter of {base.ref}, which has no {key[0]} matrix in layer "
                 f"{key[1] + 1}; choose its base."
             )
-        target = _target(adapter, place.tensor.removesuffix(".weight"), modules)
+        module = place.tensor.removesuffix(".weight")
+        target = product_of(adapter.config, module, modules[module], ref)
         rows, columns = slot.whole(base.entries[slot.tensor].shape)
-        shapes = entries[target.upper].shape, entries[target.lower].shape
-        if shapes != ((rows, target.rank), (target.rank, columns)):
+        if not target.fits(adapter.factors, rows, columns):
+            shapes = entries[target.upper].shape, entries[target.lower].shape
             sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
             text = (
                 f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
@@ -145,7 +133,8 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
     first = not skip  # stored matrices have passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
-        factors = _read(pair, tensor)
+        target = pair.targets.get(tensor)
+        factors = None if target is None else target.read(pair.tuned)
         for index, slot in slots:
             weight = slot.cut(base)
             rows, columns = weight.shape
@@ -160,33 +149,10 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
             yield Delta(index, change, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
 
 
-def _read(
-    pair: AdapterPair, tensor: str
-) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
-    """Read the factors of one tensor, the first one scaled; None if the adapter skips it."""
-    target = pair.targets.get(tensor)
-    if target is None:
-        return None
-    upper = pair.tuned.read(target.upper).astype(np.float64)
-    return target.scaling * upper, pair.tuned.read(target.lower).astype(np.float64).T
-
-
-def _target(adapter: Adapter, module: str, modules: dict[str, Sides]) -> Target:
-    sides = modules[module]
-    if len(sides) != 2:
-        missing = "B" if "A" in sides else "A"
-        raise ModelError(
-            f"{adapter.factors.ref} has no lora_{missing} for {module}: it is damaged, get it "
-            f"again."
-        )
-    config = adapter.config
-    return Target(module, sides["A"], sides["B"], config.scaling(module), config.rank_of(module))
-
-
 def _notices(
     base: Checkpoint,
     adapter: Adapter,
-    targets: dict[str, Target],
+    targets: dict[str, Product],
     placed: dict[tuple[str, int], Slot],
     left_out: list[str],
     unfactored: list[str],

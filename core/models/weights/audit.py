@@ -19,6 +19,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from core.models.changes import share_start
+from core.models.identity import find_copies
+
 FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
 ALIKE = "equal where read"  # the samples are equal, the files are not, or not known to be
 SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
@@ -39,8 +42,6 @@ ALONE = {
     UNREADABLE: "cannot be read",
     MISPLACED: "belongs at the end",
 }
-RELATION = 0.1  # cosine of samples above which two checkpoints share a run,
-BEYOND_CHANCE = 5.0  # if it is as many standard deviations of that of independent numbers
 SLACK = 0.02  # share of a distance by which a later one may be smaller: noise of the sample
 Sample = Mapping[str, Float[ndarray, " number"]]
 
@@ -94,8 +95,7 @@ def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Aud
 
     Args:
         samples: Of each checkpoint, in the order that is claimed, the final model last.
-        contents: Hash of each one's weights, "" where it is not known: checkpoints are identical if
-            samples and hashes are.
+        contents: What copies of each one are known by, see `core.models.identity`; "" if unknown.
     """
     refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
@@ -195,15 +195,17 @@ def _mark_identical(
     usable: Sequence[int],
     verdicts: dict[str, Verdict],
 ) -> None:
-    """Mark checkpoints whose sample equals another's: as identical if their files are, too. The
-    last of them, which may be the final model, is only a copy's original."""
+    """Mark copies as identical, and checkpoints whose sample alone equals another's. The last of
+    them, which may be the final model, is only a copy's original."""
     refs = list(verdicts)
+    there = [n for n in reversed(usable) if contents[n]]
+    copies = find_copies({refs[n]: (contents[n], vectors[n].tobytes()) for n in there})
     for place, n in enumerate(usable):
         alike = [m for m in usable[place + 1 :] if np.array_equal(vectors[n], vectors[m])]
-        copies = [m for m in alike if contents[n] and contents[n] == contents[m]]
-        if alike:
-            original = (copies or alike)[-1]
-            verdicts[refs[n]] = Verdict(IDENTICAL if copies else ALIKE, refs[original])
+        if refs[n] in copies:
+            verdicts[refs[n]] = Verdict(IDENTICAL, copies[refs[n]])
+        elif alike:
+            verdicts[refs[n]] = Verdict(ALIKE, refs[alike[-1]])
 
 
 def _mark_final(refs: Sequence[str], usable: Sequence[int], verdicts: dict[str, Verdict]) -> None:
@@ -220,13 +222,12 @@ def _related(
     """Tell which checkpoints share a run.
 
     The cosine of independent numbers a and b has the variance sum(a² b²) / (|a|² |b|²), so that of
-    small models, whose samples are small, exceeds `RELATION` by chance.
+    small models, whose samples are small, is large by chance.
     """
     finite = np.where(np.isfinite(vectors), vectors, 0.0)
     norms = np.linalg.norm(finite, axis=1, keepdims=True)
     squares = (finite / np.where(norms > 0, norms, 1.0)) ** 2
-    deviation = np.sqrt(squares @ squares.T)
-    return np.asarray(cosine > np.maximum(RELATION, BEYOND_CHANCE * deviation))
+    return share_start(cosine, np.sqrt(squares @ squares.T))
 
 
 def _largest_component(

@@ -139,4 +139,4 @@ def _samples(ready: Outputs, refs: Iterable[str]) -> dict[str, Sample]:
 
 
 def _contents(ready: Outputs, refs: Iterable[str]) -> dict[str, str]:
-    return {ref: str(ready.values[LOOK, ref]["content"]) for ref in refs}
+    return {ref: str(ready.values[LOOK, ref]["weights"]) for ref in refs}

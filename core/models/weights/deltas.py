@@ -178,7 +178,7 @@ def check_related(
         ModelError: If the matrices are about as far apart as unrelated ones.
     """
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
-    if shares_no_start(apartness(*squares)):
+    if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
         text = (
             f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative "

@@ -1,4 +1,4 @@
-"""The names of an adapter's tensors: what each of them does to the model that it is merged into.
+"""An adapter's tensors: what each of them, by its name, does to the model that it is merged into.
 
 Reference: Hu et al. 2022, ICLR (LoRA); the names are those that PEFT saves. Deviations: names as
 they are inside a model in training (`modules_to_save.default`) are read, too.
@@ -10,8 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
 from core.errors import ModelError
-from core.models.files.adapters import WRAPPER
+from core.models.files.adapters import WRAPPER, AdapterConfig
+from core.models.weights.tensors import Checkpoint
 
 FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
 EMBEDDING_FACTOR = re.compile(
@@ -28,6 +33,49 @@ INSIDE = re.compile(
 """What PEFT puts into the names of tensors that an adapter holds whole."""
 LONGEST_NAME = 300  # characters of a tensor's name
 Sides = dict[str, str]
+Factors = tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]]
+
+
+@dataclass(frozen=True)
+class Product:
+    """What an adapter adds to a matrix: its module, names of factors, scaling and rank."""
+
+    module: str
+    lower: str
+    upper: str
+    scaling: float
+    rank: int
+
+    def fits(self, factors: Checkpoint, rows: int, columns: int) -> bool:
+        """Whether the factors are those of a matrix of this shape."""
+        upper, lower = (factors.entries[name].shape for name in (self.upper, self.lower))
+        return (upper, lower) == ((rows, self.rank), (self.rank, columns))
+
+    def read(self, factors: Checkpoint) -> Factors:
+        """Read the factors, the first one scaled.
+
+        Raises:
+            ModelError: As `Checkpoint.read`.
+        """
+        upper, lower = (factors.read(name).astype(np.float64) for name in (self.upper, self.lower))
+        return self.scaling * upper, lower.T
+
+
+def product_of(config: AdapterConfig, module: str, sides: Sides, source: object) -> Product:
+    """Describe what an adapter adds to a module's matrix.
+
+    Args:
+        source: Names the adapter in messages.
+
+    Raises:
+        ModelError: If one of the two factors is missing.
+    """
+    if len(sides) != 2:
+        missing = "B" if "A" in sides else "A"
+        raise ModelError(
+            f"{source} has no lora_{missing} for {module}: it is damaged, get it again."
+        )
+    return Product(module, sides["A"], sides["B"], config.scaling(module), config.rank_of(module))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG
 from core.models.files.opening import ROUNDING
 from core.models.files.safetensors import LocalFile, Stored
-from core.models.weights.factors import Sides, Sorted, sort_tensors, unplaced
+from core.models.weights.factors import Sides, Sorted, product_of, sort_tensors, unplaced
 from core.models.weights.families import match_names
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 
@@ -273,22 +273,20 @@ def _add(merging: Merge, module: str, target: str, sides: Sides, *, turned: bool
         turned: Whether it is stored (input, output), as embeddings are.
 
     Raises:
-        ModelError: If there is no such tensor, or its shape is not that of the product.
+        ModelError: If there is no such tensor, its shape is not that of the product, or a factor is
+            missing.
     """
-    if not target or sides.keys() != {"A", "B"}:
+    if not target:
         raise merging.refuse(module)
-    origin, entries = merging.tensors[target], merging.adapter.entries
-    rank, scaling = merging.config.rank_of(module), merging.config.scaling(module)
+    added = product_of(merging.config, module, sides, merging.adapter.ref)
+    origin = merging.tensors[target]
     shape = origin.shape[::-1] if turned else origin.shape
-    if len(shape) != 2 or (entries[sides["B"]].shape, entries[sides["A"]].shape) != (
-        (shape[0], rank),
-        (rank, shape[1]),
-    ):
+    if len(shape) != 2 or not added.fits(merging.adapter, *shape):
         raise merging.refuse(module)
 
     def calculate() -> Tensor:
-        upper, lower = (merging.read(sides[side]).astype(np.float64) for side in "BA")
-        product = scaling * upper @ lower
+        left, right = added.read(merging.adapter)
+        product = left @ right.T
         weight = np.array(origin.read(), dtype=np.float32)
         weight += (product.T if turned else product).astype(np.float32)
         return weight

@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models import locate, zoo_models
+from core.models.changes import share_start
 from core.models.files import checkpoints
-from core.models.weights.audit import RELATION
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.tensors import open_folder
 
@@ -52,4 +52,4 @@ def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shap
         if theirs.shape == matrix.shape and lengths > 0:
             cosines[ref] = float((theirs * matrix).sum()) / lengths
     nearest = max(cosines, key=cosines.__getitem__, default="")
-    return nearest if cosines.get(nearest, 0.0) > RELATION else ""
+    return nearest if share_start(cosines.get(nearest, 0.0)) else ""

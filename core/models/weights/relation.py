@@ -30,7 +30,7 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
 
     Args:
         base, other: References; `other` may be a LoRA adapter.
-        base_identity, other_identity: See `core.models.weights.sources.identify`; part of the key.
+        base_identity, other_identity: See `core.models.identity`; part of the key.
 
     Returns:
         "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be

@@ -18,9 +18,9 @@ from core.maths.arrays import Value
 from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
-from core.models.sizes import Size
+from core.models.identity import identify
 from core.models.weights.families import check_depth, match_names
-from core.models.weights.sources import hash_weights, identify, open_model
+from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.tasks import pure
 
@@ -146,21 +146,6 @@ def _header_bytes(entries: Mapping[str, Entry | PickledTensor]) -> int:
     return sum(starts.values())
 
 
-def _expected(sizes: Mapping[str, Size], ref: str) -> str:
-    """Return the reference, if there is such a model."""
-    return ref if sizes[ref] else ""
-
-
-@pure("weights.identify", expect=_expected)
-def identify_weights(ref: str) -> str:
-    """Identify a checkpoint's weights without downloading them.
-
-    Raises:
-        ModelError: As `sources.identify`.
-    """
-    return identify(ref)
-
-
 @pure("weights.sample", version=3)
 def sample_weights(ref: str, identity: str) -> Value:
     """Read a sample of a checkpoint's weights.
@@ -170,8 +155,7 @@ def sample_weights(ref: str, identity: str) -> Value:
         identity: Of the weights; part of the key.
 
     Returns:
-        `names` of matrices, `sizes` and `numbers` of their parts, `share` of the bytes read, and
-        `content`: the hashes of the weights' files, "" where they are not known.
+        `names` of matrices, `sizes` and `numbers` of their parts, and `share` of the bytes read.
 
     Raises:
         ModelError: If it cannot be opened or has no matrices.
@@ -182,7 +166,6 @@ def sample_weights(ref: str, identity: str) -> Value:
         "sizes": np.array([len(part) for part in sample.values()], dtype=np.int64),
         "numbers": np.concatenate(list(sample.values())),
         "share": share,
-        "content": hash_weights(ref, identity),
     }
 
 
@@ -195,12 +178,14 @@ def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
 
 @pure("weights.look", version=3, expect=lambda sizes, ref: {})
 def look_at(ref: str) -> Value:
-    """Sample a checkpoint's weights, or say why that is not possible: `reason`.
+    """Sample a checkpoint's weights, with what copies are known by: `weights`; or say why that is
+    not possible: `reason`.
 
     A study whose models can be read in other ways too, such as from pickled weights, goes on
     without the sample.
     """
     try:
-        return sample_weights(ref, identify(ref))
+        identity = identify(ref, run=False)
+        return {**sample_weights(ref, identity.content), "weights": identity.weights}
     except ModelError as error:
         return {"reason": str(error)}

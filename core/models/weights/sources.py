@@ -8,107 +8,20 @@ kept under an older one.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 
 from core.errors import ModelError
-from core.maths.progress import tick
-from core.models import fingerprint, locate, parse_ref
+from core.models import locate, parse_ref
 from core.models.files import adapters, checkpoints, layout
 from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
-from core.models.weights.origins import adapter_folder, base_of
+from core.models.weights.origins import adapter_folder
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 from core.runs.process.parsing import parse_json
 from core.runs.store import identified
-
-SHA256 = re.compile("[0-9a-f]{64}")
-
-
-def identify(ref: str) -> str:
-    """Identify a model's weights for a task's key: a content hash, or the Hub's commit. That of an
-    adapter in a folder names its base as well, if that can be found.
-
-    Raises:
-        ModelError: If the model cannot be found: nothing is stored of it or looked up.
-    """
-    parsed = parse_ref(ref)
-    if parsed.kind != "hub":
-        held = adapter_folder(parsed) if parsed.kind == "path" else None
-        if held is None:
-            return fingerprint(parsed)
-        content = adapters.adapter_fingerprint(held)
-        try:
-            return f"{content} {identify(base_of(parsed))}"
-        except ModelError:
-            return content  # compared with another base, it needs none
-    try:
-        commit = hub_listing.look_up(parsed.name, parsed.revision).commit
-    except ModelError:
-        earlier = hub.earlier_download(parsed.name, parsed.revision or "main")
-        if earlier is None:
-            raise
-        commit = earlier.name  # offline: use the earlier download
-    return f"{parsed.name} {commit}"
-
-
-def identify_all(refs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Identify models by reference; return the reason for those that are not found."""
-    identities: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    distinct = list(dict.fromkeys(refs))
-    for place, ref in enumerate(distinct):
-        tick(place / len(distinct), ref)
-        try:
-            identities[ref] = identify(ref)
-        except ModelError as error:
-            reasons[ref] = str(error)
-    return identities, reasons
-
-
-def hash_weights(ref: str, identity: str) -> str:
-    """Join the sha256 of the files of a model's weights, as the Hub or the disk has them.
-
-    Models with the same hashes have the same weights, whatever their names and configurations.
-
-    Args:
-        ref, identity: As for `open_model`.
-
-    Returns:
-        Hex digests in the order of the files, one of an adapter; "" for random weights, and where
-        the Hub does not say.
-
-    Raises:
-        ModelError: If it cannot be found or asked about, or a file is missing.
-    """
-    parsed = parse_ref(ref)
-    if parsed.random:
-        return ""
-    held = adapter_folder(parsed) if parsed.kind == "path" else None
-    if held is not None:
-        return adapters.adapter_fingerprint(held)
-    if parsed.kind != "hub":
-        return " ".join(map(checkpoints.content_hash, checkpoints.weight_files(locate(parsed))))
-    commit = _commit(identity)
-    earlier = hub.earlier_download(parsed.name, commit)
-    if earlier is not None and not adapters.is_adapter(earlier):
-        return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
-    on_hub = hub_listing.look_up(parsed.name, commit)
-    if adapters.holds_adapter(on_hub.files):
-        return ""
-    hashes = [on_hub.hashes.get(name, "") for name in hub_listing.safe_weights(on_hub)]
-    return " ".join(hashes) if all(hashes) else ""
-
-
-def _hash_of_download(path: Path) -> str:
-    """The sha256 hex of a downloaded file's content, by which the Hub's cache names large ones."""
-    name = path.resolve().name
-    return name if SHA256.fullmatch(name) else checkpoints.content_hash(path)
 
 
 def is_remote(ref: str, identity: str) -> bool:
@@ -116,7 +29,7 @@ def is_remote(ref: str, identity: str) -> bool:
 
     Args:
         ref: The reference.
-        identity: See `identify`.
+        identity: See `core.models.identity`, of weights that are read.
     """
     parsed = parse_ref(ref)
     return parsed.kind == "hub" and hub.earlier_download(parsed.name, _commit(identity)) is None
@@ -128,8 +41,8 @@ def open_model(ref: str, identity: str) -> Checkpoint:
 
     Args:
         ref: The reference.
-        identity: See `identify`. A hub model is read at the commit in it, whatever its name leads
-            to by now.
+        identity: See `core.models.identity`, of weights that are read. A hub model is read at the
+            commit in it, whatever its name leads to by now.
 
     Raises:
         ModelError: If it cannot be found, read or trusted, or is a random control, which has no

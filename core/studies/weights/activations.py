@@ -100,7 +100,7 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
 
     Args:
         model: Reference.
-        model_identity: For the key, see `content_of`.
+        model_identity: For the key, see `core.models.identity`.
         sentences: Words of each sentence.
 
     Returns:
@@ -157,7 +157,7 @@ def plan_states(contents: Mapping[str, str], sentences: Sequence[Sequence[str]])
     """Make a task for each model, base or fine-tune, with the role (STATES, reference).
 
     Args:
-        contents: By reference, see `content_of`.
+        contents: By reference, see `core.models.identity`.
         sentences: Words of each sentence.
     """
     return [

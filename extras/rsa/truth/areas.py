@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.statistics import average_ranks, jackknife_interval, jackknife_variance
+from core.maths.statistics import jackknife_interval, jackknife_variance
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -39,10 +39,12 @@ def area(changed: BoolArray, score: FloatArray) -> float:
     Returns:
         A number in [0, 1]; NaN unless there are changed and unchanged layers.
     """
+    from scipy.stats import rankdata
+
     positive, total = int(changed.sum()), len(changed)
     if positive in (0, total):
         return float("nan")
-    above = average_ranks(score)[changed].sum() - positive * (positive + 1) / 2
+    above = rankdata(score)[changed].sum() - positive * (positive + 1) / 2
     return float(above / (positive * (total - positive)))
 
 

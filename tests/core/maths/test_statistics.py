@@ -72,17 +72,6 @@ def test_permutation_p_counts_the_observation() -> None:
     assert statistics.permutation_p(9.0, np.zeros(99)) == 0.01
 
 
-def _slow_rank(values: np.ndarray) -> np.ndarray:
-    return np.array(
-        [sum(b < a for b in values) + (sum(b == a for b in values) + 1) / 2 for a in values]
-    )
-
-
-def test_average_ranks_against_counting() -> None:
-    values = np.random.default_rng(4).integers(0, 6, 40).astype(float)
-    assert np.array_equal(statistics.average_ranks(values), _slow_rank(values))
-
-
 def test_refusals() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ShapeError, match="one entry an item"):

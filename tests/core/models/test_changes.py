@@ -10,7 +10,14 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError, SpecError
-from core.models.changes import Change, apartness, borrow_between, shares_no_start, weight_change
+from core.models.changes import (
+    Change,
+    apartness,
+    borrow_between,
+    share_start,
+    shares_no_start,
+    weight_change,
+)
 from core.models.loading.memory import borrow_model
 from core.models.patterns import matching_refs
 from core.results.notices import start_notices
@@ -120,6 +127,25 @@ def test_one_threshold_tells_models_that_share_no_start() -> None:
     )
     assert "far was not trained from base" in told
     assert "98 %" in told
+
+
+def test_a_run_shares_its_start_from_the_first_step_to_the_last() -> None:
+    """As the audit and the lineage have it: step 0 is where the run began, another seed is not."""
+    end = "zoo:seed-0"
+    near, far = (weight_change(ref, end).apart for ref in ("zoo:seed-0@step-0", "zoo:seed-1"))
+    assert 0.7 < near < 0.8
+    assert not shares_no_start(near)
+    assert shares_no_start(far)
+
+
+def test_a_cosine_of_few_numbers_is_no_common_start_if_chance_gives_it() -> None:
+    assert share_start([0.09, 0.11]).tolist() == [False, True]
+    assert share_start([0.2, 0.3], chance=0.05).tolist() == [False, True]
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        first, second = rng.normal(size=(2, 36))
+        squares = [float((values**2).sum()) for values in (second - first, first, second)]
+        assert shares_no_start(apartness(*squares), chance=36**-0.5)
 
 
 def test_apart_is_one_for_unrelated_weights_whatever_their_norms() -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.models.hub import client as hub
-from core.models.identity import as_identified, content_of
+from core.models.identity import as_identified
 from core.runs import tasks
 from core.runs.runner import Task, run
 from core.runs.store import Store
 from core.studies.rsa.tokens.study import word_vectors
+from tests.core.contents import run_as
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from ui.frame.identity import contents
@@ -51,23 +52,23 @@ def read(identity: str) -> Task:
 def test_nothing_is_kept_of_a_model_that_has_changed_since_it_was_identified(
     server: HubServer, tmp_path: Path
 ) -> None:
-    store, task = Store(tmp_path / "store"), read(content_of(REF))
+    store, task = Store(tmp_path / "store"), read(run_as(REF))
     change(server, tmp_path)
     outputs = run([task], store=store)
     assert "has changed" in outputs.sentences[REF]
     assert task.key not in store
-    again = read(content_of(REF))
+    again = read(run_as(REF))
     assert again.key != task.key
     assert run([again], store=store).failures == {}
     assert again.key in store
 
 
 def test_a_task_stays_at_the_commit_that_it_began_with(server: HubServer, tmp_path: Path) -> None:
-    before = content_of(REF)
+    before = run_as(REF)
     with as_identified({"model": REF, "model_identity": before}):
         change(server, tmp_path)
-        assert content_of(REF) == before
-    assert content_of(REF) != before
+        assert run_as(REF) == before
+    assert run_as(REF) != before
 
 
 def test_every_task_that_runs_a_model_compares_it_with_what_it_was() -> None:
@@ -86,6 +87,12 @@ def test_every_task_that_runs_a_model_compares_it_with_what_it_was() -> None:
             assert getattr(function, tasks._GUARD) is as_identified, place
             guarded += 1
     assert guarded > 10
+
+
+def test_a_page_tells_two_uploads_of_one_name_apart() -> None:
+    asked = [contents("zoo:seed-0", texts={"upload:a.txt": text}) for text in (b"a", b"b", b"a")]
+    assert asked[0] == asked[2] != asked[1]
+    assert asked[0][1:] == contents("zoo:seed-0")
 
 
 @pytest.mark.slow

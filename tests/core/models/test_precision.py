@@ -13,13 +13,14 @@ from safetensors.torch import load_file, save_file
 from core.errors import ModelError, SpecError
 from core.maths import devices
 from core.maths.devices import fast_half, processor_flags
-from core.models import fingerprint, precision, tokenizer_fingerprint
-from core.models.identity import as_identified, content_of
+from core.models import describe, precision, tokenizer_fingerprint
+from core.models.identity import as_identified
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_in, precision_of
 from core.models.sizes import size_of
 from core.runs.store import Store
 from core.vectors.activations import extract
 from core.vectors.stored import read_with
+from tests.core.contents import run_as
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
 
@@ -121,16 +122,16 @@ def forget() -> None:
 def test_keys_hold_half_precision_and_old_ones_stay(
     llama: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = f"{fingerprint(llama)} {tokenizer_fingerprint(llama)}"
-    half = content_of(llama)
-    assert half.split() == [fingerprint(llama), HALF, tokenizer_fingerprint(llama)]
+    kept = f"{describe(llama).fingerprint} {tokenizer_fingerprint(llama)}"
+    half = run_as(llama)
+    assert half.split() == [describe(llama).fingerprint, HALF, tokenizer_fingerprint(llama)]
     keys = {dtype: read_with(llama, "encoder", None, dtype, None).identity
             for dtype in (None, SINGLE, HALF)}  # fmt: skip
     assert keys[None] == keys[HALF] != keys[SINGLE]
     shared = read_with(llama, "encoder", None, None, None, between=(llama, 0.5))
     assert shared.dtype == SINGLE
     monkeypatch.setenv(VARIABLE, SINGLE)
-    assert content_of(llama) == kept
+    assert run_as(llama) == kept
     with (
         pytest.raises(ModelError, match="another precision"),
         as_identified({"model": llama, "model_identity": half}),

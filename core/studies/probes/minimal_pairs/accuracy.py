@@ -17,8 +17,6 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.statistics import average_ranks
-
 MOST_ORDERS = 5_040  # orders of up to 7 models are all counted; of more, so many are drawn
 PERFECT = 1 - 1e-9  # size of a correlation from which all ranks agree
 FEWEST = 4  # models behind an interval of a rank correlation
@@ -107,7 +105,9 @@ def rank_correlation(left: Floats, right: Floats) -> float:
         >>> round(rank_correlation(np.array([1.0, 2, 3, 4]), np.array([2.0, 1, 3, 4])), 3)
         0.8
     """
-    ranks = [average_ranks(side) for side in (left, right)]
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(side) for side in (left, right)]
     deviations = [side - side.mean() for side in ranks]
     size = sqrt(float(np.prod([(side**2).sum() for side in deviations])))
     return float((deviations[0] * deviations[1]).sum() / size) if size else float("nan")
@@ -140,6 +140,8 @@ def correlation_p(left: Floats, right: Floats, rng: np.random.Generator) -> floa
         left, right: Values of the same models.
         rng: Draws the orders.
     """
+    from scipy.stats import rankdata
+
     observed = abs(rank_correlation(left, right))
     if observed != observed:
         return float("nan")
@@ -151,7 +153,7 @@ def correlation_p(left: Floats, right: Floats, rng: np.random.Generator) -> floa
         else [rng.permutation(count) for _ in range(MOST_ORDERS)]
     )
     # Ranks have the same mean and spread in every order: their products alone decide.
-    ranks = [average_ranks(side) - (count + 1) / 2 for side in (left, right)]
+    ranks = [rankdata(side) - (count + 1) / 2 for side in (left, right)]
     products = np.abs(ranks[0][orders] @ ranks[1])
     beyond = int((products >= abs(float(ranks[0] @ ranks[1])) - 1e-9).sum())
     drawn = 0 if every else 1  # the observed order is one of those drawn

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import counted
 from core.models import costs
+from core.models.identity import contents, identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
 from core.models.weights.samples import (
@@ -23,7 +24,6 @@ from core.models.weights.samples import (
     MOST,
     MOST_LAYERS,
     SHARE,
-    identify_weights,
     sample_of,
     sample_weights,
 )
@@ -49,18 +49,14 @@ HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 
 def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
     """Make the tasks of the first stage: identify the weights of each checkpoint."""
-    return [
-        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
-        for ref in spec.refs
-    ]
+    return identity_tasks(spec.refs, run=False)
 
 
 def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
     """Make a task for each checkpoint that was found, which reads a few of its numbers."""
     return [
         Task.of(ref, sample_weights, role=("sample", ref), ref=ref, identity=identity)
-        for ref in spec.refs
-        if (identity := ready.values.get(("weights", ref))) is not None
+        for ref, identity in contents(ready).items()
     ]
 
 
@@ -76,8 +72,8 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     samples = {ref: sample_of(value) for ref, value in values.items()}
     judge = audit_run if spec.kind == "run" else audit_seeds
-    contents = {ref: str(value["content"]) for ref, value in values.items()}
-    audit = judge(samples, contents) if samples else Audit({}, np.zeros((0, 0)), False)
+    weights = {ref: identity.weights for ref, identity in identities(ready).items()}
+    audit = judge(samples, weights) if samples else Audit({}, np.zeros((0, 0)), False)
     tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
     statements = statements_of(tables["audit"])
     return Findings(
@@ -87,18 +83,9 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))
         if spec.kind == "run"
         else (),
-        provenance={"weights": _identities(spec, ready)},
+        provenance={"weights": contents(ready)},
         methods=make_methods(spec),
     )
-
-
-def _identities(spec: AuditSpec, ready: Outputs) -> dict[str, str]:
-    """What the weights of each checkpoint are known by: a hash, or the Hub's commit."""
-    return {
-        ref: str(ready.values["weights", ref])
-        for ref in spec.refs
-        if ("weights", ref) in ready.values
-    }
 
 
 def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFrame:

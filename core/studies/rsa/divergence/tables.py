@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from core.maths.statistics import average_ranks, jackknife_interval, sentence_labels, sum_by_group
+from core.maths.statistics import jackknife_interval, sentence_labels, sum_by_group
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED
 
 if TYPE_CHECKING:
@@ -216,9 +216,11 @@ def correlate(
     Returns:
         The correlation and its interval; NaN where a column does not vary.
     """
+    from scipy.stats import rankdata
+
     if not (np.isfinite(y).all() and len(x) > 2):
         return (float("nan"),) * 3
-    ranks = [average_ranks(column) for column in (x, y)]
+    ranks = [rankdata(column) for column in (x, y)]
     if cells is not None:
         sizes = np.bincount(cells)
         ranks = [column - (np.bincount(cells, column) / sizes)[cells] for column in ranks]

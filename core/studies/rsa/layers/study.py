@@ -266,9 +266,9 @@ def _notices(
 
 def _copies(ready: Outputs) -> dict[str, str]:
     """Find the compared models that are copies of others, which are no further runs."""
-    content = contents(ready)
+    models = identities(ready)
     refs = ready.values[COMPARED].refs
-    return find_copies({ref: content[ref] for ref in refs if ref in content})
+    return find_copies({ref: models[ref].weights for ref in refs if ref in models})
 
 
 def _settings(spec: RsaSpec) -> Settings:

@@ -6,7 +6,7 @@ and can be cancelled. They always run, because what a name stands for can change
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import Any
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
 from core.maths.progress import span, tick
-from core.models.identity import content_of, describe_copies, find_copies
+from core.models.identity import Identity, describe_copies, find_copies, identify
 from core.models.sizes import BYTES as WHOLE
 from core.models.sizes import Size, is_adapter, size_of_adapter
-from core.models.weights.sources import identify_all
 from core.runs.tasks import pure
 from core.studies.weights.clusters.members import (
     EVERY,
@@ -40,8 +39,7 @@ class Selection:
         identities: Identity of the weights by reference: a content hash, or the Hub's commit.
         notices: What was left out.
         failures: Reason by fine-tune that could not be identified, or whose base could not.
-        contents: Weights, tokenizer and precision by reference, if the models are to be run; see
-            `core.models.identity.content_of`.
+        contents: Weights, tokenizer and precision by reference, if the models are to be run.
     """
 
     members: tuple[Member, ...]
@@ -109,14 +107,14 @@ def find_models(
             base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases
         )
     with span(0.3, 0.6 if run else 1.0):
-        identities, reasons = identify_all(
-            ref for member in named.members for ref in (member.base, member.ref)
+        identities, reasons = _identify_all(
+            (ref for member in named.members for ref in (member.base, member.ref)), run=False
         )
-    contents: dict[str, str] = {}
+    contents: dict[str, Identity] = {}
     if run:
         with span(0.6, 1.0):
-            contents, unread = _read_contents(identities)
-        reasons |= unread
+            contents, unread = _identify_all(identities, run=True)
+        reasons |= {ref: f"Delta activations run every model. {why}" for ref, why in unread.items()}
     why = {
         member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
     }
@@ -126,24 +124,31 @@ def find_models(
         ref, reason = next(iter(failures.items()))
         raise TaskError(f"No model could be compared. {ref} failed: {reason}")
     copies = find_copies(
-        {member.ref: (identities[member.base], identities[member.ref]) for member in usable}
+        {
+            member.ref: (identities[member.base].weights, identities[member.ref].weights)
+            for member in usable
+        }
     )
     members = tuple(member for member in usable if member.ref not in copies)
     notices = (*lacks, *named.notices, *describe_copies(copies))
-    return Selection(members, identities, notices, failures, contents)
+    weights, ran = (
+        {ref: identity.content for ref, identity in each.items()} for each in (identities, contents)
+    )
+    return Selection(members, weights, notices, failures, ran)
 
 
-def _read_contents(refs: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Read the contents of models to be run; return the reason for those that cannot be."""
-    contents: dict[str, str] = {}
+def _identify_all(refs: Iterable[str], run: bool) -> tuple[dict[str, Identity], dict[str, str]]:
+    """Identify models by reference; return the reason for those that cannot be."""
+    identities: dict[str, Identity] = {}
     reasons: dict[str, str] = {}
-    for place, ref in enumerate(refs):
-        tick(place / len(refs), ref)
+    distinct = list(dict.fromkeys(refs))
+    for place, ref in enumerate(distinct):
+        tick(place / len(distinct), ref)
         try:
-            contents[ref] = content_of(ref)
+            identities[ref] = identify(ref, run)
         except ModelError as error:
-            reasons[ref] = f"Delta activations run every model. {error}"
-    return contents, reasons
+            reasons[ref] = str(error)
+    return identities, reasons
 
 
 class _Unread(dict[str, str]):

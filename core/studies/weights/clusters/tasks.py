@@ -80,7 +80,7 @@ def measure_delta(
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        base_identity, model_identity: See `core.models.identity`; part of the key.
         families: Only these; all when empty.
         kept: Leading directions to keep.
         seed: Of the sketches.
@@ -124,7 +124,7 @@ def open_pair(
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `core.models.weights.sources.identify`: Hub models are
+        base_identity, model_identity: See `core.models.identity`: Hub models are
             read at the commits in them.
         families: Only these; all when empty.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from core.errors import ModelError
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
 from core.models import costs
-from core.models.hub.client import pinned
+from core.models.identity import as_identified
 from core.models.loading.language_models import prediction_kind
 from core.models.loading.model import LoadedModel, load_with_head
 from core.models.loading.task_models import TaskModel, load_task
@@ -31,9 +32,7 @@ from core.models.sizes import Size
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.models.weights.origins import adapter_folder
-from core.models.weights.sources import identify
 from core.runs.price import Cost
-from core.runs.store import identified
 from core.runs.tasks import pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.removal import (
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     import torch
 
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
+AS_READ = partial(as_identified, run=False)
 Changed = Sequence[tuple[Slot, Directions | Shrunk]]
 Chosen = list[tuple[Slot, Directions]]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -88,7 +88,7 @@ def _cost(sizes: Mapping[str, Size], model: str, removals: int | None = None, **
     )
 
 
-@pure("weights.scaling", cost=_cost)
+@pure("weights.scaling", guard=AS_READ, cost=_cost)
 def scale_intruders(
     base: str,
     model: str,
@@ -106,7 +106,7 @@ def scale_intruders(
 
     Args:
         base, model: References; the model has a head that labels sentences or words.
-        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        base_identity, model_identity: See `core.models.identity`; part of the key.
         families: Only these; all when empty.
         leading, threshold: What an intruder dimension is, as in the spec.
         pairs: What the task is scored on, of the head's kind.
@@ -124,27 +124,23 @@ def scale_intruders(
     Raises:
         ModelError: If a model cannot be read or scored, or has changed since the study began.
     """
-    with pinned():
-        for ref, identity in ((base, base_identity), (model, model_identity)):
-            if identify(ref) != identified(identity):
-                raise ModelError(f"{ref} has changed since this study began: run the study again.")
-        pair = open_pair(base, model, base_identity, model_identity, families)
-        with span(0.0, 0.2):
-            intruders, others, count = _choose(pair, leading, threshold)
-        scored = _open(base, model, pairs, words, pair)
-        value: Value = {
-            "scaled": count, "total": scored.encoded.total, "tokens": scored.tokens,
-        }  # fmt: skip
-        if not count:
-            return value
-        rng = np.random.default_rng(seed)
-        draws = [
-            [(slot, draw_directions(directions, rng)) for slot, directions in intruders]
-            for _ in range(removals)
-        ]
-        ways = (intruders, others, *draws)
-        plain = _score(scored)
-        runs = [_run(scored, plain, changed, at / len(ways)) for at, changed in enumerate(ways)]
+    pair = open_pair(base, model, base_identity, model_identity, families)
+    with span(0.0, 0.2):
+        intruders, others, count = _choose(pair, leading, threshold)
+    scored = _open(base, model, pairs, words, pair)
+    value: Value = {
+        "scaled": count, "total": scored.encoded.total, "tokens": scored.tokens,
+    }  # fmt: skip
+    if not count:
+        return value
+    rng = np.random.default_rng(seed)
+    draws = [
+        [(slot, draw_directions(directions, rng)) for slot, directions in intruders]
+        for _ in range(removals)
+    ]
+    ways = (intruders, others, *draws)
+    plain = _score(scored)
+    runs = [_run(scored, plain, changed, at / len(ways)) for at, changed in enumerate(ways)]
     for at, what in enumerate(("hits", "losses")):
         each = [run[at] for run in runs]
         if scored.masked is not None or what == "hits":
@@ -153,7 +149,7 @@ def scale_intruders(
     return value
 
 
-@pure("weights.shrinking", cost=_cost)
+@pure("weights.shrinking", guard=AS_READ, cost=_cost)
 def shrink_update(
     base: str,
     model: str,
@@ -174,24 +170,20 @@ def shrink_update(
         "shrunk hits" and "shrunk losses" as "intruders hits" and "intruders losses" there; nothing
         without intruders.
     """
-    with pinned():
-        for ref, identity in ((base, base_identity), (model, model_identity)):
-            if identify(ref) != identified(identity):
-                raise ModelError(f"{ref} has changed since this study began: run the study again.")
-        pair = open_pair(base, model, base_identity, model_identity, families)
-        changed = []
-        with span(0.0, 0.2):
-            for delta in deltas_with_progress(pair):
-                if not delta.matrix.any():
-                    continue
-                chosen, _ = choose_directions(delta.weight, delta.matrix, leading, threshold)
-                if chosen.left.shape[1]:
-                    shrunk = Shrunk(delta.matrix, float(np.linalg.norm(chosen.left)))
-                    changed.append((pair.slots[delta.index][1], shrunk))
-        if not changed:
-            return {}
-        scored = _open(base, model, pairs, words, pair)
-        hits, losses = _run(scored, _score(scored), changed, 0.0)
+    pair = open_pair(base, model, base_identity, model_identity, families)
+    changed = []
+    with span(0.0, 0.2):
+        for delta in deltas_with_progress(pair):
+            if not delta.matrix.any():
+                continue
+            chosen, _ = choose_directions(delta.weight, delta.matrix, leading, threshold)
+            if chosen.left.shape[1]:
+                shrunk = Shrunk(delta.matrix, float(np.linalg.norm(chosen.left)))
+                changed.append((pair.slots[delta.index][1], shrunk))
+    if not changed:
+        return {}
+    scored = _open(base, model, pairs, words, pair)
+    hits, losses = _run(scored, _score(scored), changed, 0.0)
     return {"shrunk hits": hits} | ({} if scored.masked is None else {"shrunk losses": losses})
 
 

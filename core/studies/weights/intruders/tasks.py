@@ -87,7 +87,7 @@ def measure_intruders(
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        base_identity, model_identity: See `core.models.identity`; part of the key.
         families: Only these; all when empty.
         leading, draws, seed: As in the spec.
         part: From 0.

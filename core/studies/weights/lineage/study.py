@@ -13,7 +13,7 @@ from typing import Any
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.models.weights.samples import identify_weights
+from core.models.identity import contents, identities, identity_tasks
 from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
@@ -55,22 +55,19 @@ def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[T
             f"A shared instance compares up to {MOST_SHARED} models at once, not {len(refs)}; "
             "choose fewer."
         )
-    return [
-        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
-        for ref in refs
-    ]
+    return identity_tasks(refs, run=False)
 
 
 def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
     """Make one task for all models that could be identified."""
-    identities = _identities(spec, ready)
+    content = contents(ready)
     return [
         Task.of(
             "weights",
             multiply_weights,
             role="products",
-            models=tuple(identities),
-            identities=tuple(identities.values()),
+            models=tuple(content),
+            identities=tuple(content.values()),
             families=spec.families,
             seed=spec.seed,
         )
@@ -85,8 +82,7 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         SpecError: If the pair has no common base among them.
     """
     value = outputs.need("products")
-    identities = _identities(spec, ready)
-    copies = copies_in(value, identities)
+    copies = copies_in(value, identities(ready))
     relatives = relatives_of(value, copies)
     tables = {
         "lineage": build_lineage(relatives, spec.refs, copies),
@@ -104,19 +100,10 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=describe_changes(tables["siblings"], tables["changes"]),
         tables=tables,
         failures={str(ref): str(why) for ref, why in value["left_out"]},
-        provenance={"fingerprints": identities},
+        provenance={"fingerprints": contents(ready)},
         methods=make_methods(spec),
         cites=CITATIONS,
     )
-
-
-def _identities(spec: LineageSpec, ready: Outputs) -> dict[str, str]:
-    """What the weights of each model are known by: a hash, or the Hub's commit."""
-    return {
-        ref: str(ready.values["weights", ref])
-        for ref in spec.refs
-        if ("weights", ref) in ready.values
-    }
 
 
 STUDY = Study(

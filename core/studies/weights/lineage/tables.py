@@ -16,8 +16,9 @@ from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import cosines_from, distances_from, norms_of
 from core.models import zoo_models
+from core.models.changes import share_start
+from core.models.identity import Identity
 from core.models.steps import STEP, progress_of
-from core.models.weights.audit import RELATION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ class Relatives:
     mixed: ndarray
 
 
-def copies_in(value: Value, identities: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def copies_in(value: Value, identities: Mapping[str, Identity]) -> dict[str, tuple[str, str]]:
     """Find the models whose matrices all equal an earlier model's.
 
     Returns:
@@ -83,7 +84,7 @@ def copies_in(value: Value, identities: Mapping[str, str]) -> dict[str, tuple[st
     for number, ref in enumerate(refs):
         first = next((n for n in range(number) if value["equal"][number][n] == whole), None)
         if first is not None:
-            same = identities[ref] == identities[refs[first]]
+            same = identities[ref].weights == identities[refs[first]].weights
             copies[ref] = (IDENTICAL if same else UNCHANGED, refs[first])
     return copies
 
@@ -101,7 +102,7 @@ def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
     paired, permuted = value["paired"][chosen], value["permuted"][chosen]
     norms, total = norms_of(paired.sum(0)), paired.sum(0)
     distances, cosines = distances_from(total, norms), cosines_from(total, norms)
-    forest = forests.span_models(distances, cosines > RELATION)
+    forest = forests.span_models(distances, share_start(cosines))
     recorded, kinds = recorded_parents(refs)
     return Relatives(
         refs, distances, distances_from(permuted.sum(0), norms), cosines, norms_of(paired), norms,

@@ -63,7 +63,7 @@ def multiply_weights(
 
     Args:
         models: References.
-        identities: See `core.models.weights.sources.identify`; part of the key.
+        identities: See `core.models.identity`; part of the key.
         families: Only these; all when empty.
         seed: Of the permuted rows and the sketches.
 

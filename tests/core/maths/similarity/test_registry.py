@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 from core.errors import ShapeError, SpecError
 from core.maths.similarity import preparing
@@ -13,7 +14,6 @@ from core.maths.similarity.kernels import KERNELS
 from core.maths.similarity.preparing import prepare, prepare_pair, rogue_dimensions, standardise
 from core.maths.similarity.rdm import COMPARISONS
 from core.maths.similarity.registry import MEASURES, Options, compare
-from core.maths.statistics import average_ranks
 from tests.cases import exhaustive
 from tests.core.studies.rsa.references import REFERENCES, slow_kernel, slow_rsa
 
@@ -192,7 +192,7 @@ def _tied_ranks(
         second.append(
             slow_kernel(y[one], y[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0)
         )
-    k, l = average_ranks(first), average_ranks(second)  # noqa: E741
+    k, l = rankdata(first), rankdata(second)  # noqa: E741
     pairs = len(k)
     if comparison == "spearman":
         return float(np.corrcoef(k, l)[0, 1])

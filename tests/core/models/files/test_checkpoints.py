@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ModelError
 from core.limits import LOCAL
-from core.models import describe, fingerprint, load_model, load_tokenizer, tokenizer_fingerprint
+from core.models import describe, load_model, load_tokenizer, tokenizer_fingerprint
 from core.models.files import checkpoints
 from core.models.files.checkpoints import read_config
 from core.models.weights.tensors import open_folder
@@ -37,11 +37,11 @@ def edit(path: Path, **changes: Any) -> None:
 
 
 def test_the_hash_is_remembered_until_the_file_changes(folder, monkeypatch) -> None:
-    fingerprint(f"path:{folder}")
+    describe(f"path:{folder}")
     monkeypatch.setattr(
         checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again")
     )
-    fingerprint(f"path:{folder}")
+    describe(f"path:{folder}")
 
 
 def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:

@@ -18,13 +18,14 @@ from core.errors import PalimpsestError
 from core.models import load_model, load_tokenizer
 from core.models.sizes import size_of
 from core.models.weights.samples import read_sample
-from core.models.weights.sources import identify, open_adapter, open_model
+from core.models.weights.sources import open_adapter, open_model
+from tests.core.contents import read_as
 
 WAYS: dict[str, Callable[[str], object]] = {
     "size": size_of,
-    "weights": lambda ref: open_model(ref, identify(ref)),
-    "sample": lambda ref: read_sample(open_model(ref, identify(ref))),
-    "adapter": lambda ref: open_adapter(ref, identify(ref)),
+    "weights": lambda ref: open_model(ref, read_as(ref)),
+    "sample": lambda ref: read_sample(open_model(ref, read_as(ref))),
+    "adapter": lambda ref: open_adapter(ref, read_as(ref)),
     "states": load_model,
     "tokenizer": lambda ref: load_tokenizer(ref).forms([("a", "dog")] * 2_000),
 }

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save
 
 from core.errors import ModelError, StoreError
 from core.limits import LOCAL, SHARED, UNLIMITED
-from core.models import describe, fingerprint, load_model, parse_ref
+from core.models import describe, load_model, parse_ref
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
 from core.models.hub.client import download
@@ -25,8 +25,9 @@ from core.models.hub.contents import MOST_TOKENIZER
 from core.models.hub.listing import look_up, safe_weights
 from core.models.hub.presets import PRESETS
 from core.models.sizes import download_of
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import open_model
 from core.vectors.activations import extract
+from tests.core.contents import read_as
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
 
@@ -62,7 +63,7 @@ def test_a_model_is_downloaded_at_one_commit_and_is_the_same_as_on_disk(server, 
     repository = server.add("someone/tiny", tiny)
     folder = download("someone/tiny")
     assert folder.name == repository.commit
-    assert fingerprint("hub:someone/tiny") == fingerprint(f"path:{tiny}")
+    assert describe("hub:someone/tiny").fingerprint == describe(f"path:{tiny}").fingerprint
     assert describe("hub:someone/tiny").ref == "hub:someone/tiny"
     here, there = extract(f"path:{tiny}", SENTENCES), extract("hub:someone/tiny", SENTENCES)
     assert np.array_equal(here.vectors, there.vectors)
@@ -130,8 +131,8 @@ def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> Non
     assert download("someone/c").is_dir()
     assert kept.is_dir()
     assert not first[1].exists()
-    assert fingerprint("hub:someone/b") == fingerprint(
-        f"path:{tiny}"
+    assert (
+        describe("hub:someone/b").fingerprint == describe(f"path:{tiny}").fingerprint
     )  # fetched again when it is wanted
 
 
@@ -284,7 +285,7 @@ def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(
     assert download("someone/tiny") == folder
     unreachable(monkeypatch)
     assert download("someone/tiny") == folder
-    assert fingerprint("hub:someone/tiny") == fingerprint(f"path:{tiny}")
+    assert describe("hub:someone/tiny").fingerprint == describe(f"path:{tiny}").fingerprint
 
 
 def test_what_was_downloaded_earlier_does_not_hide_a_refusal(server, tiny, monkeypatch) -> None:
@@ -402,7 +403,7 @@ def test_a_study_of_weights_and_one_of_states_read_the_same_file(server, tiny, m
     weights = (tiny / "model.safetensors").stat().st_size
     assert safe_weights(look_up("someone/stale")) == ["model.safetensors"]
     assert weights < download_of("hub:someone/stale") < 2 * weights
-    remote = open_model("hub:someone/stale", identify("hub:someone/stale"))
+    remote = open_model("hub:someone/stale", read_as("hub:someone/stale"))
     assert (
         sum(np.prod(entry.shape) for entry in remote.entries.values())
         == describe("hub:someone/stale").parameters
@@ -417,7 +418,7 @@ def test_parts_without_an_index_are_one_model_on_the_hub(server, tiny) -> None:
         held = dict(list(tensors.items())[number::2])
         files[f"model-0000{number + 1}-of-00002.safetensors"] = save(held)
     server.add("someone/parts", files)
-    remote = open_model("hub:someone/parts", identify("hub:someone/parts"))
+    remote = open_model("hub:someone/parts", read_as("hub:someone/parts"))
     assert remote.entries.keys() == tensors.keys()
     assert load_model("hub:someone/parts").info.parameters == describe(f"path:{tiny}").parameters
 

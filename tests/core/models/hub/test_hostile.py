@@ -18,10 +18,11 @@ from core.models.hub import asking
 from core.models.hub import client as hub
 from core.models.hub.client import download
 from core.models.hub.listing import look_up
-from core.models.weights.sources import identify, open_adapter, open_model
+from core.models.weights.sources import open_adapter, open_model
 from core.runs.process.parsing import MOST_BYTES, MOST_MEMORY, memory_of
 from tests import ROOT
 from tests.cases import exhaustive
+from tests.core.contents import read_as
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 
@@ -47,8 +48,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
 def open_weights_of(name: str) -> None:
     """As the weights page opens a model, in parts of its files."""
     ref = f"hub:{name}"
-    open_adapter(ref, identify(ref))
-    open_model(ref, identify(ref))
+    open_adapter(ref, read_as(ref))
+    open_model(ref, read_as(ref))
 
 
 def variant(plain: Files, file: str) -> Files:

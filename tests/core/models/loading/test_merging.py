@@ -152,7 +152,7 @@ def test_a_base_without_the_prefix_of_a_head_fits(
     [
         ("of no module", "holds nowhere, which fits no weight of llama"),
         ("of another kind", "holds lm_head.lora_magnitude_vector, which fits no weight"),
-        ("a side is missing", "holds lm_head, which fits no weight of llama"),
+        ("a side is missing", "has no lora_A for lm_head: it is damaged"),
         ("of another rank", "holds lm_head, which fits no weight of llama"),
         ("of two ranks", "holds lm_head, which fits no weight of llama"),
         ("not transposed", f"holds {EMBEDDINGS}, which fits no weight of llama"),

@@ -19,7 +19,6 @@ from core.limits import SHARED
 from core.models import (
     describe,
     describing,
-    fingerprint,
     load_model,
     load_with_head,
     locate,
@@ -58,29 +57,33 @@ def edit(path: Path, **changes: Any) -> None:
 
 
 def test_a_model_is_known_by_content_and_not_by_name(saved, folder, box) -> None:
-    same = {fingerprint(ref) for ref in (f"path:{saved}", f"path:{folder}", "zoo:seed-0")}
+    same = {describe(ref).fingerprint for ref in (f"path:{saved}", f"path:{folder}", "zoo:seed-0")}
     assert len(same) == 1
     edit(folder / "config.json", _name_or_path="elsewhere", transformers_version="9")
-    assert fingerprint(f"path:{folder}") in same
+    assert describe(f"path:{folder}").fingerprint in same
     edit(folder / "config.json", layer_norm_eps=0.1)  # computes other numbers
-    assert fingerprint(f"path:{folder}") not in same
+    assert describe(f"path:{folder}").fingerprint not in same
 
 
 def test_one_changed_byte_is_another_model(saved, folder) -> None:
     path = folder / "model.safetensors"
-    before = fingerprint(f"path:{folder}")
+    before = describe(f"path:{folder}").fingerprint
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    assert fingerprint(f"path:{folder}") != before == fingerprint(f"path:{saved}")
+    assert describe(f"path:{folder}").fingerprint != before == describe(f"path:{saved}").fingerprint
 
 
 def test_random_weights_are_known_by_configuration(folder, tmp_path) -> None:
     other = save_tiny(tmp_path / "other", seed=1)
     larger = save_tiny(tmp_path / "larger", num_hidden_layers=2)
-    first = fingerprint(f"random:path:{folder}")
-    assert first == fingerprint(f"random:path:{other}") != fingerprint(f"path:{folder}")
-    assert first != fingerprint(f"random:path:{larger}")
+    first = describe(f"random:path:{folder}").fingerprint
+    assert (
+        first
+        == describe(f"random:path:{other}").fingerprint
+        != describe(f"path:{folder}").fingerprint
+    )
+    assert first != describe(f"random:path:{larger}").fingerprint
 
 
 def test_random_weights_are_the_same_each_time_and_not_the_trained_ones(folder) -> None:

@@ -18,7 +18,8 @@ from core.models import describe, load_model
 from core.models.files.checkpoints import read_config
 from core.models.files.opening import plain_names
 from core.models.loading.heads import load_task_model
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import open_model
+from tests.core.contents import read_as
 from tests.core.tiny_models import save_tiny
 
 Tensors = dict[str, torch.Tensor]
@@ -92,7 +93,7 @@ def test_a_model_is_the_same_under_other_names(
     assert loaded.model.state_dict().keys() == expected.keys()
     for name, weight in loaded.model.state_dict().items():
         assert weight.equal(expected[name])
-    here, there = (open_model(ref, identify(ref)) for ref in (f"path:{folder}", f"path:{saved}"))
+    here, there = (open_model(ref, read_as(ref)) for ref in (f"path:{folder}", f"path:{saved}"))
     assert here.entries.keys() == there.entries.keys()
     np.testing.assert_array_equal(here.read(QUERY), there.read(QUERY))
 
@@ -116,7 +117,7 @@ def test_two_tensors_of_one_name_are_refused(saved: Path, folder: Path) -> None:
     save_file(
         tensors | {f"_orig_mod.{QUERY}": tensors[QUERY].clone()}, folder / "model.safetensors"
     )
-    for use in (load_model, lambda ref: open_model(ref, identify(ref))):
+    for use in (load_model, lambda ref: open_model(ref, read_as(ref))):
         with pytest.raises(ModelError, match="differ only in what a wrapper"):
             use(f"path:{folder}")
 
@@ -144,7 +145,7 @@ def test_weights_that_were_never_gathered_are_named(
         torch.save(empty, folder / "pytorch_model.bin")
     else:
         save_file(empty, folder / "model.safetensors", metadata={"format": "pt"})
-    for use in (load_model, describe, lambda ref: open_model(ref, identify(ref))):
+    for use in (load_model, describe, lambda ref: open_model(ref, read_as(ref))):
         with pytest.raises(ModelError, match=r"without its numbers, as DeepSpeed ZeRO-3"):
             use(f"path:{folder}")
 

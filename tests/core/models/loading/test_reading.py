@@ -14,8 +14,9 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
 from core.models import describe, load_model
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import open_model
 from tests.core import quantised
+from tests.core.contents import read_as
 from tests.core.tiny_models import LAYERS, save_tiny, tiny_config, tiny_tokenizer
 
 
@@ -28,7 +29,7 @@ def read_alike(ref: str, exact: dict[str, np.ndarray]) -> None:
     """The loaded model and the checkpoint hold these numbers, and no others."""
     model = load_model(ref, device="cpu").model
     held = {name: value.numpy() for name, value in model.state_dict().items()}
-    checkpoint = open_model(ref, identify(ref))
+    checkpoint = open_model(ref, read_as(ref))
     for name, value in exact.items():
         np.testing.assert_allclose(held[name], value, atol=1e-6)
         full = name if name in checkpoint.entries else f"model.{name}"
@@ -96,7 +97,7 @@ def test_pickled_weights_are_read_by_every_study(tmp_path: Path, llama: Path, le
     torch.save(strided, folder / "pytorch_model.bin", _use_new_zipfile_serialization=not legacy)
     ref = f"path:{folder}"
     model = load_model(ref, device="cpu").model
-    checkpoint = open_model(ref, identify(ref))
+    checkpoint = open_model(ref, read_as(ref))
     for name, value in tensors.items():
         assert torch.equal(model.state_dict()[name], value)
         np.testing.assert_array_equal(checkpoint.read(name), value.numpy())
@@ -162,7 +163,7 @@ def test_the_language_model_inside_one_of_images_is_read(
     loaded = load_model(ref, device="cpu").model
     for name, value in inner.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], value), name
-    assert f"{prefix}norm.weight" in open_model(ref, identify(ref)).entries
+    assert f"{prefix}norm.weight" in open_model(ref, read_as(ref)).entries
 
 
 def test_code_in_the_configuration_of_the_whole_is_refused(tmp_path: Path, llama: Path) -> None:

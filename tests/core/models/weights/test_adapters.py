@@ -15,9 +15,10 @@ from core.maths.spectra.spectra import decompose, decompose_factors, energy_rank
 from core.models.files.adapters import check_adapter
 from core.models.weights.adapters import match_adapter
 from core.models.weights.relation import is_related, measure_relation
-from core.models.weights.sources import identify, open_adapter, open_model
+from core.models.weights.sources import open_adapter, open_model
 from core.models.weights.tensors import Checkpoint
 from core.studies.weights.clusters.tasks import deltas_of, measure_delta, open_pair, unpack_features
+from tests.core.contents import read_as
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 from tests.core.tiny_models import tiny_config
 
@@ -117,9 +118,9 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
     model.double().load_state_dict(state)
     model.save_pretrained(tmp_path / "merged")
     base, whole, adapter = (f"path:{tmp_path / name}" for name in ("base", "merged", folder.name))
-    plain = open_pair(base, whole, identify(base), identify(whole))
+    plain = open_pair(base, whole, read_as(base), read_as(whole))
     expected = {plain.slots[delta.index][0]: delta.matrix for delta in deltas_of(plain)}
-    pair = open_pair(base, adapter, identify(base), identify(adapter))
+    pair = open_pair(base, adapter, read_as(base), read_as(adapter))
     found = {pair.slots[delta.index][0]: delta for delta in deltas_of(pair)}
     assert found.keys() == expected.keys()
     moved = 0
@@ -140,7 +141,7 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
 @pytest.fixture
 def base(tmp_path: Path) -> Checkpoint:
     ref = f"path:{write_model(tmp_path / 'base', base_tensors())}"
-    return open_model(ref, identify(ref))
+    return open_model(ref, read_as(ref))
 
 
 def opened(folder: Path) -> Any:
@@ -161,7 +162,7 @@ def test_a_task_keeps_the_rank_and_says_what_it_is(tmp_path: Path, base: Checkpo
     model = (
         f"path:{write_adapter(tmp_path / 'lora', factors | head, modules_to_save=['classifier'])}"
     )
-    value = measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0)
+    value = measure_delta(base.ref, model, read_as(base.ref), read_as(model), (), 8, 0)
     features = unpack_features(value)
     assert np.count_nonzero(features.values[0]) == 4
     assert np.count_nonzero(features.delta_norms) == 1
@@ -169,7 +170,7 @@ def test_a_task_keeps_the_rank_and_says_what_it_is(tmp_path: Path, base: Checkpo
     assert "a LoRA adapter of rank 4, scaled by 2, of query" in said
     assert "trained on someone/base" not in said  # the base's folder has that name
     assert "not compared here (bert.pooler.dense, classifier)" in said
-    assert identify(model) not in ("", identify(base.ref))
+    assert read_as(model) not in ("", read_as(base.ref))
 
 
 def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Checkpoint) -> None:
@@ -268,7 +269,7 @@ def test_files_are_held_to_the_policy_of_all_models(tmp_path: Path, base: Checkp
         opened(folder)
     with pytest.raises(ModelError, match="not JSON"):
         open_model(f"path:{folder}", "of a folder")
-    assert open_adapter(base.ref, identify(base.ref)) is None
+    assert open_adapter(base.ref, read_as(base.ref)) is None
     assert CONFIG["model_type"] == base.model_type
 
 
@@ -296,9 +297,7 @@ def test_an_adapter_is_refused_where_its_merged_model_would_be(
 
     def is_accepted(model: str) -> bool:
         try:
-            return bool(
-                measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0)
-            )
+            return bool(measure_delta(base.ref, model, read_as(base.ref), read_as(model), (), 8, 0))
         except ModelError as error:
             return "does not look like a fine-tune" not in str(error)
 
@@ -317,6 +316,6 @@ def test_a_pair_with_an_adapter_is_judged_by_what_it_changes(
         }
         model = f"path:{write_adapter(tmp_path / f'lora-{scale}', factors)}"
         related[scale] = is_related(
-            measure_relation(base.ref, model, identify(base.ref), identify(model))
+            measure_relation(base.ref, model, read_as(base.ref), read_as(model))
         )
     assert related == {0.1: True, 50.0: False}

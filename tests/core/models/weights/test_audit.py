@@ -27,7 +27,8 @@ from core.models.weights.audit import (
     fault_in_words,
 )
 from core.models.weights.samples import look_at, read_sample, sample_of, sample_weights
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import open_model
+from tests.core.contents import read_as
 
 STEPS = (*(f"zoo:seed-0@step-{step}" for step in (0, 50, 200, 800, 3200)), "zoo:seed-0")
 SEEDS = tuple(f"zoo:seed-{seed}" for seed in range(5))
@@ -37,7 +38,7 @@ Samples = dict[str, dict[str, np.ndarray]]
 @pytest.fixture(scope="module")
 def samples() -> Samples:
     """Samples of included models."""
-    return {ref: sample_of(sample_weights(ref, identify(ref))) for ref in {*STEPS, *SEEDS}}
+    return {ref: sample_of(sample_weights(ref, read_as(ref))) for ref in {*STEPS, *SEEDS}}
 
 
 def run(samples: Samples, **planted: str) -> Audit:
@@ -77,7 +78,7 @@ def test_small_models_are_not_related_by_chance() -> None:
 
 
 def test_less_than_one_per_cent_is_read() -> None:
-    sample, share = read_sample(open_model("zoo:seed-0", identify("zoo:seed-0")))
+    sample, share = read_sample(open_model("zoo:seed-0", read_as("zoo:seed-0")))
     assert share < 0.01
     assert sum(map(len, sample.values())) > 5_000
 

@@ -12,15 +12,16 @@ from core.errors import ModelError, TaskError
 from core.models.weights.deltas import match, read_deltas
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.nearest import nearest_included
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import open_model
 from core.models.zoo import zoo_folder
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
+from tests.core.contents import read_as
 from tests.core.small_zoo import base_tensors, write_model, write_zoo
 
 
 def place_and_tensor(ref: str) -> tuple[str, Slot, np.ndarray]:
-    checkpoint = open_model(ref, identify(ref))
+    checkpoint = open_model(ref, read_as(ref))
     slot = find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)[0]
     return checkpoint.model_type, slot, checkpoint.read(slot.tensor)
 
@@ -57,6 +58,6 @@ def test_a_stranger_is_refused_without_a_hint(tmp_path: Path) -> None:
     refs = [
         f"path:{write_model(tmp_path / str(seed), base_tensors(seed))}" for seed in (7, 8)
     ]  # fmt: skip
-    base, tuned = (open_model(ref, identify(ref)) for ref in refs)
+    base, tuned = (open_model(ref, read_as(ref)) for ref in refs)
     with pytest.raises(ModelError, match=r"Choose the base that it started from\.$"):
         next(read_deltas(match(base, tuned)))

@@ -13,8 +13,8 @@ from core.models import describe, locate
 from core.models.sizes import is_adapter, size_of
 from core.models.weights.merged import MERGED
 from core.models.weights.origins import base_of
-from core.models.weights.sources import identify
 from core.runs.files import store_folder
+from tests.core.contents import read_as
 from tests.core.hub_server import HubServer
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
 from tests.core.small_zoo import base_tensors, write_model
@@ -63,7 +63,7 @@ def test_a_base_that_is_not_there_is_said_with_how_to_name_it(tmp_path: Path, na
     for ask in (base_of, locate, describe, size_of):
         with pytest.raises(ModelError, match=r"is an adapter .* `python -m core convert ADAPTER"):
             ask(ref)
-    assert identify(ref)  # its factors are compared with another base all the same
+    assert read_as(ref)  # its factors are compared with another base all the same
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_a_base_is_a_whole_model(tmp_path: Path, base: str, said: str) -> None:
 def test_what_changes_in_adapter_or_base_changes_what_it_is_known_by(tmp_path: Path) -> None:
     whole = write_model(tmp_path / "base", base_tensors())
     ref = adapter_of(tmp_path / "lora", str(whole))
-    before = describe(ref).fingerprint, identify(ref), locate(ref)
+    before = describe(ref).fingerprint, read_as(ref), locate(ref)
     assert describe(ref).fingerprint == before[0]
     write_model(tmp_path / "base", base_tensors(seed=1))
-    after = describe(ref).fingerprint, identify(ref), locate(ref)
+    after = describe(ref).fingerprint, read_as(ref), locate(ref)
     adapter_of(tmp_path / "lora", str(whole), lora_alpha=9)
-    again = describe(ref).fingerprint, identify(ref), locate(ref)
+    again = describe(ref).fingerprint, read_as(ref), locate(ref)
     for values in zip(before, after, again, strict=True):
         assert len({*values}) == 3
 

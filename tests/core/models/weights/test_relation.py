@@ -13,8 +13,10 @@ import pytest
 from core.commands.pair import check_pair
 from core.maths.arrays import Value
 from core.models.hub.listing import look_up
+from core.models.identity import find_copies
 from core.models.weights.relation import is_related, measure_relation
-from core.models.weights.sources import hash_weights, identify, is_remote
+from core.models.weights.sources import is_remote
+from tests.core.contents import copied_as, read_as
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files
@@ -40,7 +42,7 @@ def changed(where: Callable[[str], bool]) -> dict[str, np.ndarray]:
 
 
 def relation_of(first: str, second: str) -> Value:
-    return measure_relation(first, second, identify(first), identify(second))
+    return measure_relation(first, second, read_as(first), read_as(second))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,9 @@ def test_a_copy_is_the_same_whatever_its_configuration_says(tmp_path: Path, base
         (tmp_path / "copy" / "config.json").read_text().replace("BertModel", "BertForMaskedLM")
     )
     copy = f"path:{tmp_path / 'copy'}"
-    assert identify(copy) != identify(base)
+    assert read_as(copy) != read_as(base)
+    assert copied_as(copy) == copied_as(base)
+    assert find_copies({ref: copied_as(ref) for ref in (base, copy)}) == {copy: base}
     assert "have the same weights" in check_pair(base, copy).sentence
 
 
@@ -110,18 +114,18 @@ def test_files_of_the_hub_are_known_by_what_it_says_of_them(
     with TreeServer() as server:
         server.replace_hub(monkeypatch, tmp_path / "cache", timeout=2.0)
         repository = server.add("org/same", files)
-        assert is_remote(ref, identify(ref))
-        assert hash_weights(ref, identify(ref)) == hash_weights(base, "") != ""
+        assert is_remote(ref, read_as(ref))
+        assert copied_as(ref) == copied_as(base) != ""
         assert "same weights" in check_pair(base, ref).sentence
         server.add("org/again", files)
         assert "same weights" in check_pair(ref, "hub:org/again").sentence
         for name in ("org/same", "org/again"):
             look_up(name).hashes.clear()
-        assert hash_weights(ref, identify(ref)) == ""
+        assert copied_as(ref) == read_as(ref)  # and of no other model
         for other in (base, "hub:org/again"):
             assert "equal matrices" in check_pair(other, ref).sentence
         assert repository.files.keys() == files.keys()
     adapter = write_adapter(tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0))
     again = shutil.copytree(adapter, tmp_path / "again")
-    assert hash_weights(f"path:{adapter}", "") == hash_weights(f"path:{again}", "") != ""
-    assert hash_weights(f"random:{base}", "") == ""
+    assert copied_as(f"path:{adapter}") == copied_as(f"path:{again}") != ""
+    assert copied_as(f"random:{base}") == read_as(f"random:{base}") != copied_as(base)

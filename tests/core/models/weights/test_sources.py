@@ -21,20 +21,16 @@ from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
 from core.models.sizes import is_adapter, size_of
 from core.models.weights.merged import MERGED
-from core.models.weights.sources import (
-    hash_weights,
-    identify,
-    is_remote,
-    open_adapter,
-    open_model,
-)
+from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
 from core.studies.weights.clusters.notice_text import describe_named_data
+from core.studies.weights.clusters.selection import find_models
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY, plan, prepare
 from core.studies.weights.clusters.tasks import measure_delta
 from core.study import read_first
+from tests.core.contents import copied_as, read_as
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files
 
@@ -167,7 +163,7 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
         as_files({k: v.astype(np.float32) for k, v in tuned.items()}, CONFIG),
     )
     base, model = "hub:org/wide", "hub:org/wide-tuned"
-    measure_delta(base, model, identify(base), identify(model), ("query",), 8, 0)
+    measure_delta(base, model, read_as(base), read_as(model), ("query",), 8, 0)
     family = 3 * 128 * 128 * 4
     for name in ("wide", "wide-tuned"):
         sent = sum(
@@ -176,6 +172,18 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
             if path.startswith(f"/org/{name}/") and "safetensors" in path
         )
         assert family <= sent < 1.2 * family
+
+
+def test_a_copy_under_another_name_is_no_further_model(server: TreeServer) -> None:
+    add_tree(server)
+    again = as_files(
+        tuned_tensors(base_tensors(), 0, 0), {**CONFIG, "architectures": ["BertModel"]}
+    )
+    server.add("org/again", again)
+    refs = ("hub:org/mnli-0", "hub:org/again", "hub:org/mnli-1")
+    selection = find_models(SPEC.base, refs, own_bases=False, tree=0)
+    assert [member.ref for member in selection.members] == ["hub:org/mnli-0", "hub:org/mnli-1"]
+    assert "hub:org/again has the same weights as hub:org/mnli-0" in selection.notices[-1]
 
 
 @pytest.mark.slow
@@ -229,7 +237,7 @@ def test_shards_are_read_from_their_files(server: TreeServer) -> None:
         "org/shards",
         {"config.json": json.dumps(CONFIG).encode(), INDEX: json.dumps(index).encode(), **files},
     )
-    checkpoint = open_model("hub:org/shards", identify("hub:org/shards"))
+    checkpoint = open_model("hub:org/shards", read_as("hub:org/shards"))
     for name in names:
         np.testing.assert_array_equal(checkpoint.read(name), tensors[name])
 
@@ -243,7 +251,7 @@ def test_a_busy_hub_is_waited_for(server: TreeServer) -> None:
 def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0",))
-    checkpoint = open_model("hub:org/mnli-0", identify("hub:org/mnli-0"))
+    checkpoint = open_model("hub:org/mnli-0", read_as("hub:org/mnli-0"))
     size = sum(
         entry.stop - entry.start for name, entry in checkpoint.entries.items() if "encoder" in name
     )
@@ -294,11 +302,11 @@ def test_remote_and_local_numbers_are_the_same(server: TreeServer, tmp_path: Pat
     write_model(tmp_path / "base", base_tensors())
     write_model(tmp_path / "mnli-0", tuned_tensors(base_tensors(), 0, 0))
     here, there = f"path:{tmp_path}/base", f"path:{tmp_path}/mnli-0"
-    local = measure_delta(here, there, identify(here), identify(there), (), 8, 0)
+    local = measure_delta(here, there, read_as(here), read_as(there), (), 8, 0)
     base, model = SPEC.base, "hub:org/mnli-0"
-    remote = measure_delta(base, model, identify(base), identify(model), (), 8, 0)
-    assert is_remote(model, identify(model))
-    assert not is_remote(there, identify(there))
+    remote = measure_delta(base, model, read_as(base), read_as(model), (), 8, 0)
+    assert is_remote(model, read_as(model))
+    assert not is_remote(there, read_as(there))
     for name in ("values", "left", "right", "sketch", "delta_norms"):
         np.testing.assert_array_equal(local[name], remote[name])
 
@@ -308,17 +316,17 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
 
     server.add("org/tiny", save_tiny(tmp_path / "tiny"))
     hub.download("org/tiny")
-    assert not is_remote("hub:org/tiny", identify("hub:org/tiny"))
+    assert not is_remote("hub:org/tiny", read_as("hub:org/tiny"))
     server.files_sent.clear()
-    checkpoint = open_model("hub:org/tiny", identify("hub:org/tiny"))
+    checkpoint = open_model("hub:org/tiny", read_as("hub:org/tiny"))
     checkpoint.read(next(iter(checkpoint.entries)))
     assert not server.files_sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setattr(hub, "_resolved", {})
-        assert identify("hub:org/tiny").startswith("org/tiny ")
-        assert open_model("hub:org/tiny", identify("hub:org/tiny")).model_type == "bert"
-        local = hash_weights(f"path:{tmp_path / 'tiny'}", "")
+        assert read_as("hub:org/tiny").startswith("org/tiny ")
+        assert open_model("hub:org/tiny", read_as("hub:org/tiny")).model_type == "bert"
+        local = copied_as(f"path:{tmp_path / 'tiny'}")
         original = checkpoints.content_hash
 
         def refuse(path: Path) -> str:
@@ -326,7 +334,7 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
             return original(path)
 
         patch.setattr(checkpoints, "content_hash", refuse)
-        assert hash_weights("hub:org/tiny", identify("hub:org/tiny")) == local
+        assert copied_as("hub:org/tiny") == local
 
 
 def test_offline_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +344,7 @@ def test_offline_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.Monkey
     with pytest.raises(ModelError, match="offline mode"):
         look_up(BASE)
     with pytest.raises(ModelError, match="offline mode"):
-        identify("hub:org/base")
+        read_as("hub:org/base")
 
 
 def test_a_model_too_large_for_a_shared_instance_is_refused(
@@ -373,7 +381,7 @@ def test_a_page_that_is_no_list_is_said_to_be_so(
 
 def test_a_random_control_has_no_delta(server: TreeServer) -> None:
     with pytest.raises(ModelError, match="random weights"):
-        open_model("random:hub:org/base", identify("random:hub:org/base"))
+        open_model("random:hub:org/base", read_as("random:hub:org/base"))
 
 
 @pytest.mark.slow
@@ -447,7 +455,7 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run
     assert not (tmp_path / "store" / MERGED).exists()
 
     ref, place = "hub:org/lora", "encoder.layer.1.output.dense.weight"
-    opened = open_model(ref, identify(ref))
+    opened = open_model(ref, read_as(ref))
     lower, upper = (part.astype(np.float32) for part in factors.values())
     np.testing.assert_allclose(
         opened.read(f"bert.{place}"), base_tensors()[f"bert.{place}"] + upper @ lower, atol=1e-6
@@ -456,7 +464,7 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run
     assert describe(ref).layers == size_of(ref).layers == 3
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert describe(ref).model_type == "bert"
-    assert open_adapter(ref, identify(ref)) is not None
+    assert open_adapter(ref, read_as(ref)) is not None
 
 
 def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) -> None:

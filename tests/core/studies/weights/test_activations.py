@@ -12,7 +12,6 @@ from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError, SpecError, TaskError
 from core.maths.spectra.registry import VECTORS
-from core.models.identity import content_of
 from core.models.loading import memory
 from core.runs.runner import Outputs
 from core.studies.weights import activations
@@ -30,6 +29,7 @@ from core.studies.weights.activations import (
 )
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
+from tests.core.contents import run_as
 from tests.core.tiny_models import save_tiny
 from tests.core.vectors.test_forward import plain_loop
 
@@ -61,7 +61,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def measured(folder: Path, texts: Any = TEXTS) -> Any:
     ref = f"path:{folder}"
-    return measure_states(ref, content_of(ref), texts)
+    return measure_states(ref, run_as(ref), texts)
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from core.maths.arrays import Value
-from core.models.identity import content_of
 from extras.rsa.truth.tasks import compare_frozen, compare_planted
+from tests.core.contents import run_as
 from tests.core.massive import make_massive, sentences
 from tests.core.tiny_models import save_tiny
 
@@ -39,8 +39,8 @@ def values(request: pytest.FixtureRequest, pair: tuple[str, str]) -> tuple[Value
     more = {"rounding": 0.0, "plants": 2} if planted else {"roundings": (0.0,)}
     kept, left = (
         request.param(
-            base=base, model=tuned, base_identity=content_of(base),
-            model_identity=content_of(tuned), sentences=sentences(), items=10_000,
+            base=base, model=tuned, base_identity=run_as(base),
+            model_identity=run_as(tuned), sentences=sentences(), items=10_000,
             measures=("cka",), share=1.0, seed=0, **more, **sinks,
         )
         for sinks in ({}, {"sinks": "auto"})

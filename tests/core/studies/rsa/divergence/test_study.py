@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError, SpecError
-from core.models.identity import content_of
 from core.models.loading import reading
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
@@ -23,6 +22,7 @@ from core.studies.rsa.divergence.study import STUDY
 from core.studies.rsa.divergence.tables import ALL
 from core.studies.rsa.divergence.tasks import compare_predictions
 from core.studies.rsa.divergence.text import CLOSEST, FOLLOWS, GAP, NOTHING, SIMILAR, make_headline
+from tests.core.contents import run_as
 from tests.core.studies.rsa.facts import stated, unnamed
 from tests.core.tiny_models import SENTENCES, save_tiny
 
@@ -57,7 +57,7 @@ def test_a_later_step_predicts_more_like_the_final_model() -> None:
 
 
 def test_a_model_predicts_like_itself_and_unmasked_text_is_easier() -> None:
-    twin = content_of("zoo:seed-0")
+    twin = run_as("zoo:seed-0")
     sentences = (("the", "cat", "sat", "on", "the", "mat", "."),)
     masked, unmasked = (
         compare_predictions("zoo:seed-0", "zoo:seed-0", twin, twin, sentences, masking)
@@ -74,7 +74,7 @@ def test_causal_models_predict_the_next_token(tmp_path: Path) -> None:
     refs = [
         f"path:{save_tiny(tmp_path / str(seed), 'gpt2', head=True, seed=seed)}" for seed in (0, 1)
     ]
-    value = compare_predictions(*refs, *map(content_of, refs), SENTENCES, "masked")
+    value = compare_predictions(*refs, *map(run_as, refs), SENTENCES, "masked")
     predicted = set(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
     assert len(predicted) >= sum(len(words) - 1 for words in SENTENCES)
     assert (value["js"] > 0).all()
@@ -88,7 +88,7 @@ def test_models_that_are_read_by_layer_differ_as_much(
         f"path:{save_tiny(tmp_path / str(seed), model_type, head=True, seed=seed)}"
         for seed in (0, 1)
     ]
-    asked = (*pair, *map(content_of, pair), SENTENCES, "unmasked")
+    asked = (*pair, *map(run_as, pair), SENTENCES, "unmasked")
     whole = compare_predictions(*asked)
     monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     by_layer = compare_predictions(*asked)
@@ -105,9 +105,7 @@ def test_models_of_different_kinds_or_vocabularies_are_refused(tmp_path: Path) -
     masked = f"path:{save_tiny(tmp_path / 'b', 'bert', head=True)}"
 
     def run(first: str, second: str) -> None:
-        compare_predictions(
-            first, second, content_of(first), content_of(second), SENTENCES, "masked"
-        )
+        compare_predictions(first, second, run_as(first), run_as(second), SENTENCES, "masked")
 
     with pytest.raises(ModelError, match="choose two models of one kind"):
         run(masked, causal)
@@ -126,7 +124,7 @@ def test_a_masked_model_without_a_mask_token_reads_unmasked_text(
 
     monkeypatch.setattr(tasks, "load_language_model", without_mask)
     pair = ("zoo:seed-0", "zoo:seed-1")
-    asked = (*pair, *map(content_of, pair), (("the", "cat", "sat"),))
+    asked = (*pair, *map(run_as, pair), (("the", "cat", "sat"),))
     assert len(compare_predictions(*asked, "unmasked")["js"]) == 3
     with pytest.raises(ModelError, match="no mask token"):
         compare_predictions(*asked, "masked")

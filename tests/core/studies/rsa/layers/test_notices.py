@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.maths.similarity.registry import MEASURES
-from core.models.changes import RELATED
+from core.models.changes import COMMON_START
 from core.results.notices import FEW_SENTENCES
 from core.results.numbers import text_of
 from core.studies.rsa.layers.spec import RsaSpec
@@ -108,7 +108,10 @@ def moved(*sizes: float, apart: float = 0.1) -> pd.DataFrame:
 
 def test_sizes_are_those_of_each_model_once_without_models_of_another_start() -> None:
     table = pd.concat(
-        [moved(0.1, 0.3), moved(0.9, apart=RELATED + 0.01).assign(model="zoo:seed-1")]
+        [
+            moved(0.1, 0.3),
+            moved(0.9, apart=(1 - COMMON_START) ** 0.5 + 0.01).assign(model="zoo:seed-1"),
+        ]
     )
     assert moved_sizes(table).tolist() == [0.1, 0.3]
     assert moved_sizes(moved(float("nan"), 0.2)).tolist() == [0.2]

@@ -55,15 +55,15 @@ def test_the_angles_are_those_of_the_layers(result) -> None:
 
 @pytest.mark.slow
 def test_a_pair_s_angle_equals_that_of_its_vectors(tmp_path: Path) -> None:
-    from core.models.identity import content_of
     from core.runs.store import Store, using
+    from tests.core.contents import run_as
 
     words = tuple(("the", "dog", "saw", "a", "cat", "in", "the", "park")[n:] for n in range(4))
     items = Items(words, (), "words")
     items = Items(words, tuple(tuple(range(len(sentence))) for sentence in words), "words")
     with using(Store(tmp_path)):
         refs = REFS[:2]
-        known = tuple(content_of(ref) for ref in refs)
+        known = tuple(run_as(ref) for ref in refs)
         parts = [measure_angles(refs, known, items, part, 5, 0) for part in (0, 1)]
         x, y = (extract(ref, words).vectors for ref in refs)
     angles = Angles.of(refs, parts)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from core.errors import CancelledError
-from core.models.weights.sources import identify
 from core.runs import pieces
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Task, run
@@ -21,6 +20,7 @@ from core.runs.tasks import Signal
 from core.studies.weights.clusters import tasks as measuring
 from core.studies.weights.clusters.tasks import measure_delta, measure_weights
 from core.studies.weights.intruders import tasks as intruders
+from tests.core.contents import read_as
 
 BASE, MODEL = "zoo:seed-0", "zoo:nli-0"
 MATRICES = 18
@@ -32,8 +32,8 @@ def delta_task() -> Task:
         measure_delta,
         base=BASE,
         model=MODEL,
-        base_identity=identify(BASE),
-        model_identity=identify(MODEL),
+        base_identity=read_as(BASE),
+        model_identity=read_as(MODEL),
         families=(),
         kept=8,
         seed=0,
@@ -42,13 +42,13 @@ def delta_task() -> Task:
 
 def intruders_task() -> Task:
     return Task.of(
-        MODEL, intruders.measure_intruders, base=BASE, model=MODEL, base_identity=identify(BASE),
-        model_identity=identify(MODEL), families=(), leading=3, draws=19, seed=0, part=0,
+        MODEL, intruders.measure_intruders, base=BASE, model=MODEL, base_identity=read_as(BASE),
+        model_identity=read_as(MODEL), families=(), leading=3, draws=19, seed=0, part=0,
     )  # fmt: skip
 
 
 def weights_task() -> Task:
-    return Task.of(BASE, measure_weights, model=BASE, model_identity=identify(BASE), families=())
+    return Task.of(BASE, measure_weights, model=BASE, model_identity=read_as(BASE), families=())
 
 
 CASES = [

@@ -13,14 +13,13 @@ import pytest
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.maths.spectra.nulls import null_projector_distance
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
-from core.models.identity import describe_copies
-from core.models.weights import sources as opening
+from core.models.identity import Identity, describe_copies
 from core.results.columns import meaning
 from core.results.numbers import text_of
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
-from core.studies.weights.clusters import study
+from core.studies.weights.clusters import selection, study
 from core.studies.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
@@ -431,12 +430,12 @@ def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.Monk
     models."""
     signal, asked = Signal(), []
 
-    def identify(ref: str) -> str:
+    def identify(ref: str, run: bool) -> Identity:
         asked.append(ref)
         signal.set()
-        return "a content"
+        return Identity(ref, "a content", "weights")
 
-    monkeypatch.setattr(opening, "identify", identify)
+    monkeypatch.setattr(selection, "identify", identify)
     with pytest.raises(CancelledError):
         STUDY.run(SPEC, signal=signal)
     assert len(asked) == 1

@@ -18,7 +18,6 @@ from core.models.hub import asking as hub_asking
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub import ranges as hub_ranges
-from core.models.weights.sources import identify
 from core.options import options_of
 from core.results.export import Result
 from core.runs import encoding
@@ -31,6 +30,7 @@ from core.studies.weights.clusters.tasks import measure_delta, open_pair
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY as INTRUDER_STUDY
 from tests.cases import exhaustive
+from tests.core.contents import read_as
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors
 from tests.core.tiny_models import save_tiny
 from tests.core.tree_server import TreeServer, as_files
@@ -125,14 +125,14 @@ def test_a_hub_model_is_read_at_the_commit_that_it_is_known_by(
 ) -> None:
     """A commit that appears between the two stages is not kept under the one before."""
     base, model = SPEC.base, SPEC.models[0]
-    known = identify(base), identify(model)
+    known = read_as(base), read_as(model)
     server.repositories["models/org/b"].files.update(
         as_files(tuned_tensors(base_tensors(), 8, 8), CONFIG)
     )
     forget()
     with using(Store(tmp_path / "store")), pytest.raises(ModelError, match="revision"):
         measure_delta(base, model, *known, (), 8, 0)
-    assert open_pair(base, model, identify(base), identify(model))
+    assert open_pair(base, model, read_as(base), read_as(model))
 
 
 def test_a_hub_that_stays_busy_is_asked_a_few_times_and_then_once(server: TreeServer) -> None:

@@ -11,7 +11,6 @@ import pytest
 from core.maths.arrays import Value
 from core.models.loading.layers import run_model
 from core.models.loading.task_models import load_task
-from core.models.weights.sources import identify
 from core.results.columns import meaning
 from core.results.export import Result
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
@@ -22,6 +21,7 @@ from core.studies.weights.intruders.scaling_text import BEYOND, EXCESS, NO_CHANG
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY
 from core.vectors.examples import batches, encode, hits
+from tests.core.contents import read_as
 
 SENTENCES = (
     ("positive", "a warm and funny film with a great cast"),
@@ -152,7 +152,7 @@ def result(spec: IntruderSpec) -> Result:
 def by_hand(spec: IntruderSpec) -> tuple[float, int]:
     """Accuracy with intruder dimensions removed by hand, and how many there are."""
     refs = (spec.base, spec.models[0])
-    pair = open_pair(*refs, *map(identify, refs), spec.families)
+    pair = open_pair(*refs, *map(read_as, refs), spec.families)
     task = load_task(refs[1])
     weights: dict[str, Any] = dict(task.model.named_parameters())
     removed = 0
