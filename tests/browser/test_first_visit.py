@@ -80,12 +80,14 @@ def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
 
 def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map")
+    settle(page)
     page.get_by_text("Saved studies").click()
     field = page.get_by_label("Name of this study")
     for name in ("words <b>by</b> layer", "another"):
         field.fill(name)
         page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{app_url}/probe_trees")
+    settle(page)
     page.get_by_text("Saved studies").click()
     page.get_by_role("button", name="Remove another").click()
     expect(page.get_by_role("link", name="another")).to_have_count(0)
@@ -94,6 +96,7 @@ def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.evaluate("""localStorage.setItem("palimpsest studies",
         JSON.stringify([{name: "x", link: "javascript:alert(1)"}, {name: "y", link: "//evil.org"}]))""")
     page.reload()
+    settle(page)
     page.get_by_text("Saved studies").click()
     expect(field).to_be_visible()
     expect(page.get_by_role("link", name="x", exact=True)).to_have_count(0)
@@ -103,6 +106,7 @@ def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
 
 def test_present_starts_the_presentation(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa")
+    settle(page)
     page.get_by_role("button", name="Present").click()
     page.wait_for_url("**/rsa?present=true")
     expect(page.get_by_test_id("stSidebar")).not_to_be_visible()

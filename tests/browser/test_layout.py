@@ -237,6 +237,7 @@ def test_a_click_on_a_point_opens_the_token_map_at_its_layer(page: Page, app_url
 @pytest.mark.exhaustive
 def test_layers_are_played_to_the_last(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?{SMALL}&view=Token+map&layer=5")
+    settle(page)
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "6")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()

@@ -27,7 +27,9 @@ NOTED = """window.tops = [];
     if (card && top !== window.tops.at(-1)) window.tops.push(top);
     requestAnimationFrame(look);
 })()"""
-FIGURE = 300  # pixels that a large figure has at least; page.css, which comes late, moves half of it
+FIGURE = (
+    300  # pixels that a large figure has at least; page.css, which comes late, moves half of it
+)
 
 
 def test_every_page_shows_its_figure_at_once_without_torch(
