@@ -7,6 +7,7 @@ from playwright.sync_api import FloatRect, Page, expect
 
 from tests.browser.conftest import FIRST_VISIT
 from tests.browser.test_layout import settle
+from tests.cases import exhaustive
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -26,7 +27,7 @@ def _overlap(first: FloatRect, second: FloatRect) -> bool:
     )
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
 def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.add_init_script(FORGET)

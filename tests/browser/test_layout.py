@@ -56,7 +56,7 @@ def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str
         assert box["x"] + box["width"] < following["x"]
 
 
-@pytest.mark.parametrize("name", exhaustive(PAGES, "rsa", "weight_clustering"))
+@pytest.mark.parametrize("name", exhaustive(PAGES, "rsa"))
 def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name: str) -> None:
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     open_study(page, app_url, name)
