@@ -20,7 +20,7 @@ test: $(VENV)/dev.stamp
 	$(PYTEST) -m "not exhaustive" $(PYTEST_ARGS)
 
 # What `make test` has one or two cases of, to the end: all families of models, all walks through all views in both
-# schemes, the recipe of the models, kills, hostile files, crowds.
+# schemes, pages of all studies, the recipe of the models, kills, hostile files, crowds.
 exhaustive: $(VENV)/dev.stamp
 	$(PYTEST) -m exhaustive $(PYTEST_ARGS)
 
