@@ -13,14 +13,14 @@ app: $(VENV)/app.stamp
 	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)$(HOST:%= --server.allowedHosts=%)
 
 # Real models, a real browser, a real cluster: everything that can break once, eight minutes on two quiet cores. Three
-# workers, for two cores: those who wait for a browser or a server leave theirs to the others. Each has whole folders of
-# tests (tests/conftest.py). WORKERS=0 is one after another.
+# workers, for two cores: those who wait for a server leave theirs to the others, and one has the browser's tests. Each
+# has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
 PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),3) --dist loadfile
 test: $(VENV)/dev.stamp
 	$(PYTEST) -m "not exhaustive" $(PYTEST_ARGS)
 
 # What `make test` has one or two cases of, to the end: all families of models, all walks through all views in both
-# schemes, the recipe of the models, kills, hostile files, crowds.
+# schemes, pages of all studies, the recipe of the models, kills, hostile files, crowds.
 exhaustive: $(VENV)/dev.stamp
 	$(PYTEST) -m exhaustive $(PYTEST_ARGS)
 

@@ -32,7 +32,7 @@ LONGEST = (  # folders whose tests take several seconds, by what they take
     "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "core/results",
     "extras/rsa/truth", "core/models/weights", "golden", "ui/frame",
 )  # fmt: skip
-BESIDE = (  # tests of the browser that another worker has, with a server and a browser of its own
+BESIDE = (  # tests of the browser that a second worker has, with a server and a browser of its own
     "first_visit", "kept_report", "maps", "precomputed", "presenting", "seed_alignment", "shell",
     "start", "uploads", "walk", "weight_clustering",
 )  # fmt: skip
@@ -118,7 +118,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A folder's tests stay with one worker, in our order: they share models, studies, a server and
-    a browser. Those of the browser, which take longest, are two parts.
+    a browser. Those of the browser, which take longest, are two parts; but of three workers, which
+    are for two cores, one has them all, and only one browser at a time waits for a core.
 
     Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
     longer lets it change.
@@ -128,7 +129,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFolder(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             folder, _, name = str(super()._split_scope(nodeid)).rpartition("/")
-            beside = folder.endswith("browser") and name[len("test_") : -len(".py")] in BESIDE
+            apart = folder.endswith("browser") and self.numnodes != 3
+            beside = apart and name[len("test_") : -len(".py")] in BESIDE
             return f"{folder}, beside" if beside else folder
 
     config.option.loadscopereorder = False

@@ -54,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return settings(make_command(folder), folder)
 
 
-@pytest.mark.parametrize("name", exhaustive(DIFFERENCES, "image"))
+@pytest.mark.parametrize("name", exhaustive(DIFFERENCES))
 def test_an_entry_is_configured_as_make_app_is(
     name: str, made: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -6,11 +6,13 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.browser.server import ENTRY
-from tests.conftest import BESIDE, LONGEST
+from tests.conftest import BESIDE, LONGEST, pytest_xdist_make_scheduler
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
@@ -73,6 +75,19 @@ def test_folders_and_files_that_workers_share_out_are_there() -> None:
     assert [name for name in LONGEST if not (ROOT / "tests" / name).is_dir()] == []
     browser = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/browser/test_*.py")}
     assert browser > {*BESIDE}
+
+
+@pytest.mark.parametrize(("workers", "parts"), [(2, 2), (3, 1), (4, 2)])
+def test_of_three_workers_one_has_the_browser(workers: int, parts: int) -> None:
+    config: Any = SimpleNamespace(
+        option=SimpleNamespace(),
+        getoption=lambda name: "loadfile",
+        getvalue=lambda name: ["popen"] * workers,
+    )
+    scheduler = pytest_xdist_make_scheduler(config, None)
+    files = ROOT.glob("tests/browser/test_*.py")
+    places = {scheduler._split_scope(f"tests/browser/{path.name}::test") for path in files}
+    assert len(places) == parts
 
 
 def test_real_models_are_fetched_by_their_command_alone(tmp_path: Path) -> None:

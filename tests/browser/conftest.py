@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,9 @@ FIRST_VISIT = "first visit"  # in a tab's storage, where the guide of a first vi
 GUIDED = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem("{FIRST_VISIT}"))
     localStorage.setItem("{KEY}", "shown")"""
 PATIENCE = 120_000  # milliseconds; a slow machine is no fault of the app
+# milliseconds: an expectation that has more time than this looks at the page twice a second, one
+# that has less ten times
+PIECE = 2_000
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +42,34 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sync_api.BrowserContext]:
+def sharp_eyed() -> Iterator[None]:
+    """Expectations see what they wait for within a tenth of a second, however long they may wait:
+    they are asked again and again for a piece of their time."""
+    from playwright._impl.frame import Frame
+
+    expect = Frame._expect
+
+    async def in_pieces(
+        self: Any, selector: str | None, expression: str, options: Any, title: str | None
+    ) -> Any:
+        until = time.monotonic() + options["timeout"] / 1000
+        while (left := 1000 * (until - time.monotonic())) > PIECE:
+            part = {**options, "timeout": PIECE}
+            answer = await expect(self, selector, expression, part, title)
+            if not answer.get("timedOut"):
+                return answer
+        last = {**options, "timeout": max(left, 1)}
+        return await expect(self, selector, expression, last, title)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Frame, "_expect", in_pieces)
+        yield
+
+
+@pytest.fixture(scope="session")
+def chromium(
+    tmp_path_factory: pytest.TempPathFactory, sharp_eyed: None
+) -> Iterator[sync_api.BrowserContext]:
     """Debian's Chromium with an empty profile."""
     if not Path(CHROMIUM).is_file():
         missing = f"there is no Chromium at {CHROMIUM}: apt install chromium, or set CHROMIUM"

@@ -15,6 +15,9 @@ def line(page: Page) -> Locator:
 
 
 def unfold(page: Page) -> None:
-    """Open the form."""
+    """Open the form, once the page has been drawn: it would be drawn anew under the click."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(
+        state="attached"
+    )
     line(page).click()
     page.get_by_role("button", name="Run", exact=True).first.wait_for()

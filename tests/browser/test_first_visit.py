@@ -7,6 +7,7 @@ from playwright.sync_api import FloatRect, Page, expect
 
 from tests.browser.conftest import FIRST_VISIT
 from tests.browser.test_layout import settle
+from tests.cases import exhaustive
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -26,7 +27,7 @@ def _overlap(first: FloatRect, second: FloatRect) -> bool:
     )
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
 def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.add_init_script(FORGET)
@@ -80,12 +81,14 @@ def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
 
 def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map")
+    settle(page)
     page.get_by_text("Saved studies").click()
     field = page.get_by_label("Name of this study")
     for name in ("words <b>by</b> layer", "another"):
         field.fill(name)
         page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{app_url}/probe_trees")
+    settle(page)
     page.get_by_text("Saved studies").click()
     page.get_by_role("button", name="Remove another").click()
     expect(page.get_by_role("link", name="another")).to_have_count(0)
@@ -94,6 +97,7 @@ def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.evaluate("""localStorage.setItem("palimpsest studies",
         JSON.stringify([{name: "x", link: "javascript:alert(1)"}, {name: "y", link: "//evil.org"}]))""")
     page.reload()
+    settle(page)
     page.get_by_text("Saved studies").click()
     expect(field).to_be_visible()
     expect(page.get_by_role("link", name="x", exact=True)).to_have_count(0)
@@ -103,6 +107,7 @@ def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
 
 def test_present_starts_the_presentation(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa")
+    settle(page)
     page.get_by_role("button", name="Present").click()
     page.wait_for_url("**/rsa?present=true")
     expect(page.get_by_test_id("stSidebar")).not_to_be_visible()

@@ -56,7 +56,7 @@ def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str
         assert box["x"] + box["width"] < following["x"]
 
 
-@pytest.mark.parametrize("name", exhaustive(PAGES, "rsa", "weight_clustering"))
+@pytest.mark.parametrize("name", exhaustive(PAGES, "rsa"))
 def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name: str) -> None:
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     open_study(page, app_url, name)
@@ -237,6 +237,7 @@ def test_a_click_on_a_point_opens_the_token_map_at_its_layer(page: Page, app_url
 @pytest.mark.exhaustive
 def test_layers_are_played_to_the_last(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?{SMALL}&view=Token+map&layer=5")
+    settle(page)
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "6")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()

@@ -13,11 +13,23 @@ from playwright.sync_api import BrowserContext, Page, expect
 from core.models import zoo_folder
 from core.runs.precomputed import FILE
 from tests.browser.server import ENTRY, started
+from tests.browser.test_layout import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # of the server's processor time between click and figure: on two idle cores about what a reader
 # waits
 SECONDS = 3.0
+# where the last card is, each time that it is elsewhere
+NOTED = """window.tops = [];
+(function look() {
+    const card = document.querySelector("[class*=st-key-open_Seed]");
+    const top = card && card.getBoundingClientRect().top;
+    if (card && top !== window.tops.at(-1)) window.tops.push(top);
+    requestAnimationFrame(look);
+})()"""
+FIGURE = (
+    300  # pixels that a large figure has at least; page.css, which comes late, moves half of it
+)
 
 
 def test_every_page_shows_its_figure_at_once_without_torch(
@@ -45,11 +57,27 @@ def test_every_page_shows_its_figure_at_once_without_torch(
         page.close()
 
 
+@pytest.mark.parametrize("width", [1280, 420])
+def test_nothing_moves_on_home_when_its_figure_is_drawn(
+    page: Page, app_url: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(NOTED)
+    page.goto(app_url)
+    expect(_first_chart(page)).to_be_visible()
+    settle(page)
+    assert _first_chart(page).bounding_box()["height"] > FIGURE  # type: ignore[index]
+    tops = page.evaluate("window.tops")
+    assert max(tops) - min(tops) < FIGURE, tops
+
+
 def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> None:
     page.goto(app_url)
+    settle(page)
     page.locator("[class*=st-key-open_Seed]").click(position={"x": 150, "y": 5})
     expect(page).to_have_url(f"{app_url}/seed_alignment")
     page.goto(app_url)
+    settle(page)
     page.get_by_text("More examples").click()
     card = page.locator("[class*=st-key-open_frozen]")
     expect(card.get_by_test_id("stVegaLiteChart")).to_be_visible()
@@ -60,6 +88,7 @@ def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> No
 def test_the_link_of_what_is_shown_is_copied(page: Page, app_url: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=app_url)
     page.goto(f"{app_url}/rsa?drop_rogue=1")
+    settle(page)
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_text("Link copied")).to_be_visible()
     assert "drop_rogue=1" in page.evaluate("navigator.clipboard.readText()")

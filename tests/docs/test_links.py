@@ -57,6 +57,7 @@ def made() -> tuple[dict[str, str], set[str]]:
         return pages, {f"docs/{place}" for place in made_images()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_no_link_is_dead(made: tuple[dict[str, str], set[str]], precomputed_results: None) -> None:
     pages, images = made

@@ -14,7 +14,7 @@ SESSIONS = 5  # the fifth vanishes
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_class_meets_no_error_and_computes_one_study_once(tmp_path: Path) -> None:
-    trained = {**TRAINED, "sentences": 40, "layers": [2]}
+    trained = {**TRAINED, "sentences": 40, "layers": [2], "methods": ["ridge", "mlp"]}
     report = run_class(tmp_path, SESSIONS, trained)
     assert report.errors == []
     assert report.computed == 1

@@ -125,11 +125,16 @@ def open_page(path: str, **link: str | list[str]) -> AppTest:
 
 
 def settle(app: AppTest, seconds: float = 280) -> AppTest:
-    """Rerun, as the browser's clock would, until no study is running."""
+    """Rerun when the studies that run have ended, as the browser's clock would, until none does:
+    a page that is drawn meanwhile takes its time from them."""
     until = time.monotonic() + seconds
     while any(button.label == "Cancel" for button in app.button):
+        running = run_panel.jobs().unfinished()
+        for job in running:
+            job.ended.wait(until - time.monotonic())
+        if not running:
+            time.sleep(0.1)
         assert time.monotonic() < until, "the study did not end"
-        time.sleep(0.1)
         app.run()
     return app
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure
+LARGE = 460  # of the large one with its legend; its place is kept until it is drawn
+WITHIN = {"autosize": {"type": "fit", "contains": "padding"}}  # rows of the legend too
 STEPS = 12  # line segments of an arc
 LEGEND = {
     **{"orient": "bottom", "title": None, "columns": 1, "offset": 0, "rowPadding": 0},
@@ -57,7 +59,7 @@ def show_story() -> None:
         return
     show_sentence(card["sentence"])
     spec = _drawn(STORY, card, lambda: with_arrow_data(card["figure"]))
-    show_spec(spec, key=f"card_{STORY.name}")
+    show_spec({**spec, **WITHIN}, key=f"card_{STORY.name}", height=LARGE)
     st.caption(f"{_capitalised(card['axis'])}.")
     st.page_link(
         shell.file_of(STORY.page),

@@ -4,7 +4,7 @@ digits stated."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,10 @@ def bands(tables: dict[str, pd.DataFrame]) -> Iterator[np.ndarray]:
                 yield np.column_stack([numeric[column], ends])
 
 
-def is_a_row(match: re.Match[str], tables: dict[str, pd.DataFrame]) -> bool:
+def is_a_row(match: re.Match[str], bands: Sequence[np.ndarray]) -> bool:
     """Whether a value and its band are one row, the difference as it is or turned round."""
     value, low, high = match.groups()
-    for rows in bands(tables):
+    for rows in bands:
         straight = (
             looked_up(value, rows[:, 0]) & looked_up(low, rows[:, 1]) & looked_up(high, rows[:, 2])
         )
@@ -91,32 +91,44 @@ def numbers_of(tables: dict[str, pd.DataFrame]) -> np.ndarray:
     return found[np.isfinite(found)]
 
 
-def is_a_p_value(match: re.Match[str], tables: dict[str, pd.DataFrame]) -> bool:
-    """Whether some p-value is written so."""
+def p_values(tables: dict[str, pd.DataFrame]) -> np.ndarray:
+    """Every p-value of the tables."""
     columns = [
         table[name].astype(float)
         for table in tables.values()
         for name in table
         if name in P_COLUMNS
     ]
-    values = np.concatenate([np.array([np.nan]), *(column.to_numpy() for column in columns)])
+    return np.concatenate([np.array([np.nan]), *(column.to_numpy() for column in columns)])
+
+
+def is_a_p_value(match: re.Match[str], values: np.ndarray) -> bool:
+    """Whether some p-value is written so."""
     return bool(
         (values < float(match[2])).any() if match[1] == "<" else looked_up(match[2], values).any()
     )
 
 
-def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[str]]:
-    """How many numbers a sentence has, and which of them are not in the tables."""
-    rest = RECIPE.sub("", sentence)
-    traced: dict[str, bool] = {}
-    for pattern, holds in ((BAND, is_a_row), (P_VALUE, is_a_p_value)):
-        traced |= {match[0]: holds(match, tables) for match in pattern.finditer(rest)}
-        rest = pattern.sub("", rest)
-    numbers = numbers_of(tables)
-    traced |= {
-        match[0]: bool(looked_up(match[1], numbers).any()) for match in SINGLE.finditer(rest)
-    }
-    return len(traced), [text for text, there in traced.items() if not there]
+class Written:
+    """What the sentences of a result may say, read from its tables once."""
+
+    def __init__(self, tables: dict[str, pd.DataFrame]) -> None:
+        self.bands = [*bands(tables)]
+        self.p_values = p_values(tables)
+        self.numbers = numbers_of(tables)
+
+    def untraced(self, sentence: str) -> tuple[int, list[str]]:
+        """How many numbers a sentence has, and which of them are not in the tables."""
+        rest = RECIPE.sub("", sentence)
+        traced = {match[0]: is_a_row(match, self.bands) for match in BAND.finditer(rest)}
+        rest = BAND.sub("", rest)
+        traced |= {match[0]: is_a_p_value(match, self.p_values) for match in P_VALUE.finditer(rest)}
+        rest = P_VALUE.sub("", rest)
+        traced |= {
+            match[0]: bool(looked_up(match[1], self.numbers).any())
+            for match in SINGLE.finditer(rest)
+        }
+        return len(traced), [text for text, there in traced.items() if not there]
 
 
 @pytest.mark.exhaustive
@@ -124,9 +136,9 @@ def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[
 def test_every_number_of_a_headline_is_in_the_tables() -> None:
     seen, wrong = 0, []
     for name, result in walked().results.items():  # test_precomputed tells of what is missing
-        tables = tables_of(result)
+        written = Written(tables_of(result))
         for sentence in dict.fromkeys([result.headline, *shown(result)]):
-            count, missing = untraced(sentence, tables)
+            count, missing = written.untraced(sentence)
             seen += count
             wrong += [(name, text, sentence) for text in missing]
     assert wrong == []
@@ -137,12 +149,12 @@ def test_a_number_that_no_table_has_is_seen() -> None:
     rows = pd.DataFrame(
         {"model": ["a"], "value": [57.14], "low": [54.8], "high": [59.3], "p_value": [0.012]}
     )
-    tables = {"scores": rows}
-    assert untraced("57 % [55, 59], p = .012.", tables) == (2, [])
-    assert untraced("58 % [55, 59], p = .013.", tables) == (2, ["58 % [55, 59]", "p = .013"])
-    assert untraced("57 % [55, 60], p < .001; 31 %.", tables) == (
+    written = Written({"scores": rows})
+    assert written.untraced("57 % [55, 59], p = .012.") == (2, [])
+    assert written.untraced("58 % [55, 59], p = .013.") == (2, ["58 % [55, 59]", "p = .013"])
+    assert written.untraced("57 % [55, 60], p < .001; 31 %.") == (
         3,
         ["57 % [55, 60]", "p < .001", "31"],
     )
     turned = pd.DataFrame({"difference": [-5.2], "low": [-8.04], "high": [-2.6]})
-    assert untraced("5.2 points [2.6, 8.0] below", {"differences": turned}) == (1, [])
+    assert Written({"differences": turned}).untraced("5.2 points [2.6, 8.0] below") == (1, [])

@@ -16,20 +16,9 @@ from tests import ROOT
 from tests.cases import exhaustive
 
 COMMAND = f"{sys.executable} -m core"
-RUN = "rsa --sentences 20 --words 40 --no-references --compare zoo:parse-0"
+RUN = "rsa"  # as it is in the box: nothing is computed
 CLOSED = [("> /dev/full", 2), (">&-", 0), ("2>&-", 0), ("2> /dev/full", 0)]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirections")
-
-
-@pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(autouse=True)
-def private_store(private_store: Path, shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One store for all commands: the first computes, and all write their files."""
-    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
 
 
 def run(line: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +35,7 @@ def run(line: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("redirection", "status"), exhaustive(CLOSED, CLOSED[0]))
 def test_files_are_written_whatever_becomes_of_the_output(
-    redirection: str, status: int, tmp_path: Path
+    redirection: str, status: int, tmp_path: Path, precomputed_results: None
 ) -> None:
     out = tmp_path / "out"
     ended = run(f"{COMMAND} {RUN} --out {out} {redirection}")

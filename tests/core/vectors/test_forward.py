@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.models import load_model
+from core.models import load_model, load_tokenizer
 from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import final_norm, layer_list
 from core.vectors import forward
@@ -201,7 +201,7 @@ def test_a_padding_token_without_a_vector_is_none(tmp_path, model_type, pad) -> 
 @pytest.mark.slow
 def test_there_are_words_of_several_subwords_in_the_tests(tiny) -> None:
     for model_type in TYPES:
-        cut = forward.cut_sentences(load_model(tiny[model_type]).tokenizer, SENTENCES)
+        cut = forward.cut_sentences(load_tokenizer(tiny[model_type]), SENTENCES)
         assert max(np.bincount([word for word in one.words if word >= 0]).max() for one in cut) > 1
 
 

@@ -193,7 +193,11 @@ def list_of(inner: int, size: int, values: bytes) -> bytes:
         ({f"t{number}": text_of(999_996) for number in range(20)}, "more bytes than any"),
         ({f"n{n}": list_of(4, 1_000, bytes(4_000)) for n in range(1_900)}, "more bytes than any"),
         ({f"n{n}": list_of(4, 1_100_000, bytes(4_400_000)) for n in range(2)}, "1100000 entries"),
-        ({f"s{n}": list_of(8, 1_100_000, bytes(8_800_000)) for n in range(2)}, "1100000 entries"),
+        pytest.param(
+            {f"s{n}": list_of(8, 1_100_000, bytes(8_800_000)) for n in range(2)},
+            "1100000 entries",
+            marks=pytest.mark.exhaustive,
+        ),
         ({"s": list_of(8, 1_000, bytes(80))}, "not a GGUF file"),
         ({"n": list_of(4, 1_001, bytes(80))}, "ends within"),
     ],

@@ -22,8 +22,11 @@ INSIDE += ('{"dtype":"F32","shape":[0],"data_offsets":[0,0]}',)
 SHAPES = ("list", "object", "deep", "objects")
 
 
-def write(seed: int, size: int) -> bytes:
-    """Values of one to six kinds in about so many bytes; the first seeds have one kind alone."""
+def write(seed: int, size: int, most: int = 2**40) -> bytes:
+    """Values of one to six kinds in about so many bytes; the first seeds have one kind alone.
+
+    Values are left out at the end until the text may be parsed in so many bytes of memory.
+    """
     rng = random.Random(seed)
     values = (*INSIDE, *TEXTS, *NUMBERS)
     chosen = [values[seed]] if seed < len(values) else rng.sample(values, rng.choice((1, 2, 3, 6)))
@@ -40,6 +43,13 @@ def write(seed: int, size: int) -> bytes:
             value = f'"{number:x}":{value}'
         parts.append(value)
         written += len(value.encode()) + 1
+    while memory_of(raw := joined(parts, shape, together)) > most:
+        del parts[len(parts) * 19 // 20 :]
+    return raw
+
+
+def joined(parts: list[str], shape: str, together: int) -> bytes:
+    """A text of these values."""
     if shape == "objects":
         starts = range(0, len(parts), together)
         parts = ["{" + ",".join(parts[at : at + together]) + "}" for at in starts]
@@ -50,9 +60,7 @@ def write(seed: int, size: int) -> bytes:
 def below_the_bound(seed: int) -> bytes:
     """The largest such text that is parsed, but for a twentieth."""
     size = MOST_MEMORY // max(1, memory_of(write(seed, 200_000)) // 200_000)
-    while memory_of(raw := write(seed, size)) > MOST_MEMORY:
-        size = size * 19 // 20
-    return raw
+    return write(seed, size, MOST_MEMORY)
 
 
 def memory(field: str) -> int:

@@ -94,12 +94,19 @@ def test_an_engine_that_crashes_without_a_limit_is_a_sentence_too(
         drawing.draw("svg", SPEC)
 
 
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first command has computed the second reads."""
+    return tmp_path_factory.mktemp("store")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("gigabytes", [2, 8])
 def test_under_a_limit_of_addresses_the_tables_are_written_and_the_figures_missed(
-    gigabytes: int, tmp_path: Path
+    gigabytes: int, tmp_path: Path, shared_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
     limit = str(gigabytes * 2**30)
     ended = subprocess.run(
         [sys.executable, "-c", LIMITED, limit, "rsa", *SMALL, "--out", str(tmp_path / "out")],
