@@ -26,6 +26,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
+    ("core.studies.kit", "core.studies.task_kit"),
     ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),

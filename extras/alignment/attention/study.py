@@ -20,37 +20,34 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.errors import ModelError, ShapeError
-from core.maths.arrays import Value, Words
+from core.errors import ShapeError
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.moments import TINY
-from core.maths.progress import span, tick
 from core.maths.statistics import interval
-from core.models import costs, load_tokenizer
-from core.models.identity import (
-    as_identified,
-    check_tokenizers,
-    contents,
-    identity_tasks,
-    pairs_of_one_tokenizer,
-)
+from core.models import load_tokenizer
+from core.models.identity import check_tokenizers, pairs_of_one_tokenizer
 from core.models.loading.memory import borrow_model
-from core.models.sizes import Size
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.price import Cost
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import pure
+from core.studies.alignment.pairs import check_depths, pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
-from core.study import EXPERIMENTS, Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
+from core.studies.kit import (
+    EXPERIMENTS,
+    PAGE,
+    Chart,
+    Context,
+    Corpus,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Value,
+    View,
+    words_beside,
+)
+from core.studies.task_kit import Cost, Size, Words, as_identified, costs, pure, span, tick
 from extras.alignment.attention.charts import head_chart, matrix_chart, output_chart
 from extras.alignment.attention.spec import AttentionSpec
 from extras.alignment.attention.text import make_headline, make_methods, statements_of
@@ -134,11 +131,7 @@ def align_attention(
         ):
             read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
-    if len(x) != len(y):
-        raise ModelError(
-            f"{source} has {len(x)} layers and {target} {len(y)}: choose models with the same "
-            "number of layers."
-        )
+    check_depths(source, target, x, y)
     owner, subwords = read[0][2:]
     value: Value = _match_heads(moments_x, moments_y, seed)
     parts = parts_from(where[owner], subwords, owner)
@@ -209,14 +202,6 @@ def _read(
     return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
 
 
-def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Plan the first stage: read the text and identify the models."""
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks(spec.models, tokenizers=True),
-    ]
-
-
 def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
     """Plan one task for each ordered pair; roles are (source, target).
 
@@ -224,24 +209,8 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the text could not be read.
         ModelError: If no two models read the same subwords.
     """
-    content = contents(ready)
     pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
-    return [
-        Task.of(
-            f"{source} → {target}",
-            align_attention,
-            role=(source, target),
-            group=target,
-            source=source,
-            target=target,
-            source_identity=content[source],
-            target_identity=content[target],
-            sentences=ready.need("text").words,
-            methods=spec.methods,
-            seed=spec.seed,
-        )
-        for source, target in pairs
-    ]
+    return pair_tasks(spec, ready, align_attention, pairs)
 
 
 def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -254,12 +223,11 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     heads, mapped = [], []
     notices = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
+    notices += refusals(outputs, spec.methods)
     for (source, target), value in outputs.values.items():
         ends = {"source": source, "target": target}
         heads.append(pd.DataFrame(ends | _head_columns(value)))
         for method in spec.methods:
-            if f"{method}/refused" in value:
-                notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/nmse" in value:
                 nmse = value[f"{method}/nmse"]
                 mapped.append(
@@ -326,7 +294,7 @@ STUDY = Study(
     name="align attention",
     words=words_beside(__file__),
     Spec=AttentionSpec,
-    prepare=prepare,
+    prepare=prepare_pairs,
     plan=plan,
     collect=collect,
     figures=figures,

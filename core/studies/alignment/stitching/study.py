@@ -18,38 +18,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.linear import Aligner
-from core.maths.progress import span, tick
 from core.maths.statistics import bootstrap_interval, sentence_counts
-from core.models import costs, load_tokenizer, load_with_head
-from core.models.identity import (
-    as_identified,
-    check_tokenizers,
-    contents,
-    identity_tasks,
-    pairs_of_one_tokenizer,
-)
-from core.models.sizes import Size
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.price import Cost
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import pure
+from core.models import load_tokenizer, load_with_head
+from core.models.identity import check_tokenizers, pairs_of_one_tokenizer
+from core.studies.alignment.pairs import check_depths, pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.text import make_headline, make_methods, statements_of
-from core.study import EXPERIMENTS, Study, View
-from core.text.corpora import Corpus
+from core.studies.kit import (
+    EXPERIMENTS,
+    PAGE,
+    Chart,
+    Context,
+    Corpus,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    words_beside,
+)
+from core.studies.task_kit import Cost, Size, Words, as_identified, costs, pure, span, tick
 from core.text.labelled import Labelled, read_labelled
-from core.text.reading import Text, text_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,11 +133,7 @@ def stitch_pair(
         tick(0.1, "computing states of the unlabelled sentences")
         x, owner, subwords = subword_rows(lower, tokenizer, sentences)
         y = subword_rows(upper, tokenizer, sentences)[0]
-    if len(x) != len(y):
-        raise ModelError(
-            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: choose models with the "
-            "same number of layers."
-        )
+    check_depths(source, target, x, y, embeddings=1)
     where = np.array([part_of(words, seed) for words in sentences])[owner]
     parts = parts_from(where, subwords, owner)
     truth = np.array([names.index(label) for _, label in labelled])
@@ -174,11 +168,7 @@ def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[T
     labels = Task.of(
         "read labelled sentences", read_labelled, role="labelled", fleeting=True, path=spec.labelled
     )
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        labels,
-        *identity_tasks(spec.models, tokenizers=True),
-    ]
+    return [*prepare_pairs(spec, texts), labels]
 
 
 def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
@@ -189,25 +179,9 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the text or the labelled sentences could not be read.
         ModelError: If no two models read the same subwords.
     """
-    content = contents(ready)
     pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
-    return [
-        Task.of(
-            f"{source} → {target}",
-            stitch_pair,
-            role=(source, target),
-            group=target,
-            source=source,
-            target=target,
-            source_identity=content[source],
-            target_identity=content[target],
-            sentences=ready.need("text").words,
-            labelled=ready.need("labelled"),
-            methods=spec.methods,
-            seed=spec.seed,
-        )
-        for source, target in [*((ref, ref) for ref in dict(pairs)), *pairs]
-    ]
+    pairs = [*((ref, ref) for ref in dict(pairs)), *pairs]
+    return pair_tasks(spec, ready, stitch_pair, pairs, labelled=ready.need("labelled"))
 
 
 def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -221,6 +195,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
     import pandas as pd
 
     rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
+    notices += refusals(outputs, spec.methods)
     unstitched: dict[str, dict[str, Any]] = {}
     unmodified: dict[str, np.ndarray] = {}
     stitched: dict[str, list[np.ndarray]] = {}
@@ -235,8 +210,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
             }
             unmodified[ref] = np.asarray(value[what], dtype=np.float64)
         for method in spec.methods:
-            if f"{method}/refused" in value:
-                notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/correct" in value:
                 accuracy = _accuracy(value[f"{method}/correct"], counts)
                 rows.append(

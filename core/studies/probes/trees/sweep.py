@@ -13,18 +13,16 @@ import numpy as np
 
 from core.maths.structural.bands import draw_sample, summary
 from core.models.costs import Sizes, price_tasks
-from core.models.identity import identities
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import line_chart, reach
-from core.results.drawing.vega import Chart
 from core.results.estimates import kind_of
-from core.results.export import Result, provenance
+from core.results.export import provenance
 from core.results.names import short_name, short_names
 from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.price import Price
-from core.runs.runner import Outputs, Task, run
+from core.runs.runner import run
+from core.studies.kit import PAGE, Chart, Context, Outputs, Result, Task, Text, identities
 from core.studies.probes.trees.charts import looks_of
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
@@ -44,7 +42,6 @@ from core.studies.probes.trees.tables import (
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
 from core.study import expected_outputs, read_first
-from core.text.reading import Text
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import with_unknown_words

@@ -26,15 +26,12 @@ from core.models.weights.samples import (
     sample_of,
     sample_weights,
 )
-from core.results.findings import Findings
-from core.results.words import words_beside
 from core.runs.price import Price
-from core.runs.runner import Outputs, Task
+from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
 from core.studies.rsa import TRAINING
 from core.studies.rsa.audit.charts import figures
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
-from core.study import Study, View
 
 if TYPE_CHECKING:
     import pandas as pd

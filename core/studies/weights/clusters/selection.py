@@ -14,12 +14,11 @@ from typing import Any
 
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
-from core.maths.progress import span, tick
 from core.models.identity import content_of, describe_copies, find_copies
 from core.models.sizes import BYTES as WHOLE
-from core.models.sizes import Size, is_adapter, size_of_adapter
+from core.models.sizes import is_adapter, size_of_adapter
 from core.models.weights.sources import identify_all
-from core.runs.tasks import pure
+from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
     EVERY,
     Member,
