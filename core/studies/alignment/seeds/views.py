@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.maths.maps.registry import METHODS
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
@@ -31,11 +30,9 @@ from core.studies.alignment.seeds.text import (
     lead_sentence,
     named,
 )
-from core.study import View
+from core.studies.kit import PAGE, Chart, Context, Result, View
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
     from core.results.statements import Statement
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
