@@ -107,6 +107,13 @@ def price_by_tasks(study: Study, spec: Any) -> Price:
     return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
+def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+    """Make a result of what was found: see `Study.result`, under whose name it is recorded."""
+    result = findings.result(name, spec, ready, outputs)
+    result = with_sinks(with_unknown_words(result, ready), ready, outputs)
+    return with_model_files(result, spec, ready, outputs)
+
+
 def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
     """Return what draws all figures of a study as one view."""
 
@@ -271,6 +278,4 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        result = self.collect(spec, ready, outputs).result(self.name, spec, ready, outputs)
-        result = with_sinks(with_unknown_words(result, ready), ready, outputs)
-        return with_model_files(result, spec, ready, outputs)
+        return completed(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)

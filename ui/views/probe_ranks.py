@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.results.names import short_name
-from core.studies.probes.trees.sweep import run_sweep, sweep_figures, sweep_price
+from core.studies.probes.trees.charts import sweep_figures
+from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view

@@ -13,17 +13,11 @@ import numpy as np
 
 from core.maths.structural.bands import draw_sample, summary
 from core.models.costs import Sizes, price_tasks
-from core.results.drawing.axes import Plane
-from core.results.drawing.curves import line_chart, reach
-from core.results.estimates import kind_of
-from core.results.export import provenance
-from core.results.names import short_name, short_names
-from core.results.papers.citing import cite
+from core.results.names import short_name
 from core.results.statements import Statement
 from core.runs.price import Price
 from core.runs.runner import run
-from core.studies.kit import PAGE, Chart, Context, Outputs, Result, Task, Text, identities
-from core.studies.probes.trees.charts import looks_of
+from core.studies.kit import Findings, Outputs, Result, Task, Text, identities
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -35,16 +29,10 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import sweep_statements
-from core.studies.probes.trees.tables import (
-    metric_label,
-    probe_groups,
-)
+from core.studies.probes.trees.tables import probe_groups
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
-from core.study import expected_outputs, read_first
-from core.vectors.model_files import with_model_files
-from core.vectors.sinks import with_sinks
-from core.vectors.vocabulary import with_unknown_words
+from core.study import completed, expected_outputs, read_first
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,20 +142,18 @@ def run_sweep(
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
     statements = sweep_statements(table)
-    result = Result(
-        study="probe-ranks",
-        spec=spec.plain() | {"sweep": dict(layers)},
+    findings = Findings(
         headline=sweep_headline(statements),
         tables={"sweep": table},
         notices=treebank.notices,
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(layers), treebank.corpus),
-        methods=f"{make_methods(spec, treebank, coded)} {SWEPT} {spec.settings()}",
         statements=statements,
-        citations=cite(CITATIONS),
+        models=tuple(layers),
+        corpus=treebank.corpus,
+        methods=f"{make_methods(spec, treebank, coded)} {SWEPT}",
+        cites=CITATIONS,
+        spec={"sweep": dict(layers)},
     )
-    result = with_limits(result, ready, layers)
-    return with_model_files(with_unknown_words(with_sinks(result, ready), ready), spec, ready)
+    return completed(with_limits(findings, ready, layers), "probe-ranks", spec, ready, outputs)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:
@@ -182,44 +168,3 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
             f"({best.estimate.value_text}, layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK
-
-
-def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
-
-    Args:
-        sweep: Table of `sweep.collect_sweep`.
-        metric: "uuas" or "dspr".
-    """
-    rows = sweep[sweep["metric"] == metric]
-    short = short_names(dict.fromkeys(rows["model"]))
-    names = [
-        f"{short[model]}, layer {layer}"
-        for model, layer in zip(rows["model"], rows["layer"], strict=True)
-    ]
-    rows = rows.assign(name=names, who=rows["model"].map(short))
-    lines = rows.drop_duplicates("name")
-    styles = looks_of(lines["model"], lines["model"])
-    looks = {
-        name: styles[short[model]]
-        for name, model in zip(lines["name"], lines["model"], strict=True)
-    }
-    ranks = sorted({int(rank) for rank in rows["rank"]})
-    label = metric_label(metric)
-    plane = Plane(
-        *("rank", "value", "Rank of the probe", label, *reach(rows, "value")),
-        (ranks[0], max(ranks[-1], ranks[0] + 1)),
-        kind=kind_of("value", {"metric": metric}),
-        x_axis={"values": ranks, "format": "d"},
-        x_log=True,
-        context=context,
-    )
-    below = "bands: 95 % intervals over sentences and probes"
-    return line_chart(rows, plane, looks, f"{label} by rank", below)
-
-
-def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Both charts of a sweep, by file name."""
-    sweep = result.tables["sweep"]
-    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
-    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

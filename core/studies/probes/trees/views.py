@@ -13,8 +13,9 @@ from core.studies.probes.trees.charts import (
     difference_chart,
     far_chart,
     scores_chart,
+    sweep_chart,
+    sweep_figures,
 )
-from core.studies.probes.trees.sweep import sweep_chart, sweep_figures
 from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import (
     arcs_sentence,
