@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.arrays import Value
+from core.models import costs
 from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
@@ -22,12 +23,16 @@ from core.models.sizes import Size
 from core.models.weights.families import check_depth, match_names
 from core.models.weights.sources import hash_weights, identify, open_model
 from core.models.weights.tensors import Checkpoint
-from core.runs.tasks import pure
+from core.runs.price import Cost
+from core.runs.runner import Outputs
+from core.runs.tasks import Task, pure
 
 SHARE = 0.005  # of the numbers of the layers
 MATRICES = 16  # that are sampled at least, the same ones of every checkpoint,
 MOST_LAYERS = 64  # and one of each layer; of more layers, so many of them
 MOST = 4_096  # numbers of one matrix
+SECONDS = 0.05  # processor seconds to open a checkpoint and to read a few ranges
+HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 # A matrix of a layer from its stack's name on, or of the embeddings: checkpoints with and without a
 # head, or with another prefix ("bert.", "model."), have the same.
 IN_LAYER = re.compile(r"(?:^|\.)((?:(?:encoder|decoder)\.)?\w+\.\d+\..+)$")
@@ -161,7 +166,34 @@ def identify_weights(ref: str) -> str:
     return identify(ref)
 
 
-@pure("weights.sample", version=3)
+def weight_tasks(refs: Iterable[str]) -> list[Task]:
+    """Make the tasks of a first stage that identify the weights of each model."""
+    return [
+        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
+        for ref in refs
+    ]
+
+
+def weights_of(refs: Iterable[str], ready: Outputs) -> dict[str, str]:
+    """Return what the weights of each model that was found are known by: a hash, or the Hub's
+    commit."""
+    values = ready.values
+    return {ref: str(values["weights", ref]) for ref in refs if ("weights", ref) in values}
+
+
+def _cost(sizes: Mapping[str, Size], ref: str, identity: str) -> Cost:
+    """Estimate what a sample takes: the hash of a local file, or a few ranges of one on the Hub,
+    and its header."""
+    parameters = sizes[ref].parameters
+    return Cost(
+        SECONDS + HASHING * parameters,
+        costs.DOUBLE * min((MATRICES + MOST_LAYERS) * MOST, SHARE * parameters),
+        torch=False,
+        fetched=2 * SHARE,
+    )
+
+
+@pure("weights.sample", version=3, cost=_cost)
 def sample_weights(ref: str, identity: str) -> Value:
     """Read a sample of a checkpoint's weights.
 

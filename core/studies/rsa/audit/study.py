@@ -14,22 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.models import costs
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
-from core.models.weights.samples import (
-    MATRICES,
-    MOST,
-    MOST_LAYERS,
-    SHARE,
-    identify_weights,
-    sample_of,
-    sample_weights,
+from core.models.weights.samples import sample_of, sample_weights, weight_tasks, weights_of
+from core.results.columns import Tip, tip_of
+from core.results.drawing.heatmaps import heatmap
+from core.results.names import short_names
+from core.studies.kit import (
+    PAGE,
+    Chart,
+    Context,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    View,
+    words_beside,
 )
-from core.runs.price import Price
-from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
 from core.studies.rsa import TRAINING
-from core.studies.rsa.audit.charts import figures
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
 
@@ -38,41 +41,30 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
-STARTING = 0.4  # processor seconds to import numpy
-SECONDS = 0.2  # processor seconds to open a checkpoint and to read a few ranges
-HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 
 
 def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
     """Make the tasks of the first stage: identify the weights of each checkpoint."""
-    return [
-        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
-        for ref in spec.refs
-    ]
+    return weight_tasks(spec.refs)
 
 
 def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
     """Make a task for each checkpoint that was found, which reads a few of its numbers."""
     return [
         Task.of(ref, sample_weights, role=("sample", ref), ref=ref, identity=identity)
-        for ref in spec.refs
-        if (identity := ready.values.get(("weights", ref))) is not None
+        for ref, identity in weights_of(spec.refs, ready).items()
     ]
 
 
 def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline and methods.
-
-    Returns:
-        A result with the tables `audit` (COLUMNS, one row a checkpoint) and `cosines` (model,
-        other, cosine).
-    """
+    """Make the tables `audit` (COLUMNS; checkpoints) and `cosines` (model, other, cosine)."""
     values = {
         ref: outputs.values["sample", ref] for ref in spec.refs if ("sample", ref) in outputs.values
     }
     samples = {ref: sample_of(value) for ref, value in values.items()}
-    judge = audit_run if spec.kind == "run" else audit_seeds
     contents = {ref: str(value["content"]) for ref, value in values.items()}
+    is_run = spec.kind == "run"
+    judge = audit_run if is_run else audit_seeds
     audit = judge(samples, contents) if samples else Audit({}, np.zeros((0, 0)), False)
     tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
     statements = statements_of(tables["audit"])
@@ -80,42 +72,29 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements, spec.kind, audit.ordered, audit.forward),
         statements=statements,
         tables=tables,
-        notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))
-        if spec.kind == "run"
-        else (),
-        provenance={"weights": _identities(spec, ready)},
+        notices=notices_of_steps(spec.models, spec.end, spec.at_most) if is_run else (),
+        provenance={"weights": weights_of(spec.refs, ready)},
         methods=make_methods(spec),
     )
-
-
-def _identities(spec: AuditSpec, ready: Outputs) -> dict[str, str]:
-    """What the weights of each checkpoint are known by: a hash, or the Hub's commit."""
-    return {
-        ref: str(ready.values["weights", ref])
-        for ref in spec.refs
-        if ("weights", ref) in ready.values
-    }
 
 
 def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFrame:
     """Make a row of each checkpoint, those that could not be read included."""
     import pandas as pd
 
-    places = {ref: number for number, ref in enumerate(audit.verdicts)}
-    rows = []
+    checked, rows = list(audit.verdicts), []
     for ref in spec.refs:
         verdict = audit.verdicts.get(ref, Verdict(UNREADABLE))
         steps, tokens, _ = progress_of(ref)
         row: dict[str, Any] = {"model": ref, "steps": steps, "tokens": tokens}
         row |= {"verdict": verdict.fault, "other": verdict.partner, "nearest": ""}
         row |= {"cosine": np.nan, "read": np.nan}
-        if ref in places:
-            row["read"] = float(values[ref]["share"])
-            others = audit.cosine[places[ref]].copy()
-            others[places[ref]] = -np.inf
-            if len(others) > 1:
-                at = int(others.argmax())
-                row |= {"nearest": list(places)[at], "cosine": float(others[at])}
+        if ref in audit.verdicts:
+            row["read"], place = float(values[ref]["share"]), checked.index(ref)
+            others = np.where(np.arange(len(checked)) == place, -np.inf, audit.cosine[place])
+            if len(checked) > 1:
+                nearest = int(others.argmax())
+                row |= {"nearest": checked[nearest], "cosine": float(others[nearest])}
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"steps": "Int64", "tokens": "Int64"})
@@ -129,18 +108,23 @@ def _cosines(audit: Audit) -> pd.DataFrame:
     return pd.DataFrame({**cells, "cosine": audit.cosine.ravel()})
 
 
-def price(spec: AuditSpec) -> Price:
-    """Estimate the price: the hash of a local file, or a few ranges of one on the Hub."""
-    sizes = costs.sizes_of(spec.refs).values()
-    return costs.price_of(
-        {},
-        [STARTING, *(SECONDS + HASHING * size.parameters for size in sizes)],
-        costs.DOUBLE
-        * sum(min((MATRICES + MOST_LAYERS) * MOST, SHARE * size.parameters) for size in sizes),
-        libraries=costs.NUMPY,
-        more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers
-        work=costs.counted(len(spec.refs), "checkpoint"),
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the cosines, if a checkpoint could be read."""
+    table = result.tables["cosines"]
+    if table.empty:
+        return {}
+    names = short_names(dict.fromkeys(table["model"]))
+    rows = table.assign(
+        row=table["model"].map(names),
+        column=table["other"].map(names),
+        verdict=table["model"].map(result.table.set_index("model")["verdict"].to_dict()),
     )
+    chart = heatmap(
+        rows, "Weights of each checkpoint beside every other", x="column", y="row", value="cosine",
+        value_title=tip_of("cosines.cosine").title, order=([*names.values()],) * 2, angle=-30,
+        tips=[Tip("row", "Checkpoint"), Tip("column", "Other")], also=["verdict"], context=context,
+    )  # fmt: skip
+    return {"audit": chart}
 
 
 STUDY = Study(
@@ -151,6 +135,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=price,
     views=(View(group=TRAINING),),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.models.weights.samples import identify_weights
+from core.models.weights.samples import weight_tasks, weights_of
 from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
@@ -52,15 +52,12 @@ def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[T
             f"A shared instance compares up to {MOST_SHARED} models at once, not {len(refs)}; "
             "choose fewer."
         )
-    return [
-        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
-        for ref in refs
-    ]
+    return weight_tasks(refs)
 
 
 def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
     """Make one task for all models that could be identified."""
-    identities = _identities(spec, ready)
+    identities = weights_of(spec.refs, ready)
     return [
         Task.of(
             "weights",
@@ -82,7 +79,7 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         SpecError: If the pair has no common base among them.
     """
     value = outputs.need("products")
-    identities = _identities(spec, ready)
+    identities = weights_of(spec.refs, ready)
     copies = copies_in(value, identities)
     relatives = relatives_of(value, copies)
     tables = {
@@ -105,15 +102,6 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         methods=make_methods(spec),
         cites=CITATIONS,
     )
-
-
-def _identities(spec: LineageSpec, ready: Outputs) -> dict[str, str]:
-    """What the weights of each model are known by: a hash, or the Hub's commit."""
-    return {
-        ref: str(ready.values["weights", ref])
-        for ref in spec.refs
-        if ("weights", ref) in ready.values
-    }
 
 
 STUDY = Study(
