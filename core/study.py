@@ -58,7 +58,7 @@ def no_files(result: Result) -> dict[str, bytes]:
     return {}
 
 
-def assembled(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
     """Make a result of what was found, with notices of words, sinks and files.
 
     Args:
@@ -309,4 +309,4 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        return assembled(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)
+        return completed(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)

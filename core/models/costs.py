@@ -278,6 +278,7 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
         + sum(cost.memory for cost in collected),
         libraries=TORCH if any(cost.torch for cost in costs) else NUMPY,
         store=sum(cost.store for cost in costs),
+        fetched=max((cost.fetched for cost in each), default=1.0),
         work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",
     )  # fmt: skip
 
@@ -289,7 +290,7 @@ def price_of(
     *,
     libraries: float = TORCH,
     store: float = 0.0,
-    more_download: float = 0.0,
+    fetched: float = 1.0,
     work: str = "",
 ) -> Price:
     """Sum up the price of a study.
@@ -300,14 +301,14 @@ def price_of(
         memory: Bytes at the peak, beside the libraries.
         libraries: Gigabytes that these take.
         store: Bytes that are kept.
-        more_download: Gigabytes of models that are not among `sizes`.
+        fetched: Share of the models' files that is downloaded.
         work: What there is to do, in words.
     """
     each = [*tasks]
     return Price(
         seconds=on_this_machine(wall_seconds(each)),
         memory=libraries + memory / 1e9,
-        download=sum(size.download for size in sizes.values()) / 1e9 + more_download,
+        download=fetched * sum(size.download for size in sizes.values()) / 1e9,
         store=store / 1e9,
         work=work,
         measured=all(size.asked for size in sizes.values()),

@@ -40,6 +40,7 @@ class Cost:
         shared: What tasks of a run do once and share, such as a model's vectors of a text, by what
             it is known by.
         torch: Whether models run; numpy is enough for weights.
+        fetched: Share of the models' files that it downloads, where they are not here.
     """
 
     seconds: float
@@ -47,6 +48,7 @@ class Cost:
     store: float = 0.0
     shared: Mapping[Hashable, Cost] = field(default_factory=dict)
     torch: bool = True
+    fetched: float = 1.0
 
 
 @dataclass(frozen=True)

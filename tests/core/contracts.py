@@ -26,6 +26,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
+    ("core.studies.kit", "core.studies.task_kit"),
     ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
@@ -48,6 +49,7 @@ SOLE_IMPORTERS = {
     "dask": "core.runs.cluster",
     "distributed": "core.runs.cluster",
 }
+KIT = "core.studies.kit"
 PRODUCT = ("core", "extras", "ui", "pages", "app")
 BUILT = ("core.", "extras.", "ui.")
 MOST_MODULES = 14  # of one folder of core or ui
@@ -300,6 +302,18 @@ def mathematics_alone(house: House) -> list[str]:
     ]
 
 
+def studies_by_the_door(house: House) -> list[str]:
+    """Imports by a study of what the kit has from elsewhere: it is written as a stranger's is."""
+    kit = house.modules.get(KIT)
+    offered = kit.imported if kit else frozenset()
+    return [
+        f"{module.name} imports {name}, which {KIT} has"
+        for module in house.modules.values()
+        if module.name.endswith(".study") and module.name.startswith(("core.studies.", "extras."))
+        for name in sorted(module.imported & offered)
+    ]
+
+
 CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     arrows_up,
     rooms_that_meet,
@@ -311,4 +325,5 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     mathematics_alone,
     long_modules,
     vague_names,
+    studies_by_the_door,
 )

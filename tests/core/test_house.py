@@ -200,6 +200,25 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
         {"ui/study/a.py": "found = 1\n" * MOST_VAGUE + "neighbours = 1\n" * 9},
         0,
     ),
+    (
+        contracts.studies_by_the_door,
+        {
+            "core/studies/kit.py": "from core.study import Study",
+            "extras/rsa/a/study.py": "from core.study import Study",
+            "core/study.py": "",
+        },
+        1,
+    ),
+    (
+        contracts.studies_by_the_door,
+        {
+            "core/studies/kit.py": "from core.study import Study",
+            "core/studies/rsa/a/study.py": "from core.studies.kit import Study",
+            "core/studies/rsa/a/charts.py": "from core.study import Study",
+            "core/study.py": "",
+        },
+        0,
+    ),
 ]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.text.reading import Text
     from ui.study.forms import Form
 
+
 SWEEP = "rank sweep"
 SWEPT_HELP = "Models for which probes of every rank are trained."
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -15,6 +16,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.arrays import Value
+from core.models import costs
 from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
@@ -22,12 +24,18 @@ from core.models.identity import identify
 from core.models.weights.families import check_depth, match_names
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
+from core.runs.price import Cost
 from core.runs.tasks import pure
+
+if TYPE_CHECKING:
+    from core.models.sizes import Size
 
 SHARE = 0.005  # of the numbers of the layers
 MATRICES = 16  # that are sampled at least, the same ones of every checkpoint,
 MOST_LAYERS = 64  # and one of each layer; of more layers, so many of them
 MOST = 4_096  # numbers of one matrix
+SECONDS = 0.05  # processor seconds to open a checkpoint and to read a few ranges
+HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 # A matrix of a layer from its stack's name on, or of the embeddings: checkpoints with and without a
 # head, or with another prefix ("bert.", "model."), have the same.
 IN_LAYER = re.compile(r"(?:^|\.)((?:(?:encoder|decoder)\.)?\w+\.\d+\..+)$")
@@ -146,7 +154,19 @@ def _header_bytes(entries: Mapping[str, Entry | PickledTensor]) -> int:
     return sum(starts.values())
 
 
-@pure("weights.sample", version=3)
+def _cost(sizes: Mapping[str, Size], ref: str, identity: str) -> Cost:
+    """Estimate what a sample takes: the hash of a local file, or a few ranges of one on the Hub,
+    and its header."""
+    parameters = sizes[ref].parameters
+    return Cost(
+        SECONDS + HASHING * parameters,
+        costs.DOUBLE * min((MATRICES + MOST_LAYERS) * MOST, SHARE * parameters),
+        torch=False,
+        fetched=2 * SHARE,
+    )
+
+
+@pure("weights.sample", version=3, cost=_cost)
 def sample_weights(ref: str, identity: str) -> Value:
     """Read a sample of a checkpoint's weights.
 

@@ -24,15 +24,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError, TaskError
-from core.maths.arrays import Value
-from core.maths.progress import tick
 from core.maths.spectra.registry import VECTORS, Vector, calc_chords
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
 from core.runs.runner import Outputs
-from core.runs.tasks import Task, pure
+from core.runs.tasks import Task
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
 from core.vectors.notices import half_precision, too_long
 from core.vectors.notices import read_by_layer as said_by_layer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.studies.alignment.seeds.spec import MOST_MODELS, methods_option
+from core.studies.alignment.seeds.spec import methods_option, models_option
 
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 
@@ -14,13 +14,7 @@ DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 class AttentionSpec(options.Spec):
     """The options of the attention study: every ordered pair of models."""
 
-    models: tuple[str, ...] = options.models(
-        "Models",
-        ("zoo:seed-0", "zoo:seed-1"),
-        least=2,
-        most=MOST_MODELS,
-        help="Two or more models, compared in ordered pairs.",
-    )
+    models: tuple[str, ...] = models_option("Two or more models, compared in ordered pairs.")
     methods: tuple[str, ...] = methods_option(
         DEFAULT, "The maps fitted from one model's attention outputs to the other's."
     )

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
@@ -26,24 +25,28 @@ from core.maths.evaluation.split import split_rows
 from core.maths.maps.bijections import FORMS, plant
 from core.maths.maps.moments import TINY
 from core.maths.maps.registry import METHODS
-from core.maths.progress import span
-from core.models import costs
-from core.models.identity import as_identified, identity_tasks
-from core.models.sizes import Size
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.price import Cost
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
-from core.study import EXPERIMENTS, Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
-from core.vectors.activations import extract
-from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
+from core.studies.kit import (
+    EXPERIMENTS,
+    PAGE,
+    Chart,
+    Context,
+    Corpus,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    identity_tasks,
+    sink_argument,
+    text_task,
+    words_beside,
+)
+from core.studies.task_kit import Cost, Size, Words, as_identified, costs, extract, pure, span
+from core.vectors.sinks import TABLE, words_without_sinks
 from extras.alignment.check.charts import check_chart
 from extras.alignment.check.spec import TRUTHS, CheckSpec
 from extras.alignment.check.text import make_headline, make_methods, statements_of

@@ -22,18 +22,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from core.errors import ShapeError
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.split import SHARES, part_of
 from core.maths.maps.cca import Cca, canonical_directions
 from core.maths.maps.linear import Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
-from core.maths.progress import span, tick
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from extras.alignment.published.rows import BATCH, SentenceRows, sentence_rows
 
 LEAST = 4  # sentences of each part of the split; intervals show how uncertain so few are

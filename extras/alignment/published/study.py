@@ -24,19 +24,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from core.models.identity import contents, identity_tasks
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.tasks import joined_parts
-from core.study import EXPERIMENTS, Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
+from core.studies.kit import (
+    EXPERIMENTS,
+    PAGE,
+    Chart,
+    Context,
+    Corpus,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Text,
+    View,
+    contents,
+    identity_tasks,
+    text_task,
+    words_beside,
+)
 from core.vectors.window import REACHES
 from extras.alignment.published.charts import claim_chart, protocol_chart
 from extras.alignment.published.findings import (

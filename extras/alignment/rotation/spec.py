@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.studies.alignment.seeds.spec import MOST_MODELS, check_rows, items_option, split_option
+from core.studies.alignment.seeds.spec import check_rows, items_option, models_option, split_option
 
 
 @dataclass(frozen=True)
@@ -13,12 +13,8 @@ class RotationSpec(options.Spec):
     """Which models are compared, on which rows, and how many planted rotations they are compared
     with."""
 
-    models: tuple[str, ...] = options.models(
-        "Models",
-        ("zoo:seed-0", "zoo:seed-1"),
-        least=2,
-        most=MOST_MODELS,
-        help="Two or more models of one width; every pair is compared in both directions.",
+    models: tuple[str, ...] = models_option(
+        "Two or more models of one width; every pair is compared in both directions."
     )
     draws: int = options.whole(
         "Planted rotations",

@@ -11,16 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
-from core.study import Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
-from core.vectors.sinks import sink_argument
+from core.studies.kit import (
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    View,
+    contents,
+    identity_tasks,
+    sink_argument,
+    text_task,
+    words_beside,
+)
 from extras.alignment.rotation.charts import figures
 from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.tables import ERRORS, GAPS, SPECTRA, error_tables, spectrum_table

@@ -16,20 +16,14 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import linear_maps
 from core.maths.evaluation.judging import Judge, by_direction
 from core.maths.evaluation.split import Parts
 from core.maths.maps.linear import LinearAligner
 from core.maths.maps.moments import TINY, Moments, moments
 from core.maths.maps.registry import make_aligner
-from core.maths.progress import span, tick
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.alignment.seeds.tasks import described, read_pair
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 
 ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compared
 MAPS = ("procrustes", ROTATION, LINEAR, "ols")

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 
 from core.maths.angular.arcs import SCORED
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.structural.positions import SIZE, position_code
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags, edge_items
 from core.studies.probes.prices import USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, read_with_embeddings
 from core.studies.probes.trees.tasks import without_maps
+from core.studies.task_kit import Cost, Size, Value, as_identified, pure, span, tick
 from core.vectors.window import of_best_reach
 from extras.probes.polar.labelled import TARGET, LabelledTrees, Sizes
 from extras.probes.polar.tasks import PolarRegime, arcs, train_and_score, with_positions

@@ -21,12 +21,21 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE, draw_sample
-from core.models.changes import changes_of
-from core.models.identity import Identity, identities
-from core.results.findings import Findings
-from core.results.notices import start_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.models.identity import Identity
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    changes_of,
+    identities,
+    start_notices,
+    words_beside,
+)
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees.comparisons import (
     BEST_LAYERS,
@@ -55,8 +64,6 @@ from core.studies.probes.trees.tables import (
     as_table,
     reaches_in_words,
 )
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 from extras.probes.polar import tables
 from extras.probes.polar.charts import draw_polar, drawable
 from extras.probes.polar.result import PolarResult, polar_probes
@@ -76,7 +83,6 @@ from extras.probes.polar.text import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.maths.arrays import Value
     from core.maths.structural.bands import Group, Sample
 
 

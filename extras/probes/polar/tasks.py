@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from core.maths.angular.arcs import SCORED, ArcScores, score_arcs
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.structural.costs import EPOCHS, training
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_distances, project_sentences
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags
 from core.studies.probes.trees.data import Trees, gold_of
 from core.studies.probes.trees.tasks import probing, read_vectors, taking_turns, training_device
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from extras.probes.polar.labelled import LabelledTrees, Sizes
 
 POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe

@@ -12,13 +12,20 @@ equal change are added.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from core.errors import TaskError
-from core.models.identity import identities
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    identities,
+    words_beside,
+)
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -29,8 +36,6 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.study import notes_of
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 from extras.probes.removal.charts import draw_removal, drawable
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
@@ -43,10 +48,6 @@ from extras.probes.removal.text import (
     make_notices,
     view_sentence,
 )
-
-if TYPE_CHECKING:
-    from core.maths.arrays import Value
-
 
 HEAD, ERASED = "head", "erased"  # in roles of tasks
 

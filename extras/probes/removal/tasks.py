@@ -9,22 +9,16 @@ from typing import Any, cast
 import numpy as np
 
 from core.errors import ModelError
-from core.maths.arrays import Value
 from core.maths.erasure import Eraser, fit_eraser, measure_states, random_readout
-from core.maths.progress import span, tick
 from core.maths.structural.costs import training
-from core.models import costs
-from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
 from core.models.loading.task_models import describe_head, kind_of, load_task
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.tasks import Regime, probing, read_vectors, train_probes
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
 ARCS = "arcs"  # the head of the included parser

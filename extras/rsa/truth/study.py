@@ -21,17 +21,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.arrays import Value
-from core.models.changes import change_tasks, changes_of
-from core.models.identity import contents, identity_tasks
-from core.results.findings import Findings
-from core.results.notices import start_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
-from core.study import EXPERIMENTS, Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
-from core.vectors.sinks import sink_argument
+from core.studies.kit import (
+    EXPERIMENTS,
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    change_tasks,
+    changes_of,
+    contents,
+    identity_tasks,
+    sink_argument,
+    start_notices,
+    text_task,
+    words_beside,
+)
 from extras.rsa.truth.areas import (
     area,
     area_at_equal_depth,

@@ -27,17 +27,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.arrays import Value, Words
-from core.maths.progress import tick
 from core.maths.similarity.canonical import canonical_forms
 from core.maths.similarity.costs import PLAIN, comparing
 from core.maths.similarity.registry import MEASURES, Options, compare
-from core.models import costs, load_model, load_tokenizer
-from core.models.identity import as_identified
+from core.models import load_model, load_tokenizer
 from core.models.loading.task_models import Head
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, tick
 from core.vectors.examples import Encoded, batches, encode
 from core.vectors.sinks import TABLE, words_without_sinks
 

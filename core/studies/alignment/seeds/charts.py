@@ -15,13 +15,12 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.columns import Tip, told
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
-from core.results.drawing.vega import Chart, OfWidth, channel, layered
+from core.results.drawing.vega import OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
 from core.studies.alignment.seeds.curves import (
@@ -32,11 +31,11 @@ from core.studies.alignment.seeds.curves import (
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
+from core.studies.kit import PAGE, Chart, Context, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.results.export import Result
 
 MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
 GRID = 270  # height of a plot with a legend below

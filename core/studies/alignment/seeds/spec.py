@@ -48,6 +48,13 @@ items_option = partial(
 )
 
 
+def models_option(
+    help: str, label: str = "Models", default: tuple[str, ...] = ("zoo:seed-0", "zoo:seed-1")
+) -> Any:
+    """Declare the models of a study of pairs."""
+    return options.models(label, default, least=2, most=MOST_MODELS, help=help)
+
+
 def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> Any:
     """Declare maps of the registry, those of the static window only if asked for."""
     return options.choices(
@@ -68,12 +75,8 @@ def methods_option(default: tuple[str, ...], help: str, static: bool = False) ->
 class AlignSpec(Spec):
     """One study: every model of a group aligned with every other, in both directions."""
 
-    models: tuple[str, ...] = options.models(
-        "Models",
-        ("zoo:seed-0", "zoo:seed-1"),
-        least=2,
-        most=MOST_MODELS,
-        help="Two or more models; maps are fitted for every ordered pair.",
+    models: tuple[str, ...] = models_option(
+        "Two or more models; maps are fitted for every ordered pair."
     )
     against: tuple[str, ...] = options.models(
         "Second group",

@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import listed
 from core.maths.maps.registry import METHODS
-from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.results.differences import ComparedTable
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import WINDOW, judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -42,10 +37,20 @@ from core.studies.alignment.seeds.tasks import (
 from core.studies.alignment.seeds.text import make_headline, make_methods, make_notices
 from core.studies.alignment.seeds.views import VIEWS
 from core.studies.alignment.seeds.window import align_static
-from core.study import Study
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
-from core.vectors.sinks import sink_argument
+from core.studies.kit import (
+    ComparedTable,
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    contents,
+    identity_tasks,
+    sink_argument,
+    text_task,
+    words_beside,
+)
 from core.vectors.window import REACHES
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import NETWORKS as TRAINED
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import Judge, by_direction, by_layer, fit_each
@@ -17,12 +16,7 @@ from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.moments import TINY, Moments, check_pairs, moments, space_of
 from core.maths.maps.registry import METHODS, NETWORKS, make_aligner
-from core.maths.progress import span, tick
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.pairs import Items, extract_pair
 
 GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once

@@ -3,10 +3,7 @@ it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.maths.maps.registry import METHODS
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
@@ -15,13 +12,7 @@ from core.studies.alignment.seeds.charts import grid_chart, held_out, method_cha
 from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.statements import (
-    HIGHEST,
-    LOWEST,
-    NOTHING,
-    best_map,
-    judged,
-)
+from core.studies.alignment.seeds.statements import HIGHEST, LOWEST, NOTHING, best_map, judged
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
@@ -30,11 +21,7 @@ from core.studies.alignment.seeds.text import (
     lead_sentence,
     named,
 )
-from core.study import View
-
-if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
+from core.studies.kit import PAGE, Chart, Context, Result, View
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
 PAIRS, SPACE, TRAINING = "pairs", "space", "training"

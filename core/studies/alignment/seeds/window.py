@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import (
     MOST_ROWS,
     PRODUCTS,
@@ -27,9 +26,6 @@ from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.kernel import KernelRidge
 from core.maths.maps.registry import METHODS
 from core.maths.maps.static import StaticKernel, beside, near_columns
-from core.maths.progress import span, tick
-from core.models.identity import as_identified
-from core.runs.tasks import pure
 from core.studies.alignment.seeds.tasks import (
     at_layers,
     chosen_layers,
@@ -37,7 +33,8 @@ from core.studies.alignment.seeds.tasks import (
     layer_groups,
     pair_cost,
 )
-from core.vectors.activations import Activations, extract
+from core.studies.task_kit import Value, Words, as_identified, extract, pure, span, tick
+from core.vectors.activations import Activations
 from core.vectors.pairs import Items, Paired, extract_pair
 from core.vectors.window import REACHES, places_in, static_window
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.studies.alignment.seeds.spec import MOST_MODELS, methods_option
+from core.studies.alignment.seeds.spec import methods_option, models_option
 
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca", "inn")
 
@@ -15,13 +15,10 @@ class StitchSpec(options.Spec):
     """The options of stitching: every ordered pair of models, and each model with itself as a
     check."""
 
-    models: tuple[str, ...] = options.models(
+    models: tuple[str, ...] = models_option(
+        "Two or more models with the same classes; every ordered pair is stitched at every layer.",
         "Models fine-tuned on one task",
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
-        least=2,
-        most=MOST_MODELS,
-        help="Two or more models with the same classes; every ordered pair is stitched at every "
-        "layer.",
     )
     methods: tuple[str, ...] = methods_option(
         DEFAULT, "The maps fitted from the source's states to the target's."

@@ -19,10 +19,18 @@ import numpy as np
 
 from core.errors import TaskError
 from core.maths.structural.bands import draw_sample
-from core.models.identity import identities, identity_tasks
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    View,
+    identities,
+    identity_tasks,
+    words_beside,
+)
 from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.charts import draw_behaviour
 from core.studies.probes.behaviour.price import behaviour_price
@@ -54,8 +62,6 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.study import notes_of
 from core.studies.probes.trees.tables import as_table, best_row, probe_groups, score_rows
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.limits import LOCAL
-from core.maths.arrays import Value
 from core.models import load_tokenizer
-from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
-from core.runs.tasks import pure
 from core.studies.probes.minimal_pairs.bigrams import Bigrams
 from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
+from core.studies.task_kit import Value, as_identified, pure
 from core.text.corpora import read_corpus
 from core.text.labelled import read_labelled
 from core.vectors.forward import cut_sentences

@@ -19,12 +19,21 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE
-from core.models.changes import changes_of
-from core.models.identity import Identity, identities
-from core.results.findings import Findings
-from core.results.notices import start_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.models.identity import Identity
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    changes_of,
+    identities,
+    start_notices,
+    words_beside,
+)
 from core.studies.probes.edges import tables
 from core.studies.probes.edges.charts import VIEWS, draw_targets
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
@@ -56,14 +65,10 @@ from core.studies.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
 from core.studies.probes.trees.planning import TREEBANK, chosen_layers, with_limits, word_classes
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 from core.text.unread import UnreadCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from core.maths.arrays import Value
 
 
 RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
-from core.models import costs, describe, load_tokenizer
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.models import describe, load_tokenizer
 from core.studies.probes.edges.coding import (
     CODED,
     Frame,
@@ -34,6 +28,7 @@ from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
 from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.tasks import probing, read_vectors
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.window import of_best_reach
 
 if TYPE_CHECKING:

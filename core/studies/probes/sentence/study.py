@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from core.errors import CorpusError
-from core.results.export import Result
-from core.runs.runner import Task, run
+from core.runs.runner import run
 from core.runs.tasks import pure
+from core.studies.kit import Result, Task
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.result import TrainedResult
 from core.studies.probes.trees.tasks import read_vectors

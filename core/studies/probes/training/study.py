@@ -23,14 +23,22 @@ import numpy as np
 
 from core.maths.structural.bands import COVERAGE, Group, draw_sample
 from core.models import parse_ref
-from core.models.identity import identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, with_progress
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Text,
+    View,
+    identities,
+    identity_tasks,
+    words_beside,
+)
 from core.studies.probes.training.charts import draw_training, metrics_of
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
@@ -56,8 +64,6 @@ from core.studies.probes.trees.planning import (
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.study import notes_of, score_table
 from core.studies.probes.trees.tables import POSITION, probe_groups
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
-from core.results.estimates import OF_HUNDRED
+from core.results.estimates import OF_HUNDRED, kind_of
 from core.results.names import short_names
 from core.studies.probes.trees.tables import (
     CHAIN,
@@ -279,3 +279,44 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     rows = rows[rows["layer"].notna() | rows["model"].isin([WINDOW, TAGS[1]])]
     names = short_names(model for model in rows["model"] if model not in DASHES)
     return rows.assign(name=[names.get(m, m) for m in rows["model"]])
+
+
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
+    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
+
+    Args:
+        sweep: Table of `sweep.collect_sweep`.
+        metric: "uuas" or "dspr".
+    """
+    rows = sweep[sweep["metric"] == metric]
+    short = short_names(dict.fromkeys(rows["model"]))
+    names = [
+        f"{short[model]}, layer {layer}"
+        for model, layer in zip(rows["model"], rows["layer"], strict=True)
+    ]
+    rows = rows.assign(name=names, who=rows["model"].map(short))
+    lines = rows.drop_duplicates("name")
+    styles = looks_of(lines["model"], lines["model"])
+    looks = {
+        name: styles[short[model]]
+        for name, model in zip(lines["name"], lines["model"], strict=True)
+    }
+    ranks = sorted({int(rank) for rank in rows["rank"]})
+    label = metric_label(metric)
+    plane = Plane(
+        *("rank", "value", "Rank of the probe", label, *reach(rows, "value")),
+        (ranks[0], max(ranks[-1], ranks[0] + 1)),
+        kind=kind_of("value", {"metric": metric}),
+        x_axis={"values": ranks, "format": "d"},
+        x_log=True,
+        context=context,
+    )
+    below = "bands: 95 % intervals over sentences and probes"
+    return line_chart(rows, plane, looks, f"{label} by rank", below)
+
+
+def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Both charts of a sweep, by file name."""
+    sweep = result.tables["sweep"]
+    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
+    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from core.errors import CorpusError, ModelError
-from core.maths.arrays import Value
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
-from core.runs.tasks import pure
 from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.task_kit import Value, pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.text.pipelines import foreign_notice
 from core.text.reading import Text, read_text

@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from core.errors import SpecError, listed
-from core.maths.arrays import Value
 from core.maths.structural.costs import training
-from core.models.changes import change_tasks
-from core.models.identity import Identity, identities, identity_tasks
+from core.models.identity import Identity
 from core.models.sizes import Size
 from core.results.names import short_names
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Result,
+    Task,
+    Text,
+    Value,
+    change_tasks,
+    identities,
+    identity_tasks,
+)
 from core.studies.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.studies.probes.trees.rival_tasks import (
     score_baselines,
@@ -31,12 +39,6 @@ from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.studies.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
 from core.studies.probes.trees.text import MOST_NAMED
-from core.text.reading import Text
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-    from core.results.findings import Findings
-
 
 R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task

@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.maths.structural.costs import training
 from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.maths.structural.schedule import AT_HAND
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.probes.prices import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees, gold_of
 from core.studies.probes.trees.tasks import (
@@ -32,6 +25,7 @@ from core.studies.probes.trees.tasks import (
     train_and_score,
     without_maps,
 )
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.window import of_best_reach, windows_of_sentences
 
 TAGS = CLASSES["pos"]  # numbers of a word's part of speech

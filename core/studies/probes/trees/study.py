@@ -19,15 +19,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
-from core.models.changes import changes_of
 from core.models.costs import Sizes
-from core.models.identity import identities
-from core.results.differences import ComparedTable
-from core.results.findings import Findings
-from core.results.notices import start_notices
-from core.results.words import words_beside
 from core.runs.price import Cost
-from core.runs.runner import Outputs, Task, run
+from core.runs.runner import run
+from core.studies.kit import (
+    ComparedTable,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Value,
+    changes_of,
+    identities,
+    start_notices,
+    words_beside,
+)
 from core.studies.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -71,12 +77,9 @@ from core.studies.probes.trees.tables import (
 )
 from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
 from core.studies.probes.trees.views import VIEWS
-from core.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from core.maths.arrays import Value
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:

@@ -13,19 +13,11 @@ import numpy as np
 
 from core.maths.structural.bands import draw_sample, summary
 from core.models.costs import Sizes, price_tasks
-from core.models.identity import identities
-from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import line_chart, reach
-from core.results.drawing.vega import Chart
-from core.results.estimates import kind_of
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.names import short_name, short_names
+from core.results.names import short_name
 from core.results.statements import Statement
 from core.runs.price import Price
-from core.runs.runner import Outputs, Task, run
-from core.studies.probes.trees.charts import looks_of
+from core.runs.runner import run
+from core.studies.kit import Findings, Outputs, Result, Task, Text, identities
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -37,17 +29,14 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import sweep_statements
-from core.studies.probes.trees.tables import (
-    metric_label,
-    probe_groups,
-)
+from core.studies.probes.trees.tables import probe_groups
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
-from core.study import assembled, expected_outputs, read_first
-from core.text.reading import Text
+from core.study import completed, expected_outputs, read_first
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
 NO_RANK = "No rank could be probed, for the reasons given."
@@ -165,8 +154,7 @@ def run_sweep(
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )
-    findings = with_limits(findings, ready, layers)
-    return assembled(findings, "probe-ranks", spec, ready, outputs)
+    return completed(with_limits(findings, ready, layers), "probe-ranks", spec, ready, outputs)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:
@@ -179,37 +167,3 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
             f"({best.number.value_text}, layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK
-
-
-def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
-
-    Args:
-        sweep: Table of `sweep.collect_sweep`.
-        metric: "uuas" or "dspr".
-    """
-    rows = sweep[sweep["metric"] == metric]
-    short = short_names(dict.fromkeys(rows["model"]))
-    names = [
-        f"{short[model]}, layer {layer}"
-        for model, layer in zip(rows["model"], rows["layer"], strict=True)
-    ]
-    rows = rows.assign(name=names, who=rows["model"].map(short))
-    lines = rows.drop_duplicates("name")
-    styles = looks_of(lines["model"], lines["model"])
-    looks = {
-        name: styles[short[model]]
-        for name, model in zip(lines["name"], lines["model"], strict=True)
-    }
-    ranks = sorted({int(rank) for rank in rows["rank"]})
-    label = metric_label(metric)
-    plane = Plane(
-        *("rank", "value", "Rank of the probe", label, *reach(rows, "value")),
-        (ranks[0], max(ranks[-1], ranks[0] + 1)),
-        kind=kind_of("value", {"metric": metric}),
-        x_axis={"values": ranks, "format": "d"},
-        x_log=True,
-        context=context,
-    )
-    below = "bands: 95 % intervals over sentences and probes"
-    return line_chart(rows, plane, looks, f"{label} by rank", below)

@@ -17,22 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.arrays import Value
 from core.maths.devices import choose_device
-from core.maths.progress import span, tick
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.control import control_heads
 from core.maths.structural.costs import training
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
-from core.models import costs, describe, load_tokenizer
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.models import describe, load_tokenizer
 from core.studies.probes.prices import bytes_to_train
 from core.studies.probes.trees.data import Tree, Trees, gold_of
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 EARLY = 1.5  # of probes on the steps of a run, over those on trained models

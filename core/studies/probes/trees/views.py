@@ -13,19 +13,17 @@ from core.studies.probes.trees.charts import (
     difference_chart,
     far_chart,
     scores_chart,
+    sweep_chart,
 )
-from core.studies.probes.trees.sweep import sweep_chart
 from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
-from core.studies.probes.trees.text import (
-    arcs_sentence,
-    scores_sentence,
-)
+from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
 
 TREES = "Trees"  # the group of views
 METRIC = "uuas"

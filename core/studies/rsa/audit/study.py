@@ -14,37 +14,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import counted
-from core.models import costs
-from core.models.identity import contents, identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
-from core.models.weights.samples import (
-    MATRICES,
-    MOST,
-    MOST_LAYERS,
-    SHARE,
-    sample_of,
-    sample_weights,
+from core.models.weights.samples import sample_of, sample_weights
+from core.results.columns import Tip, tip_of
+from core.results.drawing.heatmaps import heatmap
+from core.results.names import short_names
+from core.studies.kit import (
+    PAGE,
+    Chart,
+    Context,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    View,
+    contents,
+    identities,
+    identity_tasks,
+    words_beside,
 )
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.price import Price
-from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
-from core.studies.rsa.audit.charts import figures
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
-from core.study import Study, View
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
-STARTING = 0.4  # processor seconds to import numpy
-SECONDS = 0.2  # processor seconds to open a checkpoint and to read a few ranges
-HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 
 
 def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
@@ -61,18 +60,14 @@ def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline and methods.
-
-    Returns:
-        A result with the tables `audit` (COLUMNS, one row a checkpoint) and `cosines` (model,
-        other, cosine).
-    """
+    """Make the tables `audit` (COLUMNS; checkpoints) and `cosines` (model, other, cosine)."""
     values = {
         ref: outputs.values["sample", ref] for ref in spec.refs if ("sample", ref) in outputs.values
     }
     samples = {ref: sample_of(value) for ref, value in values.items()}
-    judge = audit_run if spec.kind == "run" else audit_seeds
     weights = {ref: identity.weights for ref, identity in identities(ready).items()}
+    is_run = spec.kind == "run"
+    judge = audit_run if is_run else audit_seeds
     audit = judge(samples, weights) if samples else Audit({}, np.zeros((0, 0)), False)
     tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
     statements = statements_of(tables["audit"])
@@ -80,9 +75,7 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements, spec.kind, audit.ordered, audit.forward),
         statements=statements,
         tables=tables,
-        notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))
-        if spec.kind == "run"
-        else (),
+        notices=notices_of_steps(spec.models, spec.end, spec.at_most) if is_run else (),
         provenance={"weights": contents(ready)},
         methods=make_methods(spec),
     )
@@ -92,21 +85,19 @@ def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFr
     """Make a row of each checkpoint, those that could not be read included."""
     import pandas as pd
 
-    places = {ref: number for number, ref in enumerate(audit.verdicts)}
-    rows = []
+    checked, rows = list(audit.verdicts), []
     for ref in spec.refs:
         verdict = audit.verdicts.get(ref, Verdict(UNREADABLE))
         steps, tokens, _ = progress_of(ref)
         row: dict[str, Any] = {"model": ref, "steps": steps, "tokens": tokens}
         row |= {"verdict": verdict.fault, "other": verdict.partner, "nearest": ""}
         row |= {"cosine": np.nan, "read": np.nan}
-        if ref in places:
-            row["read"] = float(values[ref]["share"])
-            others = audit.cosine[places[ref]].copy()
-            others[places[ref]] = -np.inf
-            if len(others) > 1:
-                at = int(others.argmax())
-                row |= {"nearest": list(places)[at], "cosine": float(others[at])}
+        if ref in audit.verdicts:
+            row["read"], place = float(values[ref]["share"]), checked.index(ref)
+            others = np.where(np.arange(len(checked)) == place, -np.inf, audit.cosine[place])
+            if len(checked) > 1:
+                nearest = int(others.argmax())
+                row |= {"nearest": checked[nearest], "cosine": float(others[nearest])}
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"steps": "Int64", "tokens": "Int64"})
@@ -120,18 +111,23 @@ def _cosines(audit: Audit) -> pd.DataFrame:
     return pd.DataFrame({**cells, "cosine": audit.cosine.ravel()})
 
 
-def price(spec: AuditSpec) -> Price:
-    """Estimate the price: the hash of a local file, or a few ranges of one on the Hub."""
-    sizes = costs.sizes_of(spec.refs).values()
-    return costs.price_of(
-        {},
-        [STARTING, *(SECONDS + HASHING * size.parameters for size in sizes)],
-        costs.DOUBLE
-        * sum(min((MATRICES + MOST_LAYERS) * MOST, SHARE * size.parameters) for size in sizes),
-        libraries=costs.NUMPY,
-        more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers
-        work=counted(len(spec.refs), "checkpoint"),
+def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the cosines, if a checkpoint could be read."""
+    table = result.tables["cosines"]
+    if table.empty:
+        return {}
+    names = short_names(dict.fromkeys(table["model"]))
+    rows = table.assign(
+        row=table["model"].map(names),
+        column=table["other"].map(names),
+        verdict=table["model"].map(result.table.set_index("model")["verdict"].to_dict()),
     )
+    chart = heatmap(
+        rows, "Weights of each checkpoint beside every other", x="column", y="row", value="cosine",
+        value_title=tip_of("cosines.cosine").title, order=([*names.values()],) * 2, angle=-30,
+        tips=[Tip("row", "Checkpoint"), Tip("column", "Other")], also=["verdict"], context=context,
+    )  # fmt: skip
+    return {"audit": chart}
 
 
 STUDY = Study(
@@ -141,6 +137,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    price=price,
     views=(View(draw=figures, group=TRAINING),),
 )

@@ -1,4 +1,4 @@
-"""The audit in sentences: headline and methods."""
+"""The audit in sentences that depend on what was found."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.models.weights.audit import ALIKE, FINAL, FINE, MISPLACED, SWAPPED, fa
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.statements import Statement
+from core.results.words import words_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,15 +19,14 @@ if TYPE_CHECKING:
 
 CHECKED = "checkpoints that were checked"
 MOST_NAMED = 4
+SENTENCE = words_beside(__file__).sentence
+SWINGS, UNORDERED = SENTENCE("swings"), SENTENCE("unordered")
+UNDIRECTED = SENTENCE("undirected")
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
     """State how many checkpoints were checked, and the fault of each that has one, or that it is
-    the final model.
-
-    Args:
-        table: `audit` of the result.
-    """
+    the final model."""
     if table.empty:
         return ()
     count = Estimate(float(len(table)), kind="whole")
@@ -48,68 +48,49 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     """
     checked = next((each for each in statements if each.verdict == CHECKED), None)
     if checked is None:
-        return "No checkpoint could be checked, for the reasons given."
-    # equal samples of other files are no fault of a run, whose steps may train biases alone
-    noted = (FINAL, ALIKE) if kind == "run" else (FINAL,)
-    alike = [each for each in statements if each.verdict == ALIKE and ALIKE in noted]
-    faults = [each for each in statements if each.verdict not in (CHECKED, *noted)]
+        return SENTENCE("nothing")
+    is_run, count = kind == "run", checked.number.value_text
     finals = [each for each in statements if each.verdict == FINAL]
-    count = checked.number.value_text
+    # equal samples of other files are no fault of a run, whose steps may train biases alone
+    alike = [each for each in statements if is_run and each.verdict == ALIKE]
+    faults = [each for each in statements if each not in (checked, *finals, *alike)]
     if faults:
         text = f"{len(faults)} of {count} checkpoints cannot be used as they are: {_say(faults)}."
         if any(each.verdict in (SWAPPED, MISPLACED) for each in faults):
-            text += " A run whose weights swing back looks the same, so check its log."
-    elif kind == "run":
+            text += f" {SWINGS}"
+    elif not is_run:
+        text = f"All {count} models are distinct and come from independent runs."
+    elif alike:
+        text = f"All {count} checkpoints belong to one run."
+    else:
         names = short_names(each.subject for each in finals)
         but = f", but for {names[finals[0].subject]} (the final model itself)," if finals else ""
         text = f"All {count} checkpoints are distinct{but} and belong to one run."
-        if alike:
-            text = f"All {count} checkpoints belong to one run."
-    else:
-        text = f"All {count} models are distinct and come from independent runs."
     if alike:
         text += f" Copies could not be ruled out: {_say(alike)}."
-    if kind == "run" and not ordered:
-        return f"{text} Their order could not be judged from so few or such similar checkpoints."
-    if kind == "seeds" or (faults and forward):
+    if is_run and not ordered:
+        return f"{text} {UNORDERED}"
+    if not is_run or (faults and forward):
         return text
-    if not forward:
-        return (
-            f"{text} Whether the order is that of training or its reverse, these weights do not "
-            "tell, because their norm does not grow."
-        )
     judged = "The others" if alike else "They"
-    return f"{text} {judged} are in the order of training."
+    return f"{text} {judged} are in the order of training." if forward else (f"{text} {UNDIRECTED}")
 
 
 def _say(statements: Sequence[Statement]) -> str:
     """Say what was found of the first few checkpoints, and how many more there are."""
-    subjects = dict.fromkeys(
-        ref for each in statements for ref in (each.subject, each.baseline) if ref
+    names = short_names(
+        dict.fromkeys(ref for each in statements for ref in (each.subject, each.baseline) if ref)
     )
-    names = short_names(subjects)
-    said = [
+    faults = [
         fault_in_words(each.verdict, each.subject, each.baseline, names)
         for each in first_of(statements, MOST_NAMED)
     ]
-    more = len(statements) - len(said)
-    return "; ".join(said) + (f"; {more} more are in the table" if more else "")
+    more = len(statements) - len(faults)
+    return "; ".join(faults) + (f"; {more} more are in the table" if more else "")
 
 
 def make_methods(spec: AuditSpec) -> str:
     """Write a methods paragraph, ready to paste."""
-    what = (
-        f"checkpoints of one run and its final model, {spec.end}"
-        if spec.kind == "run"
-        else "models of independent runs"
-    )
-    return (
-        f"The files of {what} were audited from consecutive numbers in the middle of 16 matrices, "
-        "or of one in each layer where there are more layers (up to 64), less than 1 % of the "
-        "bytes of most models. Two checkpoints are identical if all of these and the hashes of "
-        "their files are equal, and of one run if their cosine exceeds .1, directly or through "
-        "other checkpoints; matrices that are equal in all are left out. The order of a run was "
-        "recovered from its end by going to the nearest checkpoint each time, and is reported only "
-        "if distances then grow with time everywhere (a Robinson matrix); its direction is taken "
-        "from the norm, if that grows."
-    )
+    run = f"checkpoints of one run and its final model, {spec.end}"
+    models = run if spec.kind == "run" else "models of independent runs"
+    return SENTENCE("methods").replace("{models}", models)

@@ -16,24 +16,31 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.maths.similarity.scoring import COVERAGE
-from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
-from core.results.findings import Findings
-from core.results.notices import base_left_out, nothing_but_base, sentence_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.results.notices import base_left_out, nothing_but_base
+from core.studies.kit import (
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    View,
+    contents,
+    identity_tasks,
+    sentence_notices,
+    sink_argument,
+    text_task,
+    words_beside,
+)
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import coloured_models, draw_words
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
-from core.study import Study, View
-from core.text.corpora import Corpus
 from core.text.pipelines import foreign_notice
-from core.text.reading import Text, text_task
 from core.vectors.pairs import choose_items
-from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.maths.arrays import Value, Words
-from core.maths.progress import tick
 from core.maths.similarity.divergence import Divergences, divergences
-from core.models import costs
-from core.models.identity import as_identified, check_tokenizers
+from core.models.identity import check_tokenizers
 from core.models.loading.language_models import LanguageModel, load_language_model, predicts
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_queries
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, tick
 from core.vectors.forward import cut_sentences, pass_budget
 from core.vectors.notices import read_by_layer, too_long
 from core.vectors.pairs import Items, extract_pair

@@ -16,19 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.similarity.costs import scoring
 from core.maths.similarity.registry import get_measure
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS
 from core.maths.statistics import jackknife_variance, sentence_labels, t_interval
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.rsa.layers.differences import UNCHANGED
 from core.studies.rsa.layers.tasks import Settings, compare_cost
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.pairs import Items, extract_pair
 
 PART = "random"  # part of a task's role: outputs after random changes

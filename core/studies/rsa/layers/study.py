@@ -19,18 +19,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
-from core.models.changes import change_tasks, changes_of
-from core.models.identity import contents, describe_copies, find_copies, identities, identity_tasks
-from core.results.differences import ComparedTable
-from core.results.findings import Findings
+from core.models.identity import describe_copies, find_copies
 from core.results.names import corpus_name
-from core.results.notices import start_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import given_task
+from core.studies.kit import (
+    ComparedTable,
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    change_tasks,
+    changes_of,
+    contents,
+    given_task,
+    identities,
+    identity_tasks,
+    sink_argument,
+    start_notices,
+    text_task,
+    words_beside,
+)
 from core.studies.rsa.layers.differences import function_statements, statements_of
 from core.studies.rsa.layers.functions import (
     FUNCTIONS,
@@ -74,11 +86,7 @@ from core.studies.rsa.layers.text import (
 )
 from core.studies.rsa.layers.view_text import make_headline
 from core.studies.rsa.layers.views import VIEWS
-from core.study import Study
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, choose_items
-from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,18 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.arrays import Value
-from core.maths.progress import tick
 from core.maths.similarity.costs import PAIRS, PLAIN, comparing, holding, scoring
 from core.maths.similarity.influence import without_influential
 from core.maths.similarity.preparing import prepare_pair
 from core.maths.similarity.registry import Options, compare, get_measure
 from core.maths.similarity.scoring import score
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
 from core.vectors.pairs import Items, Paired, extract_pair
 
 COPIES = 4  # of the vectors of two models

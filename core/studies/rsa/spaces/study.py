@@ -7,16 +7,26 @@ Deviations: in degrees; the map is classical scaling of the angles, whose stress
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.errors import SpecError
-from core.models.identity import contents, identity_tasks
-from core.results.findings import Findings
-from core.results.notices import sentence_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    View,
+    contents,
+    identity_tasks,
+    sentence_notices,
+    sink_argument,
+    text_task,
+    words_beside,
+)
 from core.studies.rsa.spaces.charts import draw_spaces
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
@@ -31,13 +41,7 @@ from core.studies.rsa.spaces.tables import (
 )
 from core.studies.rsa.spaces.tasks import PARTS, measure_angles
 from core.studies.rsa.spaces.text import NOTHING, make_headline, make_methods, statements_of
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import text_task
 from core.vectors.pairs import choose_items
-from core.vectors.sinks import sink_argument
-
-if TYPE_CHECKING:
-    from core.text.reading import Text
 
 CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021")
 

@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.similarity.angles import Space, between
 from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_labels
-from core.models import costs
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
-from core.vectors.activations import Activations, extract
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, extract, pure, span, tick
+from core.vectors.activations import Activations
 from core.vectors.pairs import LEAST_ITEMS, Items, in_common
 from core.vectors.sinks import TABLE, words_without_sinks
 

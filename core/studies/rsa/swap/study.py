@@ -21,14 +21,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError, TaskError
-from core.maths.arrays import Value
 from core.models import zoo_models
-from core.models.identity import contents, identity_tasks
-from core.results.findings import Findings
-from core.results.notices import base_left_out, nothing_but_base, sentence_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import given_task
+from core.results.notices import base_left_out, nothing_but_base
+from core.studies.kit import (
+    EXPERIMENTS,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    contents,
+    given_task,
+    identity_tasks,
+    sentence_notices,
+    words_beside,
+)
 from core.studies.rsa.layers.runs import COMPARED, find_compared
 from core.studies.rsa.swap.charts import draw_swaps
 from core.studies.rsa.swap.scores import exchange_rows, own_row
@@ -40,8 +49,6 @@ from core.studies.rsa.swap.text import (
     make_notices,
     statements_of,
 )
-from core.study import EXPERIMENTS, Study, View
-from core.text.reading import Text
 from core.vectors.examples import METRICS, Examples, chance, read_examples
 
 if TYPE_CHECKING:

@@ -25,16 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
-from core.models import costs, load_model, locate
+from core.models import load_model, locate
 from core.models.files import checkpoints
-from core.models.identity import as_identified, check_tokenizers
+from core.models.identity import check_tokenizers
 from core.models.loading.task_models import load_task
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.examples import Pairs, batches, encode, hits
 
 if TYPE_CHECKING:

@@ -24,15 +24,11 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import CorpusError
-from core.maths.arrays import Value
-from core.models import costs, describe, load_tokenizer, load_with_head, locate, parse_ref
+from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
-from core.models.identity import as_identified
 from core.models.loading.memory import borrow_model
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.rsa.tokens.text import missing_part, no_span_head, top_answer_only
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
 from core.vectors.forward import Subwords, cut_pair
 from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
 

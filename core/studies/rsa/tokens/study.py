@@ -15,23 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
-from core.maths.arrays import Value
 from core.maths.similarity.preparing import centred
-from core.models.changes import change_tasks, changes_of
-from core.models.identity import as_identified, identities, identity_tasks
 from core.models.zoo import READING, read_adapters
-from core.results.findings import Findings
-from core.results.notices import start_notices
 from core.results.statements import Statement
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
-from core.runs.tasks import pure
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    change_tasks,
+    changes_of,
+    identities,
+    identity_tasks,
+    sink_argument,
+    start_notices,
+    words_beside,
+)
 from core.studies.rsa import LAYERS
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
 from core.studies.rsa.tokens.distances import (
@@ -61,12 +69,8 @@ from core.studies.rsa.tokens.text import (
     these_answer,
     top_answer_only,
 )
-from core.study import Study, View
-from core.vectors.sinks import due, find_sinks, sink_argument
-
-if TYPE_CHECKING:
-    from core.text.reading import Text
-
+from core.studies.task_kit import as_identified, pure
+from core.vectors.sinks import due, find_sinks
 
 MOST_WORDS = 200
 LEAST_WORDS = 3

@@ -18,17 +18,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import CALIBRATED, COVERAGE, SCORED, calibrate
-from core.models.identity import contents, identity_tasks
 from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
-from core.results.findings import Findings
-from core.results.notices import sentence_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import (
+    Corpus,
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    Value,
+    View,
+    contents,
+    identity_tasks,
+    sentence_notices,
+    sink_argument,
+    text_task,
+    words_beside,
+)
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
@@ -38,11 +48,7 @@ from core.studies.rsa.training.charts import figures
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import make_headline, make_methods, statements_of
-from core.study import Study, View
-from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
 from core.vectors.pairs import choose_items
-from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd

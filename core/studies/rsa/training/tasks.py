@@ -8,17 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.arrays import Value
-from core.maths.progress import tick
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import Options, get_measure
 from core.maths.similarity.scoring import null_draws
 from core.maths.statistics import interval
-from core.models.identity import as_identified
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
 from core.studies.rsa.layers.tasks import Settings, compare_cost
+from core.studies.task_kit import Cost, Size, Value, as_identified, pure, tick
 from core.vectors.pairs import Items, extract_pair
 
 

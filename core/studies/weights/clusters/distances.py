@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from core.maths.arrays import Value
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
-from core.runs.tasks import Task, key_for, pure
+from core.runs.tasks import Task, key_for
+from core.studies.task_kit import Value, pure
 from core.studies.weights.clusters.tasks import HEAVY, unpack_features
 
 DISTANCES = "distances"  # role of the distances between all models of a study

@@ -14,11 +14,10 @@ from typing import Any
 
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
-from core.maths.progress import span, tick
 from core.models.identity import Identity, describe_copies, find_copies, identify
 from core.models.sizes import BYTES as WHOLE
-from core.models.sizes import Size, is_adapter, size_of_adapter
-from core.runs.tasks import pure
+from core.models.sizes import is_adapter, size_of_adapter
+from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
     EVERY,
     Member,

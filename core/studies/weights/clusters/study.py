@@ -20,16 +20,22 @@ import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
-from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
 from core.models.costs import Sizes
-from core.results.differences import ComparedTable
-from core.results.export import Result
-from core.results.findings import Findings
-from core.results.words import words_beside
 from core.runs.price import Cost
-from core.runs.runner import Outputs, Task, run
+from core.runs.runner import run
+from core.studies.kit import (
+    ComparedTable,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Value,
+    text_task,
+    words_beside,
+)
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES, TEXT, compare_states, plan_states
 from core.studies.weights.clusters import tables, text
@@ -59,8 +65,6 @@ from core.studies.weights.clusters.tasks import (
     unpack_features,
 )
 from core.studies.weights.clusters.views import VIEWS
-from core.study import Study
-from core.text.reading import text_task
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}

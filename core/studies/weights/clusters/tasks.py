@@ -18,23 +18,18 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.spectra.projections import draw_map
 from core.maths.spectra.registry import Features
 from core.maths.spectra.sketches import EXACT, calc_sketch
 from core.maths.spectra.spectra import decompose, decompose_factors, singular_values
 from core.maths.statistics import relative_change
-from core.models import costs
-from core.models.sizes import Size
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.pieces import keep_pieces
-from core.runs.price import Cost
 from core.runs.store import identified, key_of
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 from core.studies.weights.clusters.notice_text import describe_rounding
 
 VERSION = 1  # raised when what is kept of a matrix changes

@@ -21,19 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
-from core.models import costs
 from core.models.identity import as_identified
 from core.models.loading.language_models import prediction_kind
 from core.models.loading.model import LoadedModel, load_with_head
 from core.models.loading.task_models import TaskModel, load_task
-from core.models.sizes import Size
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.models.weights.origins import adapter_folder
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.removal import (
     Directions,
@@ -48,6 +43,7 @@ from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
     import torch
+
 
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
 AS_READ = partial(as_identified, run=False)

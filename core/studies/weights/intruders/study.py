@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import TaskError
-from core.maths.arrays import Value
 from core.maths.statistics import corrected
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import Findings, Outputs, Study, Task, Value, View, text_task, words_beside
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders.charts import draw_view
@@ -55,8 +52,6 @@ from core.studies.weights.intruders.text import (
     near_threshold,
     statements_of,
 )
-from core.study import Study, View
-from core.text.reading import text_task
 from core.vectors.examples import METRICS, Examples, read_examples
 
 if TYPE_CHECKING:

@@ -17,18 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.spectra.directions import SMALL
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.statistics import relative_change
-from core.models import costs
-from core.models.sizes import Size
 from core.models.weights.deltas import Delta
 from core.runs.pieces import keep_pieces
-from core.runs.price import Cost
 from core.runs.store import identified, key_of
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 
 VERSION = 3  # raised when what is kept of a matrix changes

@@ -14,9 +14,7 @@ from typing import Any
 from core.errors import SpecError
 from core.limits import current_limits
 from core.models.identity import contents, identities, identity_tasks
-from core.results.findings import Findings
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
+from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
 from core.studies.weights.lineage.spec import LineageSpec
@@ -36,7 +34,6 @@ from core.studies.weights.lineage.text import (
     make_methods,
     statements_of,
 )
-from core.study import Study, View
 
 MOST_SHARED = 60  # models of one study on a shared instance
 

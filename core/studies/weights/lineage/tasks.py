@@ -16,18 +16,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.maths.arrays import Value
-from core.maths.progress import span, tick
 from core.maths.spectra.products import HELD, multiply_models
-from core.models import costs
-from core.models.sizes import Size
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.pieces import keep_pieces
-from core.runs.price import Cost
 from core.runs.store import identified, key_of
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 
 VERSION = 1  # raised when what is kept of a matrix changes
 HEADER = 0.01  # processor seconds to open a model for reading

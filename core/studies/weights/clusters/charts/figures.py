@@ -12,7 +12,6 @@ from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import (
@@ -27,8 +26,9 @@ from core.results.drawing.maps import (
     zoomed,
 )
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
-from core.results.drawing.vega import Chart, channel, layered
+from core.results.drawing.vega import channel, layered
 from core.results.numbers import label_expr, text_of
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts.marks import (
     group_names,
@@ -42,7 +42,6 @@ from core.studies.weights.clusters.charts.marks import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.results.export import Result
 
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"

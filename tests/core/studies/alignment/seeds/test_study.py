@@ -47,7 +47,8 @@ from core.studies.alignment.seeds.text import (
 from core.studies.alignment.seeds.views import pairs_sentence
 from core.studies.alignment.stitching import study as stitching
 from extras.alignment.attention import study as attention
-from extras.alignment.attention.study import MATRIX_COLUMNS, _match_heads, align_attention
+from extras.alignment.attention.study import MATRIX_COLUMNS
+from extras.alignment.attention.tasks import _match_heads, align_attention
 from extras.alignment.check import study as check
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, save_classifier
 

@@ -58,7 +58,7 @@ from core.studies.probes.trees.statements import (
     statements_of,
 )
 from core.studies.probes.trees.study import STUDY, plan, prepare
-from core.studies.probes.trees.sweep import run_sweep, sweep_chart, sweep_ranks
+from core.studies.probes.trees.sweep import run_sweep, sweep_ranks
 from core.studies.probes.trees.tables import (
     CHAIN,
     COLUMNS,
@@ -810,7 +810,7 @@ def test_ranks_are_swept_together_and_meet_the_table(
     assert near.estimate.value == min(rows.index[rows["value"] >= rows["value"].max() - NEAR])
     assert near.named_in(sweep.headline)
     assert best.named_in(sweep.headline)
-    assert sweep_chart(sweep.table).to_dict()["layer"]
+    assert charts.sweep_chart(sweep.table).to_dict()["layer"]
     assert "sweep" in STUDY.figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
     with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         run_sweep(spec, {box["bert"]: 9})

@@ -1,0 +1,159 @@
+"""The pure task of the attention study: heads matched, attention outputs mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core.errors import ShapeError
+from core.maths.evaluation.costs import PRODUCTS, fitting
+from core.maths.evaluation.judging import fit_each
+from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.split import part_of, parts_from
+from core.maths.maps.moments import TINY
+from core.models import load_tokenizer
+from core.models.identity import check_tokenizers
+from core.models.loading.memory import borrow_model
+from core.studies.alignment.pairs import check_depths
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from core.models.loading.tokenizers import Tokenizer
+
+
+NULL_DRAWS = 200
+UNLIKE = "their attention cannot be compared"  # of models with different tokenizers
+
+
+def _cost(
+    sizes: Mapping[str, Size], source: str, target: str, sentences: Words,
+    methods: tuple[str, ...], **_: Any,
+) -> Cost:  # fmt: skip
+    pair, count = (sizes[source], sizes[target]), len(sentences)
+    width, layers = (max(getattr(size, name) for size in pair) for name in ("d_model", "layers"))
+    rows, entries = count * costs.SUBWORDS, count * costs.SUBWORDS**2 * 1.3
+    heads = layers * max(1.0, width / 64)
+    work = sum(costs.opening(size) + costs.passing(size, count) for size in pair)
+    work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
+    held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
+    weights = costs.SINGLE * max(size.parameters for size in pair)
+    return Cost(
+        work + fitting(methods, width, rows, layers),
+        held * costs.DOUBLE,
+        shared={"weights": Cost(0.0, weights)},
+    )
+
+
+@pure("alignment.attention", version=3, guard=as_identified, cost=_cost)
+def align_attention(
+    source: str,
+    target: str,
+    source_identity: str,
+    target_identity: str,
+    sentences: Words,
+    methods: tuple[str, ...],
+    seed: int,
+) -> Value:
+    """Match heads and map attention outputs, layer by layer (layer 1 is the first after the
+    embeddings).
+
+    Returns:
+        `matched` (layer, head): held-out correlation of each source head with its match; `match`
+        (layer, head): the number of that target head; `null` (layer, draw): mean correlation under
+        random matchings; `matrix` (layer, head, layer, head): held-out correlation of every source
+        head with every target head; `m/nmse` (layer,) of the attention outputs for each method,
+        `m/refused` with the reason where a method does not fit.
+
+    Raises:
+        ModelError: If a model cannot be loaded, does not return its attention, or the tokenizers or
+            depths differ.
+        ShapeError: If there are too few sentences to split.
+    """
+    check_tokenizers(source, target, UNLIKE)
+    tokenizer = load_tokenizer(target, source)
+    where = np.array([part_of(words, seed) for words in sentences])
+    if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
+        raise ShapeError(
+            "The text has too few sentences for training, validation and test: use more sentences."
+        )
+    read = []
+    for place, ref in enumerate((source, target)):
+        with (
+            span(0.3 * place, 0.3 * (place + 1)),
+            borrow_model(ref, device="cpu", attentions=True) as loaded,
+        ):
+            read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
+    (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
+    check_depths(source, target, x, y)
+    owner, subwords = read[0][2:]
+    value: Value = _match_heads(moments_x, moments_y, seed)
+    parts = parts_from(where[owner], subwords, owner)
+    train, test = parts.train, parts.test
+    spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
+    for name, aligner in fit_each(methods, seed, x, y, parts, value, low=0.6):
+        mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
+        value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(
+            spread, TINY
+        )
+    return value
+
+
+def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
+    """Match heads on training entries, correlate them on test entries; (part, layer, head,
+    entry)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(seed)
+    layers, heads = len(x[0]), len(x[0][0])
+    matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
+    flat = (part.reshape(-1, part.shape[-1]) for part in (x[1], y[1]))
+    matrix = _correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
+    for layer in range(layers):
+        train, test = _correlations(x[0][layer], y[0][layer]), matrix[layer, :, layer]
+        rows, columns = linear_sum_assignment(-train)
+        match[layer, rows] = columns
+        matched[layer, rows] = test[rows, columns]
+        null.append(
+            [
+                test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean()
+                for _ in range(NULL_DRAWS)
+            ]
+        )
+    return {"matched": matched, "match": match, "null": np.array(null), "matrix": matrix}
+
+
+def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson correlation of every head of x (head, entry) with every head of y."""
+    x = x - x.mean(-1, keepdims=True)
+    y = y - y.mean(-1, keepdims=True)
+    norms = np.outer(np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1))
+    return cast(np.ndarray, x @ y.T / np.maximum(norms, 1e-300))
+
+
+def _read(
+    model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities (training, test; layer, head, entry), outputs (layer, row, d_model), their
+    sentences, subwords."""
+    from core.studies.alignment.seeds.forward import attend, batches
+
+    entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    outputs, owners, subwords, done = [], [], [], 0
+    for batch in batches(tokenizer, sentences):
+        probabilities, vectors = attend(model, batch)
+        for row, number in enumerate(batch.sentences):
+            length = int(batch.mask[row].sum())
+            block = probabilities[:, row, :, :length, :length]
+            entries[int(is_test[number])].append(block.flatten(2).numpy().astype(np.float64))
+        real = batch.mask.bool()
+        outputs.append(vectors[:, real].double().numpy())
+        owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
+        subwords.append(batch.ids[real].numpy())
+        done += len(batch.sentences)
+        tick(done / len(sentences), "computing attention")
+    parts = [np.concatenate(part, axis=-1) for part in entries]
+    return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
