@@ -24,7 +24,7 @@ from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import (
     cautioned,
     show_headline,
-    show_notes,
+    show_menu,
     show_rows,
     show_sentence,
     show_view,
@@ -54,14 +54,14 @@ def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
 def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
     """Draw one view of the main study: its charts, its downloads and their table."""
     if view.key == SPACE:
-        show_notes(result, form.bar, [result.headline])
+        show_menu(form, result, [result.headline])
         if not mapped_pairs(result):
             st.info(view.missing, icon=":material/info:")
             return
         played(form.address, space)(form.address, result, view)
         show_rows(result, view)
         return
-    show_headline(result, view_headline(result, view), form.bar)
+    show_headline(form, result, view_headline(result, view))
     pick = PICKED.get(view.key)
     if show_view(
         result,
@@ -70,6 +70,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         caption=CAPTIONS.get(view.key, ""),
         mark=lessons.mark("alignment") if view is STUDY.views[0] else None,
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
+        form=form,
     ):
         show_rows(result, view)
 

@@ -32,7 +32,7 @@ from ui.study.downloads import show_downloads
 from ui.study.experiments import experiment_result
 from ui.study.figures import draw_spec, page_specs, show_charts
 from ui.study.layers import layer_slider, played
-from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
+from ui.study.results import cautioned, show_headline, show_menu, show_sentence, show_tables
 from ui.study.run_panel import Request, run_panel
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_experiments import POLAR as POLAR_TITLE
@@ -91,7 +91,7 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
     if chosen == POLAR:
         polar = experiment_result(form, EXPERIMENTS[POLAR_TITLE], spec)
         if polar is not None and not polar.table.empty:
-            show_notes(polar, form.bar)
+            show_menu(form, polar)
             read = cast("TrainedResult", polar)
             played(form.address, _sentence)(form.address, read, list(read.probes))
         return
@@ -99,10 +99,10 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
         model for model, probes in result.probes.items() if probes.distance_maps is not None
     ]
     if not drawable:
-        show_headline(result, bar=form.bar)
+        show_headline(form, result)
         st.info(view.missing, icon=":material/info:")
         return
-    show_notes(result, form.bar)
+    show_menu(form, result)
     played(form.address, _sentence)(form.address, result, drawable)
 
 
@@ -196,7 +196,8 @@ def _show_prediction(
     line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
     with headline:
         show_sentence(line)
-        show_notes(read)
+        for notice in read.notices:
+            st.caption(plain(notice))
     drawn = made_once().get(
         view,
         ("result", line),
@@ -288,7 +289,7 @@ def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
         name=name,
         more=conllu,
     )
-    show_table(result.table, "sentence_words")
+    show_tables({"sentence_words": result.table})
 
 
 def _arcs(view: SentenceView, *, context: Context) -> Chart:

@@ -116,7 +116,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     result = priced_panel(form, request, STUDY.price, again=again)
     if result is None:
         return
-    show_headline(result, bar=form.bar)
+    show_headline(form, result)
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
         show_rows(result, STUDY.views[0])
@@ -138,6 +138,7 @@ def draw(form: Form[RsaSpec], result: Result, view: View) -> None:
         name=f"{view.name} {result.spec['measure']}",
         mark=lessons.mark("rsa") if view is LAYERS.views[0] else None,
         pick=Picking(form.address, ("layer",), _token_map_at).made,
+        form=form,
     )
     show_rows(result, view)
 
@@ -171,6 +172,7 @@ def _draw_layer(address: Address, result: Result) -> None:
 
     view = (layer, wanted, *drawn)
     show_charts(moved, key="map", alt_text=result.headline, result=result, view=view)
-    st.caption(HOW_TO_MOVE)
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
-    show_downloads(result, maps, lambda: STUDY.figures(result), view=view, name=called)
+    show_downloads(
+        result, maps, lambda: STUDY.figures(result), view=view, name=called, caption=HOW_TO_MOVE
+    )

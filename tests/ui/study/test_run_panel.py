@@ -97,10 +97,11 @@ def page() -> None:
     import streamlit as st
 
     from tests.ui.study.test_run_panel import STUDIES, Spec
-    from ui.study.run_panel import Request, run_panel
+    from ui.study.run_panel import Request, offer_afresh, run_panel
 
     word = st.session_state.get("word", "a")
     result = run_panel(Request("RSA", Spec(word), STUDIES[word]), again=st.button("Run"))
+    offer_afresh()
     st.write(result.headline if result is not None else "nothing yet")
 
 
