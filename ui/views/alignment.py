@@ -80,14 +80,18 @@ def space(address: Address, result: Result, view: View) -> None:
     computation."""
     refs, pairs = list(result.spec["models"]), mapped_pairs(result)
     headline = st.container()  # its sentence depends on the map chosen below
-    left, middle, right = st.columns([3, 2, 4], vertical_alignment="bottom")
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    about = "Choose two models, and the map from one into the other."
+    menu = left.popover("Pair and map", icon=":material/tune:", help=about)
     names = short_names(refs)
     named = {" into ".join(pair): pair for pair in pairs}
     first = next(iter(named))  # "" stands for it in the address
     if address["pair"] == first:
         address.set("pair", "")
     address.among("pair", named, "")
-    chosen = left.selectbox(
+    for name in ("pair", "map"):
+        address.tell(name)
+    chosen = menu.selectbox(
         "Pair",
         ["", *list(named)[1:]],
         key=address.key("pair"),
@@ -101,7 +105,7 @@ def space(address: Address, result: Result, view: View) -> None:
         address.set("map", "")
     address.among("map", offered, "")
     method = (
-        middle.selectbox(
+        menu.selectbox(
             "Map",
             ["" if name == usual else name for name in offered],
             key=address.key("map"),

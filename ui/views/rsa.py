@@ -149,20 +149,20 @@ def _draw_layer(address: Address, result: Result) -> None:
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
-    left, middle, right = st.columns([5, 2, 4], vertical_alignment="center")
+    left, right = st.columns([5, 2], vertical_alignment="center")
     with left:
         layer = layer_slider(address, list(range(top + 1)), top)
-    with middle:
+    about = "Find words, and choose the models whose maps are drawn."
+    with right.popover("Words and models", icon=":material/search:", help=about):
         wanted = search_box(address, update=True)
-    shown = right.pills(
-        "Models",
-        models,
-        selection_mode="multi",
-        default=models[:2],
-        format_func=names.__getitem__,
-        key=address.key("models of the map"),
-        label_visibility="collapsed",
-    )
+        shown = st.pills(
+            "Models",
+            models,
+            selection_mode="multi",
+            default=models[:2],
+            format_func=names.__getitem__,
+            key=address.key("models of the map"),
+        )
     drawn = [model for model in models if model in shown] or models[:1]
 
     maps = STUDY.views[0].drawing(result, layer, wanted, *drawn)
