@@ -12,8 +12,8 @@ from ui.study.controls import KEPT
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
-    "Drag to move the map, turn the wheel with Ctrl or ⌘ to zoom, double-click to reset it. Zooming "
-    "shows more names."
+    "Drag to move the map, turn the wheel with Ctrl or ⌘ to zoom, double-click to reset it. "
+    "Zooming shows more names."
 )
 
 
