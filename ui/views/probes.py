@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 
 METRICS_HELP = "  \n".join(
     (
-        "**UUAS**: share of the tree's edges that are predicted, direction ignored.",
-        "**DSpr.**: rank correlation of predicted and true distances between words.",
-        "**root accuracy**: share of sentences whose root is predicted.",
-        "**NSpr.**: rank correlation of predicted and true depths of words.",
+        "**Correct edges (UUAS)**: share of the tree's edges that are predicted, direction "
+        "ignored.",
+        "**Correlation of distances (DSpr.)**: rank correlation of predicted and true distances "
+        "between words.",
+        "**Root accuracy**: share of sentences whose root is predicted.",
+        "**Correlation of depths (NSpr.)**: rank correlation of predicted and true depths of "
+        "words.",
         "**Selectivity**: the score minus that of the same probes on control trees.",
     )
 )
@@ -122,4 +125,4 @@ def arcs_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     """UUAS by the length of the arcs, without adjacent arcs by layer, and the tables."""
     show_headline(form, result, view_headline(result, view))
     if show_view(result, view, figures=STUDY.figures, key="arcs", name="arcs"):
-        show_rows(result, view, fold="Table: UUAS by arc length")
+        show_rows(result, view, fold="Table: correct edges (UUAS) by arc length")
