@@ -91,9 +91,9 @@ def test_all_rivals_are_one_step_away_and_the_link_keeps_them(page: Page, app_ur
     page.goto(f"{app_url}/probe_trees")
     figure = page.locator(CHART).first
     expect(figure).to_contain_text("static window")
-    expect(figure).not_to_contain_text("linear chain")
+    expect(figure).not_to_contain_text("random tree")
     page.get_by_text("Show all rivals", exact=True).click()
-    expect(figure).to_contain_text("linear chain")
+    expect(figure).to_contain_text("random tree")
     assert "rivals=true" in page.url
     page.reload()
-    expect(figure).to_contain_text("linear chain")
+    expect(figure).to_contain_text("random tree")
