@@ -136,22 +136,7 @@ def show_downloads(
                 _file_button(result.study, label, make, f"{stem}.{suffix}")
             for called, make in (more or {}).items():
                 _file_button(result.study, called, make, f"palimpsest-{called}")
-        with st.container(horizontal=True):
-            asked = st.button(
-                "Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP
-            )
-            report = st.button(
-                "Report",
-                icon=":material/description:",
-                key=f"report_{result.study}",
-                help=REPORT_HELP,
-            )
-            everything = st.button(
-                "Download all",
-                icon=":material/folder_zip:",
-                key=f"all_{result.study}",
-                help=ALL_HELP,
-            )
+        asked, report, everything = _dialog_buttons(result.study)
     if asked:
         figure_dialog(result, draw, (table, view, called_so), stem)
     elif report:
@@ -167,6 +152,19 @@ def show_downloads(
             zip_result, result, lambda: {AS_SHOWN: one_chart(draw), **figures()}, extra=more
         )
         file_dialog(f"{stem}.zip", make)
+
+
+def _dialog_buttons(study: str) -> list[bool]:
+    """Draw the buttons that open dialogs: figure, report, everything; return which was pressed."""
+    with st.container(horizontal=True):
+        return [
+            st.button(label, icon=f":material/{icon}:", key=f"{key}_{study}", help=about)
+            for label, icon, key, about in (
+                ("Figure", "article", "figure", FIGURE_HELP),
+                ("Report", "description", "report", REPORT_HELP),
+                ("Download all", "folder_zip", "all", ALL_HELP),
+            )
+        ]
 
 
 def _file_button(study: str, label: str, make: Callable[[], bytes], called: str) -> None:

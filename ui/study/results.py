@@ -269,24 +269,3 @@ def show_method(result: Result, study: Study) -> None:
             points = (f"- **{point}** {text}" for point, text in study.caveats.items())
             st.markdown("\n".join([f"**{MISLEADING}**", "", *points]))
         st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))
-
-
-def show_failures(result: Result) -> None:
-    """Say what was left out of a result, and why."""
-    for names, sentence in by_cause(result.failures).items():
-        were = "was" if len(names) == 1 else "were"
-        st.warning(
-            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
-            icon=":material/warning:",
-        )
-
-
-def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
-    """Group failed tasks by their reason: names -> the reason in one sentence."""
-    causes: dict[str, list[str]] = {}
-    for name, sentence in failures.items():
-        causes.setdefault(sentence.replace(name, "it"), []).append(name)
-    return {
-        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
-        for names in causes.values()
-    }

@@ -23,13 +23,12 @@ from core.limits import current_limits
 from core.results.numbers import text_of
 from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
-from ui.frame.errors import show_error
+from ui.frame.errors import show_error, show_failures
 from ui.frame.presenting import presenting
 from ui.frame.process import Work, until_server_ends
 from ui.frame.recent import note_study
 from ui.frame.text import plain
 from ui.study.jobs import Job, Jobs, QueueFullError, State
-from ui.study.results import show_failures
 from ui.study.studylog import logged
 
 if TYPE_CHECKING:

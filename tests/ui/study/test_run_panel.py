@@ -16,9 +16,8 @@ from core.runs.precomputed import write_precomputed
 from core.runs.runner import Progress
 from core.runs.store import current_store
 from core.runs.tasks import Signal
-from ui.frame.errors import APOLOGY
+from ui.frame.errors import APOLOGY, by_cause
 from ui.study.jobs import Job
-from ui.study.results import by_cause
 from ui.study.run_panel import (
     CANCELLED,
     LOOKING,
