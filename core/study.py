@@ -153,6 +153,9 @@ class View:
         headline: Result, choices -> the sentence above the figure; "" for the study's.
         tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
             for `table`, or for all tables where that is empty.
+        first: Result, choices -> the same result with what a page draws at first alone: what is
+            asked about, its best rival, its ceiling or chance. The result itself where that is
+            all; None for all.
         table: The table that CSV and Parquet files hold; empty for the study's main one.
         group: The views of a page that are offered together have the same.
         name, purpose, how_to_read, missing: Its words, see `ViewWords`; taken from the study's.
@@ -163,6 +166,7 @@ class View:
     choices: Callable[[Result], Iterable[tuple[object, ...]]] = no_choice
     headline: Callable[..., str] = study_headline
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
+    first: Callable[..., Any] | None = None
     table: str = ""
     group: str = ""
     name: str = ""
@@ -188,11 +192,24 @@ class View:
         alone = result.caution and not result.headline
         return "" if alone else self.headline(result, *choices)
 
-    def drawing(self, result: Result, *choices: object) -> Drawing:
-        """Return what draws a result for a page, a lecture hall or a paper."""
+    def leaves_out(self, result: Result, *choices: object) -> bool:
+        """Whether a page draws some of the result's lines at first."""
+        return self.first is not None and self.first(result, *choices) is not result
+
+    def drawing(self, result: Result, *choices: object, first: bool = False) -> Drawing:
+        """Return what draws a result for a page, a lecture hall or a paper.
+
+        Args:
+            result: What the study returned.
+            choices: What a reader chose.
+            first: Draw what a page draws at first alone, on an axis that reaches as far.
+        """
 
         def drawn(*, context: Context) -> Drawn:
-            figures = self._drawn(result, *choices, context=context)
+            shown = result
+            if first and self.first is not None and not result.table.empty:
+                shown, context = self.first(result, *choices), replace(context, zoomed=True)
+            figures = self._drawn(shown, *choices, context=context)
             return figures if isinstance(figures, Panels) else [*figures.values()]
 
         return drawn

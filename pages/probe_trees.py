@@ -84,7 +84,7 @@ if not isinstance(result, ProbeResult):
     form.without_result()
 form.say_read(spec, result)
 if not result.probes:
-    show_headline(result, bar=form.bar)
+    show_headline(form, result)
     form.unfold(spec)
     st.stop()
 if view.key == SCORES:

@@ -94,7 +94,7 @@ if outcome is None:
     form.without_result()
 result = outcome
 form.say_read(spec, result)
-show_headline(result, view_headline(result, view), form.bar)
+show_headline(form, result, view_headline(result, view))
 if not len(result.table):
     form.unfold(spec)
     st.stop()

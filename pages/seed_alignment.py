@@ -82,7 +82,7 @@ if outcome is None:
 result = outcome
 form.say_read(spec, result)
 if not len(result.table):
-    show_headline(result, bar=form.bar)
+    show_headline(form, result)
     form.unfold(spec)
     st.stop()
 show_seeds(form, result, view)

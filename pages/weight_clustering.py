@@ -95,7 +95,7 @@ if outcome is None:
 result = outcome
 if not len(result.table):
     form.unfold(spec)
-show_headline(result, view_headline(result, view), form.bar)
+show_headline(form, result, view_headline(result, view))
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
 elif view.key == DISTANCES:

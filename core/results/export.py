@@ -13,10 +13,10 @@ import platform
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -132,6 +132,16 @@ class Result:
             f"This result has no column {column!r}{f' in a table {table!r}' if table else ''}: "
             "choose one of its columns."
         )
+
+    def with_tables(self, **tables: pd.DataFrame) -> Self:
+        """Return the result with other rows in some of its tables; itself where all have as many.
+
+        Args:
+            tables: Rows by the table's name, of tables that the result has.
+        """
+        if all(len(rows) == len(self.tables[name]) for name, rows in tables.items()):
+            return self
+        return replace(self, tables={**self.tables, **tables})
 
     def need(self, name: str, what: str) -> pd.DataFrame:
         """Return a table of the result.

@@ -14,6 +14,12 @@ def line(page: Page) -> Locator:
     return page.locator("[data-testid=stMain] summary").filter(has_text="Change").first
 
 
+def export(page: Page, label: str) -> None:
+    """Press a button of the downloads."""
+    page.get_by_role("button", name="Export", exact=True).click()
+    page.get_by_role("button", name=label, exact=True).click()
+
+
 def unfold(page: Page) -> None:
     """Open the form, once the page has been drawn: it would be drawn anew under the click."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from tests.browser.form import export
 from tests.browser.server import serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -20,7 +21,7 @@ def test_a_report_is_kept_and_read_at_its_address(chromium: BrowserContext, tmp_
         expect(page.get_by_test_id("stApp")).to_have_attribute(
             "data-test-script-state", "notRunning"
         )
-        page.get_by_role("button", name="Report", exact=True).click()
+        export(page, "Report")
         page.get_by_role("button", name="Keep at an address").click()
         link = page.get_by_role("link", name="/r/")
         expect(link).to_be_visible()

@@ -52,6 +52,7 @@ def moved_map(page: Page, address: str) -> Locator:
 def test_the_map_zooms_with_a_key_moves_with_a_mouse_and_keeps_its_place_on_a_click(
     page: Page, app_url: str
 ) -> None:
+    page.set_viewport_size({"width": 1280, "height": 700})  # the page has to scroll
     chart = moved_map(page, f"{app_url}/weight_clustering")
     ends = "Model: nli-0;", "Model: question-0;"
     before = gap(chart, *ends)
@@ -92,6 +93,7 @@ def test_the_map_zooms_with_a_key_moves_with_a_mouse_and_keeps_its_place_on_a_cl
     page.mouse.dblclick(*start)
     page.wait_for_timeout(500)
     assert gap(chart, *ends) == pytest.approx(before, abs=0.5)
+    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_a_finger_on_the_map_scrolls_the_page(page: Page, app_url: str) -> None:

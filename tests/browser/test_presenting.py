@@ -57,7 +57,7 @@ def test_every_view_shows_its_chart_in_presentation(
     for name in ("stDownloadButton", "stForm", "stSidebar", "stSegmentedControl", "stDataFrame"):
         assert hall.get_by_test_id(name).filter(visible=True).count() == 0, name
     assert hall.locator(TABLE_TITLE).filter(visible=True).count() == 0
-    assert hall.get_by_role("button", name="Figure", exact=True).count() == 0
+    assert hall.get_by_role("button", name="Export", exact=True).count() == 0
 
 
 def _boxes(tab: Page) -> list[FloatRect]:

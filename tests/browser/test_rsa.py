@@ -10,7 +10,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.form import THERE, unfold
+from tests.browser.form import THERE, export, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -104,7 +104,7 @@ def test_the_slider_of_the_token_map_redraws_at_once(page: Page, app_url: str) -
 def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     with page.expect_download() as download:
-        page.get_by_role("button", name="CSV", exact=True).click()
+        export(page, "CSV")
     path = download.value.path()
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf8"))))
     assert download.value.suggested_filename == "palimpsest-rsa-by-layer-rsa.csv"
@@ -118,7 +118,7 @@ def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
 
 def test_the_report_downloads_with_its_figure(page: Page, app_url: str) -> None:
     open_study(page, app_url)
-    page.get_by_role("button", name="Report", exact=True).click()
+    export(page, "Report")
     with page.expect_download() as download:
         page.get_by_role("button", name="Save", exact=True).click()
     text = download.value.path().read_text(encoding="utf8")

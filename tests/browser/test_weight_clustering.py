@@ -10,6 +10,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.form import export
 from tests.cases import exhaustive
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -30,10 +31,11 @@ def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(
     page: Page, app_url: str
 ) -> None:
     open_study(page, app_url)
-    expect(page.locator(CHARTS)).to_have_count(8)  # the map, a strip of legend, six spectra
+    expect(page.locator(CHARTS)).to_have_count(1)
     chosen = page.get_by_role("combobox", name="Spectra of")
     point = page.locator(f"{CHARTS} path[aria-label*='Model: parse-0;']").first
     point.click(force=True)
+    expect(page.locator(CHARTS)).to_have_count(8)  # the map, a strip of legend, six spectra
     expect(page.get_by_text("parse-0", exact=True).first).to_be_visible()
     expect(chosen).to_have_value(re.compile("parse-0|"))
     link = page.get_by_role("link", name="Compare its layers (RSA)")
@@ -67,7 +69,7 @@ def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) 
     open_study(page, app_url, view="Neighbours", vector="spectrum")
     expect(page.locator(".headline").first).to_contain_text("spectrum")
     with page.expect_download() as started:
-        page.get_by_role("button", name="CSV", exact=True).click()
+        export(page, "CSV")
     rows = list(csv.DictReader(io.StringIO(started.value.path().read_text(encoding="utf8"))))
     assert list(rows[0]) == ["k", "share", "chance", "p_value"]
     headline, link = page.locator(".headline").first.inner_text(), page.url

@@ -96,6 +96,54 @@ def test_a_result_without_rows_draws_nothing() -> None:
     assert charts(view, replace(empty, tables={"audit": pd.DataFrame({"a": [1]})})) == [1]
 
 
+def test_what_is_drawn_at_first_is_a_part_on_an_axis_of_its_own() -> None:
+    result = Result("audit", {}, "", {"audit": pd.DataFrame({"a": [1, 2]})})
+    part = result.with_tables(audit=result.table.head(1))
+    assert result.with_tables(audit=result.table) is result
+    drawn = []
+    view = View(
+        draw=lambda result, *, context: drawn.append((len(result.table), context.zoomed)),
+        first=lambda result: part,
+    ).of_study(STUDIES["audit"])
+    for first in (True, False):
+        view.drawing(result, first=first)(context=PAGE)
+    assert drawn == [(1, True), (2, False)]
+    assert view.leaves_out(result)
+    assert not replace(view, first=lambda result: result).leaves_out(result)
+    assert not replace(view, first=None).leaves_out(result)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("precomputed_results")
+@pytest.mark.parametrize(
+    ("name", "column", "expected"),
+    [
+        ("probe", "model", {"zoo:seed-0", "zoo:parse-0", "static window"}),
+        ("align", "method", {"kernel", "static-window", "lookup"}),
+    ],
+)
+def test_first_figures_draw_three_lines(name: str, column: str, expected: set[str]) -> None:
+    study = STUDIES[name]
+    result = study.run(study.Spec(), signal=Signal(look_only=True, patience=60.0))
+    view = study.views[0]
+    part = view.first(result)
+    assert set(part.table[column]) == expected < set(result.table[column])
+    assert view.first(part) is part  # nothing is left to leave out
+    (chart, *_) = charts(view, part)
+    assert chart.to_dict()["height"] <= 320
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("precomputed_results")
+def test_the_first_figure_says_where_its_axis_begins() -> None:
+    study = STUDIES["probe"]
+    result = study.run(study.Spec(), signal=Signal(look_only=True, patience=60.0))
+    drawn = study.views[0].drawing(result, first=True)(context=PAGE)
+    assert "the axis begins at 48" in str(drawn[0].to_dict()["title"])
+    whole = study.views[0].drawing(result)(context=PAGE)
+    assert "the axis begins" not in str(whole[0].to_dict()["title"])
+
+
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_precomputed_results_have_every_view() -> None:

@@ -25,7 +25,7 @@ from core.runs import tasks
 from core.vectors.activations import extract
 from tests import ROOT
 from tests.docs.blocks import blocks_of
-from ui.study.downloads import command_of
+from ui.archive.making import command_of
 
 PAGE = ROOT / "docs" / "extending.md"
 

@@ -23,6 +23,7 @@ from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
 from ui.views import weights
+from ui.views.weights_map import SPECTRA
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -47,11 +48,19 @@ def figures(app: AppTest) -> int:
     return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
 
 
+def with_spectra(app: AppTest) -> AppTest:
+    """The page with the fold of one model's spectra open."""
+    app.session_state[SPECTRA] = True
+    return app.run()
+
+
 def test_the_map_and_the_spectra_of_a_model() -> None:
     app = open_page(PAGE, **LINK)
     assert not app.exception
     assert shares_a_task(headline(app))
     assert "another base than" in sentences(app)
+    assert figures(app) == 1  # the map
+    with_spectra(app)
     assert figures(app) == 1 + 1 + 6  # the map, the legend of the spectra, the spectra
     assert app.selectbox(key="weights/shown_model").value == "zoo:nli-0"
     app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
@@ -63,7 +72,7 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 7), ("Map", 8)]
+    ("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 7), ("Map", 1)]
 )
 def test_a_link_opens_every_view_and_what_it_draws_is_shared(
     view: str, count: int, drawn: list[object]
@@ -80,7 +89,7 @@ def test_a_link_opens_every_view_and_what_it_draws_is_shared(
 def test_the_map_is_coloured_and_drawn_as_asked() -> None:
     app = open_page(PAGE, **LINK, colour="cluster", map="tsne")
     assert not app.exception
-    assert figures(app) == 8
+    assert figures(app) == 1
 
 
 def map_of(app: AppTest) -> str:
@@ -115,7 +124,7 @@ def test_a_click_leaves_the_map_as_it_is_and_another_choice_draws_it_again() -> 
     app.session_state["weights/clicked"] = app.session_state["weights/shown_model"] = "zoo:pos-1"
     app.run()
     assert map_of(app) == before
-    app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
+    with_spectra(app).selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
     assert not app.exception
     assert map_of(app) != before
 
@@ -137,7 +146,7 @@ def test_weights_themselves_have_ranks_too() -> None:
 
 
 def test_spectra_of_the_weights_stand_beside_those_of_the_delta() -> None:
-    app = open_page(PAGE, **LINK, of="both")
+    app = with_spectra(open_page(PAGE, **LINK, of="both"))
     app.segmented_control(key="weights/spectra_of").set_value("weights").run()
     assert not app.exception
     assert figures(app) == 8
@@ -211,7 +220,7 @@ def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> No
     assert figures(app) == 0
     going.set()
     settle(app)
-    assert figures(app) == 8
+    assert figures(app) == 1
 
 
 def test_labels_of_ones_own_are_taken_from_the_upload() -> None:

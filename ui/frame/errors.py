@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.errors import PalimpsestError, explained
+from core.errors import PalimpsestError, by_number, explained
 from core.limits import current_limits
 from ui.frame.text import plain
+
+if TYPE_CHECKING:
+    from core.results.export import Result
 
 APOLOGY = (
     "Something went wrong in Palimpsest itself. The details are in the server's log. "
@@ -39,3 +43,21 @@ def errors_shown() -> Iterator[None]:
         yield
     except Exception as error:
         show_error(error)
+
+
+def show_failures(result: Result) -> None:
+    """Say what was left out of a result, and why."""
+    for names, sentence in by_cause(result.failures).items():
+        were = by_number(len(names), "was", "were")
+        st.warning(
+            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
+            icon=":material/warning:",
+        )
+
+
+def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    """Group failed tasks by their reason: names -> the reason in one sentence."""
+    causes: dict[str, list[str]] = {}
+    for name, reason in failures.items():
+        causes.setdefault(reason.replace(name, "it"), []).append(name)
+    return {tuple(names): failures[names[0]] for names in causes.values()}

@@ -45,6 +45,11 @@ class Manner(Spec):
         False,
         help="Shows large letters and no form; the arrow keys change view.",
     )
+    rivals: bool = flag(
+        "Show all rivals",
+        False,
+        help="Draws all baselines and references, not just the strongest rival and the limit.",
+    )
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
 
 

@@ -76,7 +76,7 @@ def models_in(result: Result) -> tuple[str, ...]:
 
 
 def names_control(models: Sequence[str]) -> None:
-    """Draw a button that opens a text field for each model.
+    """Draw a text field for each model, with the button that applies the names.
 
     Args:
         models: References.
@@ -84,10 +84,8 @@ def names_control(models: Sequence[str]) -> None:
     if not models:
         return
     state, page, names = st.session_state, st.session_state.get(PAGE), names_here()
-    with (
-        st.popover("Names", icon=":material/label:", help=HELP),
-        st.form(f"{page}/names form", border=False),
-    ):
+    with st.form(f"{page}/names form", border=False):
+        st.markdown("**Names of models**", help=HELP)
         for ref, name in short_names(models).items():
             # The key holds the name in force, so that a link or the back button fills the field
             # anew.

@@ -23,6 +23,7 @@ LONGEST = 200
 SHOWN = (  # parts of an address that say how a study is shown
     *("study", "view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
     *("sentence", "tree_of", "drawn_by", "score", "pair", "map", "colour", "axes", "search"),
+    "rivals",
 )
 COPY = """
 export default function({ parentElement }) {

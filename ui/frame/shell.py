@@ -120,19 +120,19 @@ def _with_hyphens(entry: PageEntry) -> Page:
     return st.Page(lead, title=entry.title, url_path=url_path, visibility="hidden")
 
 
-def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
-    """Draw a page's first line: its title, what it shows as help, and a place at the right.
+def open_page(title: str, lead: str, *, brief: bool = True) -> None:
+    """Draw the title of a page without a study, and what the page shows.
 
     Args:
         title: One line.
         lead: What the page shows, in a sentence or two.
         brief: Whether the lead is the title's help; otherwise it stands below the title.
-
-    Returns:
-        The place at the right.
     """
     enter()
-    return show_head(title, lead, brief=brief)
+    st.title(title, anchor=False, help=lead if brief else None)
+    if not brief:
+        with st.container(width=PROSE):
+            st.markdown(lead)
 
 
 def enter() -> None:
@@ -150,17 +150,18 @@ def enter() -> None:
     st.html(_style(page_theme()))
 
 
-def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
-    """Draw the first line; arguments and return value as for `open_page`."""
+def show_head(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw the first line of a study's page: its title.
+
+    Returns:
+        Two places at the right: the origin of the result, and the menu.
+    """
     with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.title(title, anchor=False, help=lead if brief else None, width="content")
-        aside = st.container(width="content").empty()
-    if not brief:
-        with st.container(width=PROSE):
-            st.markdown(lead)
-    return aside
+        st.title(title, anchor=False, width="content")
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            return st.container(width="content").empty(), st.container(width="content")
 
 
 @st.cache_data(show_spinner=False)

@@ -53,11 +53,11 @@ PROBES = Lesson(
         "Embeddings represent words without context. Attention adds the context in the layers "
         "above, and the top layers specialise in predicting the masked word. In between, the "
         "curve is often flat: check whether the bands overlap before you call one layer the best. "
-        "Check the grey lines before you call the score syntax. Linking adjacent words predicts "
-        "many edges, and so does a probe on word positions, on an untrained model, or on the "
-        "embeddings of a word and its neighbours (the static window). Evidence of syntax in the "
-        "layers is the margin over these baselines, which is much smaller than the score and may "
-        "be negative."
+        "Choose *Show all rivals* and check the grey lines before you call the score syntax. "
+        "Linking adjacent words predicts many edges, and so does a probe on word positions, on an "
+        "untrained model, or on the embeddings of a word and its neighbours (the static window). "
+        "Evidence of syntax in the layers is the margin over these baselines, which is much "
+        "smaller than the score and may be negative."
     ),
     tries=(
         Try(

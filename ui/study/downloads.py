@@ -19,10 +19,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
-from core.catalogue import STUDIES
-from core.commands.study import command_line
-from core.errors import PalimpsestError
-from core.results.bundle import Say, zip_result
+from core.results.bundle import zip_result
 from core.results.drawing.palettes import PALETTES
 from core.results.drawing.paper import (
     HEIGHTS,
@@ -36,10 +33,10 @@ from core.results.drawing.paper import (
 )
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
-from core.results.report import report_html
+from ui.archive.making import report_of
 from ui.archive.reports import address_of, keep_report, serves_reports
 from ui.frame.errors import errors_shown
-from ui.frame.naming import in_names, models_in, names_control, names_here
+from ui.frame.naming import in_names, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
 from ui.frame.shell import in_bytes
@@ -77,6 +74,9 @@ MIME = {
     "png": "image/png",
     "html": "text/html",
     "zip": "application/zip",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "conllu": "text/plain",
 }
 REPORT = ".html"
 AS_SHOWN = "as-shown"  # in the zip: what the view draws, as one figure
@@ -91,10 +91,11 @@ def show_downloads(
     table: str = "",
     view: Hashable = None,
     name: str = "",
+    caption: str = "",
     more: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """Draw the row of download buttons: the table, the figure, the report, and everything; none in
-    presentation mode.
+    """Draw the button that opens all downloads: the table, the figure, the report, and everything;
+    nothing but the line beside it in presentation mode.
 
     Args:
         result: What the study returned.
@@ -105,8 +106,11 @@ def show_downloads(
         view: What `draw` depends on besides the result and the table. If given, image files are
             made once and shared by all sessions, as the report is.
         name: End of the files' names; made from the view by default.
-        more: Further files of the zip: file name -> function that makes its content.
+        caption: The line beside the button.
+        more: Further files, alone and in the zip: file name -> function that makes its content.
     """
+    row = st.container(horizontal=True, key=f"downloads_{result.study}")
+    row.caption(caption, width="stretch")
     if presenting():
         return
     names = names_here()
@@ -120,25 +124,19 @@ def show_downloads(
     def picture(suffix: str, make: Callable[[], bytes]) -> Callable[[], bytes]:
         return make if view is None else shared((suffix, table, view, called_so), make)
 
-    files: tuple[tuple[str, str, str, Callable[[], bytes]], ...] = (
-        ("CSV", "csv", "text/csv", lambda: table_csv(data)),
-        ("Parquet", "parquet", "application/vnd.apache.parquet", lambda: table_parquet(data)),
-        ("SVG", "svg", "image/svg+xml", picture("svg", lambda: chart_svg(one_chart(draw)))),
-        ("PNG", "png", "image/png", picture("png", lambda: chart_png(one_chart(draw)))),
-    )
-    with st.container(horizontal=True, key=f"downloads_{result.study}"):
-        for label, suffix, mime, make in files:
-            _file_button(result.study, label, make, f"{stem}.{suffix}", mime)
-        asked = st.button(
-            "Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP
-        )
-        report = st.button(
-            "Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP
-        )
-        names_control(made_once().get(result, "models", lambda: models_in(result)))
-        everything = st.button(
-            "Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP
-        )
+    files: dict[str, tuple[str, Callable[[], bytes]]] = {
+        "CSV": ("csv", lambda: table_csv(data)),
+        "Parquet": ("parquet", lambda: table_parquet(data)),
+        "SVG": ("svg", picture("svg", lambda: chart_svg(one_chart(draw)))),
+        "PNG": ("png", picture("png", lambda: chart_png(one_chart(draw)))),
+    }
+    with row.popover("Export", icon=":material/download:"):
+        with st.container(horizontal=True):
+            for label, (suffix, make) in files.items():
+                _file_button(result.study, label, make, f"{stem}.{suffix}")
+            for called, make in (more or {}).items():
+                _file_button(result.study, called, make, f"palimpsest-{called}")
+        asked, report, everything = _dialog_buttons(result.study)
     if asked:
         figure_dialog(result, draw, (table, view, called_so), stem)
     elif report:
@@ -146,7 +144,7 @@ def show_downloads(
         file_dialog(
             f"palimpsest-{slug(result.study)}{REPORT}",
             lambda say: made_once().get(
-                result, ("report", link, called_so), lambda: _report(result, figures(), link, say)
+                result, ("report", link, called_so), lambda: report_of(result, figures(), link, say)
             ),
         )
     elif everything:
@@ -156,8 +154,22 @@ def show_downloads(
         file_dialog(f"{stem}.zip", make)
 
 
-def _file_button(study: str, label: str, make: Callable[[], bytes], called: str, mime: str) -> None:
+def _dialog_buttons(study: str) -> list[bool]:
+    """Draw the buttons that open dialogs: figure, report, everything; return which was pressed."""
+    with st.container(horizontal=True):
+        return [
+            st.button(label, icon=f":material/{icon}:", key=f"{key}_{study}", help=about)
+            for label, icon, key, about in (
+                ("Figure", "article", "figure", FIGURE_HELP),
+                ("Report", "description", "report", REPORT_HELP),
+                ("Download all", "folder_zip", "all", ALL_HELP),
+            )
+        ]
+
+
+def _file_button(study: str, label: str, make: Callable[[], bytes], called: str) -> None:
     """Draw the button that makes one file of a study's result and downloads it."""
+    mime = MIME[called.rpartition(".")[2]]
     st.download_button(
         label,
         held(make, called, mime),
@@ -202,14 +214,6 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
     ):
         address = address_of(keep_report(content))
         st.markdown(f"[{address}]({address})")
-
-
-def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
-    """Make the report, with the caveats and formulas of the study."""
-    study = STUDIES.get(result.study)
-    names = ("title", "caveats", "formulas")
-    words = {name: getattr(study.words, name) for name in names} if study else {}
-    return report_html(result, figures, link=link, command=command_of(result), **words, say=say)
 
 
 @st.dialog("Figure for a paper", width="large")
@@ -294,16 +298,6 @@ def _paper(left: DeltaGenerator, right: DeltaGenerator) -> Paper:
         help="Replaces the colours of models and methods. Greys keep only how light a colour is.",
     )
     return Paper(int(columns or 1), titled, legend, grey, HEIGHTS[height], palette)
-
-
-def command_of(result: Result) -> str:
-    """Return the command that reproduces the result; "" if there is none."""
-    if result.study not in STUDIES:
-        return ""
-    try:
-        return command_line(result.study, STUDIES[result.study].Spec(**result.spec))
-    except (PalimpsestError, TypeError):  # a spec written by another version
-        return ""
 
 
 def slug(view: Hashable) -> str:

@@ -44,14 +44,14 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     if result is None:
         return
     if result.table.empty:
-        show_headline(result, bar=form.bar)
+        show_headline(form, result)
         return
     view = experiment.view
-    show_reading(form.address.page, view.name, view.how_to_read)
+    show_reading(view.how_to_read)
     headline = st.container()  # the headline may depend on controls below it
     choices = experiment.choose(form.address, result)
     with headline:
-        show_headline(result, view_headline(result, view, *choices), form.bar)
+        show_headline(form, result, view_headline(result, view, *choices))
     if show_view(
         result,
         view,

@@ -26,7 +26,7 @@ from ui.frame.text import plain
 from ui.frame.uploads import awaits_upload, submit_upload
 from ui.study.controls import draw_control
 from ui.study.experiment import Experiment, reason_of
-from ui.study.run_panel import ENDED_WITHOUT
+from ui.study.run_panel import ENDED_WITHOUT, offer_afresh
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -39,6 +39,9 @@ NO_STUDY = "These settings are not complete yet"
 NO_FILE = "This link needs an uploaded file. Choose it under “Upload”, or choose another text."
 TEXT = ("corpus", "genres", "sentences")  # options that decide which sentences are read
 ACROSS = 3  # columns of controls in the folded options
+ROW = 4  # views of the page's own study beside the menu of all others
+MORE = "More experiments"
+MENU_HELP = "Notes on this result. Pin it, rename its models, or recompute it."
 # A browser ignores a second "closed" for an expander opened in between, unless the label differs.
 WORD_JOINER = "\u2060"
 S = TypeVar("S", bound=Spec)
@@ -69,25 +72,28 @@ class Form(Generic[S]):
             views: The page's views by name.
             experiments: Views that show another study, with its title and options.
         """
-        self._views = views or {}
+        self._views, self._experiments = views or {}, experiments or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
         options = (*options_of(spec), *display, *options_of(Manner))
-        beside = [each.beside for each in (experiments or {}).values()]
+        beside = [each.beside for each in self._experiments.values()]
         self.address = Address(page, options, beside)
         if title:
             shell.enter()
         first_line = st.container()
         self.address.open()
         take_upload(self.address)
-        self.experiment = experiments.get(str(self.address["view"])) if experiments else None
+        self.experiment = self._experiments.get(str(self.address["view"])) if experiments else None
         self.aside: DeltaGenerator = first_line
+        self._corner: DeltaGenerator = first_line
         if title:
             if self.experiment is not None:
                 title, lead = self.experiment.study.title, reason_of(self.experiment.study)
             with first_line:
-                self.aside = shell.show_head(title, lead)
+                self.aside, self._corner = shell.show_head(title)
+        self._lead = lead
+        self._menu: DeltaGenerator | None = None
         presenting.clear_stage()
         self.pressed = False
         self.bar = self.fold = st.container()
@@ -143,7 +149,9 @@ class Form(Generic[S]):
         return count if text == _text_of(spec) else None
 
     def without_result(self) -> NoReturn:
-        """End the page without a result; open the form if the study failed or was cancelled."""
+        """End the page without a result, saying what it would show; open the form if the study
+        failed or was cancelled."""
+        st.caption(self._lead)
         if st.session_state.get(ENDED_WITHOUT):
             self.unfold(self._last())
         st.stop()
@@ -276,57 +284,48 @@ class Form(Generic[S]):
         return st.session_state.get(self.address.key("last"))
 
     def view(self) -> View:
-        """Draw the selector of views, an option of the display called `view`; `bar` is its row.
-
-        Views of more than one group are offered a group at a time.
-        """
+        """Draw the selector of views, the display's option `view`, in the row `bar`: the first of
+        the page's study and the one that is shown, beside a menu of all others."""
         presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
         lessons.predict(self.address)
-        option = self.address.options["view"]
-        offered = list(option.meanings)
+        option, key = self.address.options["view"], self.address.key("view")
+        shown = str(self.address["view"])
+        row = [name for name in self._views if name not in self._experiments][:ROW]
+        row += [] if shown in row else [shown]
+        beyond = [name for name in self._views if name not in row]
+        meanings = "  \n".join(f"**{name}**: {option.meanings[name]}" for name in beyond)
         self.address.tell("view")
         self.bar = st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", key=presenting.VIEWS_ROW
         )
         with self.bar:
-            groups: dict[str, list[str]] = {}
-            for each in self._views.values():
-                groups.setdefault(each.group, []).append(each.name)
-            if len(groups) > 1:
-                offered = self._group(groups)
             st.segmented_control(
-                option.label,
-                offered,
-                required=True,
-                key=self.address.key("view"),
-                label_visibility="collapsed",
+                option.label, row, required=True, key=key, label_visibility="collapsed"
             )
-            meanings = [f"**{name}**: {option.meanings[name]}" for name in offered]
-            st.markdown("", help="  \n".join(meanings), width="content")
-        view = self._views[str(self.address["view"])]
+            if beyond:
+                state, more = st.session_state, self.address.key("more")
+                st.menu_button(
+                    MORE, beyond, key=more, help=meanings,
+                    on_click=lambda: state.update({key: state[more]}),
+                )  # fmt: skip
+        view = self._views[shown]
         if self.experiment is None:
-            show_reading(self.address.page, view.name, view.how_to_read)
+            show_reading(view.how_to_read)
         return view
 
-    def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:
-        """Draw the selector of groups, each of which remembers its view; return its views."""
-        state, key, view = st.session_state, self.address.key("group"), self.address.key("view")
-        current = next(name for name, views in groups.items() if state[view] in views)
-        state[key] = current
-        state[f"{key} {current}"] = state[view]
-
-        def changed() -> None:
-            state[view] = state.get(f"{key} {state[key]}", groups[state[key]][0])
-
-        st.segmented_control(
-            "Views",
-            list(groups),
-            required=True,
-            key=key,
-            label_visibility="collapsed",
-            on_change=changed,
-        )
-        return list(groups[current])
+    def menu(self, notes: Sequence[str] = ()) -> DeltaGenerator:
+        """Return the page's menu, which a run's first call draws: what the page shows, the notes on
+        its result, and the button that recomputes it; pins and names are added."""
+        if self._menu is None:
+            count = f" ({len(notes)} note{'s' if len(notes) > 1 else ''})" if notes else ""
+            self._menu = self._corner.popover(
+                f"Menu{count}", icon=":material/more_vert:", type="tertiary", help=MENU_HELP
+            )
+            with self._menu:
+                st.markdown(self._lead)
+                st.markdown("\n".join(f"- {plain(note)}" for note in notes))
+                offer_afresh()
+        return self._menu
 
     @property
     def upload(self) -> Upload | None:

@@ -15,6 +15,7 @@ from ui.frame.links import Address
 from ui.study.controls import KEPT
 
 STEP = 1.2  # seconds per layer while layers are played
+EMBEDDINGS = "Layer 0 is the output of the embeddings."
 PICKED = "picked"  # name of the selection in a clickable chart
 
 
@@ -31,7 +32,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         layers: The layers to choose from, in order.
         usual: The page's own choice, used until the user chooses and if the chosen layer does not
             exist.
-        help: The slider's help.
+        help: What the layers are, in the button's help.
 
     Returns:
         The layer to show.
@@ -46,7 +47,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         return usual
     _advance(address, layers)
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
-    row.markdown("Layer", help=help or "Layer 0 is the output of the embeddings.", width="content")
+    row.markdown("Layer", width="content")
     chosen = row.select_slider(
         "Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT
     )
@@ -57,7 +58,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         "Stop" if plays else "Play",
         key=address.key("play"),
         icon=":material/pause:" if plays else ":material/play_arrow:",
-        help="Shows the layers one after the other.",
+        help=f"Shows the layers one after the other. {help or EMBEDDINGS}",
     ):
         state[_playing(address)] = None if plays else time.monotonic()
         if not plays and chosen == layers[-1]:

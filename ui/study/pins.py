@@ -63,7 +63,7 @@ def _pin_button(form: Form[S], pins: list[Pinned], this: Pinned) -> None:
         "Keeps this result on the page and shows the next one beside it, with the difference of "
         f"the two. You can pin up to {MOST} results."
     )
-    pressed = form.bar.button(
+    pressed = form.menu().button(
         "Pinned" if is_pinned else "Pin",
         key=form.address.key("is pinned" if is_pinned else "pin"),
         icon=":material/keep:",

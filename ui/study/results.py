@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import nullcontext
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from core.errors import by_number, counted
 from core.results.columns import meaning, title_of, title_of_table
 from core.results.drawing.paper import joined
 from core.results.report import MISLEADING
 from core.results.statements import lead_of
 from core.results.words import explained
-from ui.frame.naming import named_cells, names_here
+from ui.frame.naming import models_in, named_cells, names_control, names_here
 from ui.frame.shared import made_once
 from ui.frame.text import plain
-from ui.study.downloads import show_downloads
+from ui.study.controls import draw_control
+from ui.study.downloads import show_downloads, slug
 from ui.study.figures import show_charts
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from streamlit.delta_generator import DeltaGenerator
 
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study, View
     from ui.lessons.guess import Mark
     from ui.study.figures import Pick
+    from ui.study.forms import Form
 
 
-def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:
-    """Draw the headline with its terms explained, and the notes.
+def show_headline(form: Form[Any], result: Result, sentence: str = "") -> None:
+    """Draw the headline with its terms explained, and the page's menu with the notes.
 
     Args:
+        form: The page's.
         result: What the study returned.
         sentence: The view's headline; empty for the beginning of the study's.
-        bar: The row of the page's views, which gets the button of the notes; without it, it is
-            below the headline.
     """
     shown = result.cautioned(sentence or lead_of(result.headline))
     show_sentence(shown)
-    show_notes(result, bar, [result.cautioned()] if shown != result.cautioned() else [])
+    show_menu(form, result, [result.cautioned()] if shown != result.cautioned() else [])
 
 
 def view_headline(result: Result, view: View, *choices: Hashable) -> str:
@@ -73,6 +71,7 @@ def show_view(
     pick: Pick | None = None,
     below: Callable[[Result], tuple[Drawing, str]] | None = None,
     more: Mapping[str, Callable[[], bytes]] | None = None,
+    form: Form[Any] | None = None,
 ) -> bool:
     """Draw a view's charts with their downloads, or say why there are none.
 
@@ -82,17 +81,20 @@ def show_view(
         choices: What the view depends on besides.
         figures: Draws all figures of the report.
         key: Of the charts, unique on the page.
-        caption: A line below the charts.
+        caption: A line below the charts, beside the downloads.
         name: End of the downloaded files' names; made from view and choices by default.
         mark, pick: As for `show_charts`.
         below: Draws a control below the charts; returns what draws the charts that it governs, and
             its value.
         more: As for `show_downloads`.
+        form: The page's, whose row of views gets the control of the rivals that are not drawn at
+            first; without it, all are drawn.
 
     Returns:
         Whether there are charts.
     """
-    drawing, shown = view.drawing(result, *choices), (view.name, *choices)
+    first = form is not None and view.leaves_out(result, *choices) and not _all_rivals(form)
+    drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
     if not show_charts(
         drawing,
         key=key,
@@ -105,8 +107,6 @@ def show_view(
         if view.missing:
             st.info(view.missing, icon=":material/info:")
         return False
-    if caption:
-        st.caption(caption)
     if below is not None:
         further, value = below(result)
         further_key = f"{key} below"
@@ -120,10 +120,17 @@ def show_view(
         lambda: figures(result),
         table=view.table,
         view=shown,
-        name=name,
+        name=name or slug((view.name, *choices)),
+        caption=caption,
         more=more,
     )
     return True
+
+
+def _all_rivals(form: Form[Any]) -> bool:
+    """Draw the control of the rivals that are not drawn at first; return whether all are wanted."""
+    with form.bar:
+        return bool(draw_control(form.address, "rivals"))
 
 
 def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") -> None:
@@ -131,29 +138,39 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
 
     Args:
         result, view, choices: As for `show_view`.
-        fold: Title of the expander that holds them; empty for none.
+        fold: As for `show_tables`.
     """
     wanted = ("rows", view.name, choices, tuple(sorted(names_here().items())))
     rows = made_once().get(result, wanted, lambda: view.rows(result, *choices))
-    with st.expander(fold, icon=":material/table:") if fold else nullcontext():
-        for name, table in rows.items():
+    show_tables(rows, fold)
+
+
+def show_tables(rows: Mapping[str, pd.DataFrame], fold: str = "") -> None:
+    """Draw tables in an expander, nothing if all are empty.
+
+    Args:
+        rows: The tables, by their name in the result.
+        fold: The expander's title, where it is not that of its only table.
+    """
+    filled = {name: table for name, table in rows.items() if not table.empty}
+    if not filled:
+        return
+    title = f"Table: {title_of_table(next(iter(filled)))}"
+    with st.expander(fold or (title if len(filled) == 1 else "Tables"), icon=":material/table:"):
+        for name, table in filled.items():
             show_table(table, name)
 
 
-def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
-    """Draw the button that opens the notes on a result.
+def show_menu(form: Form[Any], result: Result, more: Sequence[str] = ()) -> None:
+    """Draw the page's menu: the notes on a result, and the names of its models.
 
     Args:
+        form: The page's.
         result: What the study returned.
-        bar: The row of the button; None for this place.
         more: Sentences before the result's notices.
     """
-    notices = [*more, *result.notices]
-    if notices:
-        label = counted(len(notices), "note")
-        with bar or st.container(), st.popover(label, icon=":material/info:", type="tertiary"):
-            for notice in notices:
-                st.markdown(f"- {plain(notice)}")
+    with form.menu([*more, *result.notices]):
+        names_control(made_once().get(result, "models", lambda: models_in(result)))
 
 
 def show_sentence(sentence: str) -> None:
@@ -247,21 +264,3 @@ def show_method(result: Result, study: Study) -> None:
             points = (f"- **{point}** {text}" for point, text in study.caveats.items())
             st.markdown("\n".join([f"**{MISLEADING}**", "", *points]))
         st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))
-
-
-def show_failures(result: Result) -> None:
-    """Say what was left out of a result, and why."""
-    for names, sentence in by_cause(result.failures).items():
-        were = by_number(len(names), "was", "were")
-        st.warning(
-            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
-            icon=":material/warning:",
-        )
-
-
-def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
-    """Group failed tasks by their reason: names -> the reason in one sentence."""
-    causes: dict[str, list[str]] = {}
-    for name, reason in failures.items():
-        causes.setdefault(reason.replace(name, "it"), []).append(name)
-    return {tuple(names): failures[names[0]] for names in causes.values()}

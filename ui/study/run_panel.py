@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,13 +23,12 @@ from core.limits import current_limits
 from core.results.numbers import text_of
 from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
-from ui.frame.errors import show_error
+from ui.frame.errors import show_error, show_failures
 from ui.frame.presenting import presenting
 from ui.frame.process import Work, until_server_ends
 from ui.frame.recent import note_study
 from ui.frame.text import plain
 from ui.study.jobs import Job, Jobs, QueueFullError, State
-from ui.study.results import show_failures
 from ui.study.studylog import logged
 
 if TYPE_CHECKING:
@@ -50,6 +48,7 @@ PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: 
 ENDED_WITHOUT = "study_ended_without_result"  # session state: it failed or was cancelled
 ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
 AFRESH, LOOKED = "studies_afresh", "studies_looked_for"
+SHIPPED = "study_precomputed"  # session state: key of the precomputed result that is shown
 WATCHED = "studies_watched"  # session state: those whose progress the page shows
 
 
@@ -157,8 +156,9 @@ def run_panel(
     elif job.state == State.DONE:
         if not quiet and len(job.result.table):  # otherwise there is nothing to show
             note_study(request.spec)
-            with told or nullcontext():
-                _show_origin(job, waited=key in waited)
+            st.session_state[SHIPPED] = job.key if job.from_box else ""
+            if not presenting():
+                (told or st).caption(describe_done(job, key in waited), width="content")
         show_failures(job.result)
         return cast("Result", job.result)
     elif job.state == State.CANCELLED:
@@ -229,23 +229,17 @@ def without_precomputed(run: Work) -> Work:
     return work
 
 
-def _show_origin(job: Job, waited: bool) -> None:
-    """Say where the result comes from, and offer to recompute a precomputed one."""
-    if presenting():
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(describe_done(job, waited), width="content")
-        if job.from_box:
-            st.button(
-                "Recompute here",
-                key=f"afresh_{job.key[:12]}",
-                type="tertiary",
-                icon=":material/refresh:",
-                help="Computes the study on this machine instead of reading the precomputed "
-                "result.",
-                on_click=st.session_state[AFRESH].add,
-                args=(job.key,),
-            )
+def offer_afresh() -> None:
+    """Draw the button that recomputes the result shown, if it is a precomputed one."""
+    if key := st.session_state.get(SHIPPED):
+        st.button(
+            "Recompute here",
+            key=f"afresh_{key[:12]}",
+            icon=":material/refresh:",
+            help="Computes the study on this machine instead of reading the precomputed result.",
+            on_click=st.session_state[AFRESH].add,
+            args=(key,),
+        )
 
 
 def _offer_again(message: str, key: str) -> None:
@@ -286,10 +280,9 @@ def describe_progress(progress: Progress | None) -> str:
 
 def describe_queue(ahead: int, seconds: float | None = None) -> str:
     """Say how many studies run first, and about how long they take."""
-    first = (
-        "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
-    )
-    return f"{first}, about {_about(seconds)}." if seconds is not None else f"{first}."
+    first = "One study runs" if ahead == 1 else f"{ahead} studies run"
+    about = f", about {_about(seconds)}" if seconds is not None else ""
+    return f"{first} before this one{about}."
 
 
 def _watcher() -> str:

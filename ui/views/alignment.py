@@ -23,7 +23,7 @@ from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import (
     show_headline,
-    show_notes,
+    show_menu,
     show_rows,
     show_sentence,
     show_view,
@@ -33,6 +33,7 @@ from ui.study.results import (
 if TYPE_CHECKING:
     from core.results.export import Result
     from core.study import View
+
 
 CAPTIONS = {
     LAYER: "Click a point to open the space at its layer.",
@@ -53,14 +54,14 @@ def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
 def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
     """Draw one view of the main study: its charts, its downloads and their table."""
     if view.key == SPACE:
-        show_notes(result, form.bar, [result.cautioned()])
+        show_menu(form, result, [result.cautioned()])
         if not mapped_pairs(result):
             st.info(view.missing, icon=":material/info:")
             return
         played(form.address, space)(form.address, result, view)
         show_rows(result, view)
         return
-    show_headline(result, view_headline(result, view), form.bar)
+    show_headline(form, result, view_headline(result, view))
     pick = PICKED.get(view.key)
     if show_view(
         result,
@@ -69,6 +70,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         caption=CAPTIONS.get(view.key, ""),
         mark=lessons.mark("alignment") if view is STUDY.views[0] else None,
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
+        form=form,
     ):
         show_rows(result, view)
 
@@ -78,14 +80,18 @@ def space(address: Address, result: Result, view: View) -> None:
     computation."""
     refs, pairs = list(result.spec["models"]), mapped_pairs(result)
     headline = st.container()  # its sentence depends on the map chosen below
-    left, middle, right = st.columns([3, 2, 4], vertical_alignment="bottom")
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    about = "Choose two models, and the map from one into the other."
+    menu = left.popover("Pair and map", icon=":material/tune:", help=about)
     names = short_names(refs)
     named = {" into ".join(pair): pair for pair in pairs}
     first = next(iter(named))  # "" stands for it in the address
     if address["pair"] == first:
         address.set("pair", "")
     address.among("pair", named, "")
-    chosen = left.selectbox(
+    for name in ("pair", "map"):
+        address.tell(name)
+    chosen = menu.selectbox(
         "Pair",
         ["", *list(named)[1:]],
         key=address.key("pair"),
@@ -99,7 +105,7 @@ def space(address: Address, result: Result, view: View) -> None:
         address.set("map", "")
     address.among("map", offered, "")
     method = (
-        middle.selectbox(
+        menu.selectbox(
             "Map",
             ["" if name == usual else name for name in offered],
             key=address.key("map"),

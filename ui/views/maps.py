@@ -12,8 +12,8 @@ from ui.study.controls import KEPT
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
-    "With a mouse, drag to move the map, turn the wheel while holding Ctrl or ⌘ to zoom, and "
-    "double-click to reset it. Names without room appear as you zoom in."
+    "Drag to move the map, turn the wheel with Ctrl or ⌘ to zoom, double-click to reset it. "
+    "Zooming shows more names."
 )
 
 

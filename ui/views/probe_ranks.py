@@ -80,7 +80,7 @@ def ranks_view(
     sweep = run_panel(request, told=form.aside)
     if sweep is None or sweep.table.empty:
         return
-    show_headline(sweep, bar=form.bar)
+    show_headline(form, sweep)
     if show_view(sweep, view, figures=view.figures, key="sweep", name="sweep"):
         show_rows(sweep, view)
 

@@ -16,11 +16,7 @@ from core.studies.probes.sentence import charts as sentence_charts
 from core.studies.probes.sentence import word_charts
 from core.studies.probes.sentence.result import figures as sentence_figures
 from core.studies.probes.sentence.result import sentence_result
-from core.studies.probes.sentence.study import (
-    SentenceSpec,
-    ranked_sentences,
-    run_sentences,
-)
+from core.studies.probes.sentence.study import SentenceSpec, ranked_sentences, run_sentences
 from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.trees.result import conllu_block
 from ui.frame.identity import contents
@@ -32,7 +28,7 @@ from ui.study.downloads import show_downloads
 from ui.study.experiments import experiment_result
 from ui.study.figures import draw_spec, page_specs, show_charts
 from ui.study.layers import layer_slider, played
-from ui.study.results import show_headline, show_notes, show_sentence, show_table
+from ui.study.results import show_headline, show_menu, show_sentence, show_tables
 from ui.study.run_panel import Request, run_panel
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_experiments import POLAR as POLAR_TITLE
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
     from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
     from ui.study.forms import Form
+
 
 STRUCTURAL, POLAR = "structural", "polar"
 DRAWN_BY = {
@@ -91,7 +88,7 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
     if chosen == POLAR:
         polar = experiment_result(form, EXPERIMENTS[POLAR_TITLE], spec)
         if polar is not None and not polar.table.empty:
-            show_notes(polar, form.bar)
+            show_menu(form, polar)
             read = cast("TrainedResult", polar)
             played(form.address, _sentence)(form.address, read, list(read.probes))
         return
@@ -99,10 +96,10 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
         model for model, probes in result.probes.items() if probes.distance_maps is not None
     ]
     if not drawable:
-        show_headline(result, bar=form.bar)
+        show_headline(form, result)
         st.info(view.missing, icon=":material/info:")
         return
-    show_notes(result, form.bar)
+    show_menu(form, result)
     played(form.address, _sentence)(form.address, result, drawable)
 
 
@@ -196,7 +193,8 @@ def _show_prediction(
     line = sentence_headline(statement, parsed=result.parsed)
     with headline:
         show_sentence(read.cautioned(line))
-        show_notes(read)
+        for notice in read.notices:
+            st.caption(plain(notice))
     drawn = made_once().get(
         view,
         ("result", line),
@@ -288,7 +286,7 @@ def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
         name=name,
         more=conllu,
     )
-    show_table(result.table, "sentence_words")
+    show_tables({"sentence_words": result.table})
 
 
 def _arcs(view: SentenceView, *, context: Context) -> Chart:

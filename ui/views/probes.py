@@ -18,7 +18,6 @@ from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.studies.probes.trees.views import SENTENCE
 from ui import lessons
 from ui.study.controls import KEPT
-from ui.study.downloads import held
 from ui.study.layers import Picking
 from ui.study.results import show_headline, show_rows, show_view, view_headline
 from ui.views.probe_sentence import DRAWN_BY, SOURCES, STRUCTURAL, TYPED
@@ -31,10 +30,13 @@ if TYPE_CHECKING:
 
 METRICS_HELP = "  \n".join(
     (
-        "**UUAS**: share of the tree's edges that are predicted, direction ignored.",
-        "**DSpr.**: rank correlation of predicted and true distances between words.",
-        "**root accuracy**: share of sentences whose root is predicted.",
-        "**NSpr.**: rank correlation of predicted and true depths of words.",
+        "**Correct edges (UUAS)**: share of the tree's edges that are predicted, direction "
+        "ignored.",
+        "**Correlation of distances (DSpr.)**: rank correlation of predicted and true distances "
+        "between words.",
+        "**Root accuracy**: share of sentences whose root is predicted.",
+        "**Correlation of depths (NSpr.)**: rank correlation of predicted and true depths of "
+        "words.",
         "**Selectivity**: the score minus that of the same probes on control trees.",
     )
 )
@@ -101,7 +103,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
             **KEPT,
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
-    show_headline(result, view_headline(result, view, metric), form.bar)
+    show_headline(form, result, view_headline(result, view, metric))
     heads = any(probes.heads is not None for probes in result.probes.values())
     show_view(
         result,
@@ -114,23 +116,13 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         mark=lessons.mark("probe"),
         pick=Picking(form.address, ("layer",), _sentence_at).made,
         more={"predicted.conllu": partial(predicted_conllu, result)} if heads else {},
+        form=form,
     )
-    if heads:
-        st.download_button(
-            "Download predicted trees",
-            held(lambda: predicted_conllu(result), "palimpsest-predicted.conllu", "text/plain"),
-            "palimpsest-predicted.conllu",
-            "text/plain",
-            key="download_predicted",
-            on_click="ignore",
-            icon=":material/account_tree:",
-            help="Predicted heads of the test sentences as CoNLL-U, each model at its best layer.",
-        )
     show_rows(result, view, metric, fold=f"Table: {metric_label(metric)}")
 
 
 def arcs_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     """UUAS by the length of the arcs, without adjacent arcs by layer, and the tables."""
-    show_headline(result, view_headline(result, view), form.bar)
+    show_headline(form, result, view_headline(result, view))
     if show_view(result, view, figures=STUDY.figures, key="arcs", name="arcs"):
-        show_rows(result, view, fold="Table: UUAS by arc length")
+        show_rows(result, view, fold="Table: correct edges (UUAS) by arc length")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.study import View
 
+
 SAME = "the same text"
 DEMO = TEXTS[0]
 OTHER_GENRES = ("legal", "technical")
@@ -116,7 +117,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     result = priced_panel(form, request, STUDY.price, again=again)
     if result is None:
         return
-    show_headline(result, bar=form.bar)
+    show_headline(form, result)
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
         show_rows(result, STUDY.views[0])
@@ -138,6 +139,7 @@ def draw(form: Form[RsaSpec], result: Result, view: View) -> None:
         name=f"{view.name} {result.spec['measure']}",
         mark=lessons.mark("rsa") if view is LAYERS.views[0] else None,
         pick=Picking(form.address, ("layer",), _token_map_at).made,
+        form=form,
     )
     show_rows(result, view)
 
@@ -148,20 +150,20 @@ def _draw_layer(address: Address, result: Result) -> None:
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
-    left, middle, right = st.columns([5, 2, 4], vertical_alignment="center")
+    left, right = st.columns([5, 2], vertical_alignment="center")
     with left:
         layer = layer_slider(address, list(range(top + 1)), top)
-    with middle:
+    about = "Find words, and choose the models whose maps are drawn."
+    with right.popover("Words and models", icon=":material/search:", help=about):
         wanted = search_box(address, update=True)
-    shown = right.pills(
-        "Models",
-        models,
-        selection_mode="multi",
-        default=models[:2],
-        format_func=names.__getitem__,
-        key=address.key("models of the map"),
-        label_visibility="collapsed",
-    )
+        shown = st.pills(
+            "Models",
+            models,
+            selection_mode="multi",
+            default=models[:2],
+            format_func=names.__getitem__,
+            key=address.key("models of the map"),
+        )
     drawn = [model for model in models if model in shown] or models[:1]
 
     maps = STUDY.views[0].drawing(result, layer, wanted, *drawn)
@@ -171,6 +173,7 @@ def _draw_layer(address: Address, result: Result) -> None:
 
     view = (layer, wanted, *drawn)
     show_charts(moved, key="map", alt_text=result.cautioned(), result=result, view=view)
-    st.caption(HOW_TO_MOVE)
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
-    show_downloads(result, maps, lambda: STUDY.figures(result), view=view, name=called)
+    show_downloads(
+        result, maps, lambda: STUDY.figures(result), view=view, name=called, caption=HOW_TO_MOVE
+    )

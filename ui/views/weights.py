@@ -20,7 +20,7 @@ from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
 from ui.study.results import show_rows, show_table, show_view
-from ui.views.weights_map import OF_HELP, SHOWN
+from ui.views.weights_map import OF_HELP, SHOWN, SPECTRA
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -86,8 +86,9 @@ def neighbours_view(result: Result, view: View) -> None:
     if show_view(result, view, figures=STUDY.figures, key="neighbours", mark=mark):
         rows, used = view.rows(result), int(result.arrays["k"])
         title = f"Comparison of vectors, k = {used}"
-        show_table(rows["vectors"], "vectors", digits=4, title=title)
-        show_table(rows["predictions"], "predictions")
+        with st.expander("Tables", icon=":material/table:"):
+            show_table(rows["vectors"], "vectors", digits=4, title=title)
+            show_table(rows["predictions"], "predictions")
 
 
 def distances_view(result: Result, view: View) -> None:
@@ -142,5 +143,5 @@ def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """Link to the map, with the spectra of the clicked model and layer."""
     if not all(name in point for name in POINT):
         return {}
-    st.session_state[SHOWN] = str(point["model"])
+    st.session_state[SHOWN], st.session_state[SPECTRA] = str(point["model"]), True
     return {"view": STUDY.words.view(MAP).name, "layer": int(point["layer"])}

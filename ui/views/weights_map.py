@@ -21,10 +21,11 @@ from core.studies.weights.clusters.study import STUDY, redraw
 from core.studies.weights.clusters.views import kinds_of
 from ui.frame import shell
 from ui.frame.links import Address
+from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.figures import page_specs, show_charts, show_spec
 from ui.study.forms import Form
-from ui.study.results import show_table
+from ui.study.results import show_tables
 from ui.study.run_panel import Request, run_panel
 from ui.views.maps import HOW_TO_MOVE, search_box, search_option
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from core.results.drawing.panels import Drawn
     from core.results.export import Result
     from core.study import View
+
 
 SHOWN = "weights/shown_model"
 COLUMNS = {
@@ -46,6 +48,7 @@ OF_HELP = "**delta**: the update, fine-tuned minus base. **weights**: the weight
 CHART = "weights/map_chart"
 RING = "weights/ringed"  # the model ringed when the map was drawn, the view, how often it was drawn
 CLICKED = "weights/clicked"  # on the map, since then
+SPECTRA = "weights/spectra"  # whether the fold of one model's spectra is open
 
 
 @dataclass(frozen=True)
@@ -117,15 +120,14 @@ def map_view(
         on_select=partial(_take_click, key),
         selection_mode=charts.CHOSEN,
     )
-    st.caption(f"Click a model to see its spectra below. {HOW_TO_MOVE}")
     called = " ".join(filter(None, (drawing, "by", by, axes, wanted)))
     drawn = page_view.drawing(shown, by, "", axes, wanted)
-    show_downloads(shown, drawn, lambda: STUDY.figures(shown), view=view, name=called)
+    caption = f"Click a model to see its spectra below. {HOW_TO_MOVE}"
+    figures = partial(STUDY.figures, shown)
+    show_downloads(shown, drawn, figures, view=view, name=called, caption=caption)
     _one_model(address, result, models)
     rows = page_view.rows(shown)
-    with st.expander("Table: models", icon=":material/table:"):
-        show_table(rows["models"], "models")
-    show_table(rows["doses"], "doses")
+    show_tables({name: rows[name] for name in ("models", "doses")})
 
 
 def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, str, str]:
@@ -134,43 +136,41 @@ def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, st
     possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
     if address["map"] not in possible:
         address.set("map", possible[0])
-    about = "Choose the colours of the map, how models are placed, and which axes are shown."
-    with form.bar:
+    about = "Find models, choose the colours, how models are placed, and which axes are shown."
+    with form.bar, st.popover("Map", icon=":material/palette:", help=about):
+        for name in ("colour", "map", "axes"):
+            address.tell(name)
         wanted = search_box(address)
-        with st.popover("Map", icon=":material/palette:", help=about):
-            for name in ("colour", "map", "axes"):
-                address.tell(name)
-            by = st.segmented_control(
-                "Colour",
-                list(COLUMNS),
-                required=True,
-                key=address.key("colour"),
-                format_func=COLUMNS.__getitem__,
-                help="Column that the colours show; positions stay the same.",
-            )
-            drawing = st.segmented_control(
-                "Map",
-                possible,
-                required=True,
-                key=address.key("map"),
-                format_func=METHODS.__getitem__,
-                help="PCA preserves distances as well as its axes can, t-SNE and UMAP "
-                "neighbourhoods.",
-            )
-            pairs = charts.axes_of(result)
-            shares = {pair: sum(charts.shares_of(result, pair)) for pair in pairs}
-            axes = st.segmented_control(
-                "Axes",
-                pairs,
-                required=True,
-                key=address.key("axes"),
-                format_func=lambda pair: (
-                    f"{charts.PAIR_TITLES[pair]} ({text_of(shares[pair], 'per cent')})"
-                ),
-                disabled=drawing != "pca",
-                help="Pair of the three axes of PCA, with its share of the squared distances; "
-                "t-SNE and UMAP have two axes.",
-            )
+        by = st.segmented_control(
+            "Colour",
+            list(COLUMNS),
+            required=True,
+            key=address.key("colour"),
+            format_func=COLUMNS.__getitem__,
+            help="Column that the colours show; positions stay the same.",
+        )
+        drawing = st.segmented_control(
+            "Map",
+            possible,
+            required=True,
+            key=address.key("map"),
+            format_func=METHODS.__getitem__,
+            help="PCA preserves distances as well as its axes can, t-SNE and UMAP neighbourhoods.",
+        )
+        pairs = charts.axes_of(result)
+        shares = {pair: sum(charts.shares_of(result, pair)) for pair in pairs}
+        axes = st.segmented_control(
+            "Axes",
+            pairs,
+            required=True,
+            key=address.key("axes"),
+            format_func=lambda pair: (
+                f"{charts.PAIR_TITLES[pair]} ({text_of(shares[pair], 'per cent')})"
+            ),
+            disabled=drawing != "pca",
+            help="Pair of the three axes of PCA, with its share of the squared distances; "
+            "t-SNE and UMAP have two axes.",
+        )
     return str(by), str(drawing), str(axes) if drawing == "pca" else "1-2", wanted
 
 
@@ -193,9 +193,22 @@ def _take_click(key: str) -> None:
     picked = st.session_state[key].selection.get(charts.CHOSEN) or []
     if picked:
         st.session_state[SHOWN] = st.session_state[CLICKED] = str(picked[0]["model"])
+        st.session_state[SPECTRA] = True
 
 
 def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
+    """Draw a fold with the spectra of one model, which a click on the map opens."""
+    state = st.session_state
+    state[SPECTRA] = bool(state.get(SPECTRA))
+    name = short_names(models)[str(state[SHOWN])]
+    with st.expander(
+        f"Spectra of {plain(name)}", key=SPECTRA, icon=":material/show_chart:", on_change="rerun"
+    ) as fold:
+        if fold.open:
+            _spectra(address, result, models)
+
+
+def _spectra(address: Address, result: Result, models: Sequence[str]) -> None:
     names = short_names(models)
     left, middle, right = st.columns([4, 2, 5], vertical_alignment="bottom")
     model = str(

@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 
-METHODS = {"pca": "PCA (classical MDS)", "tsne": "t-SNE", "umap": "UMAP"}
+METHODS = {"pca": "PCA (multidimensional scaling, MDS)", "tsne": "t-SNE", "umap": "UMAP"}
 FEWEST = {"pca": 1, "tsne": 4, "umap": 5}  # models
 MOST_AXES = 3  # of classical MDS; t-SNE and UMAP have two
 

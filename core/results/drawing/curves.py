@@ -20,7 +20,7 @@ from core.results.drawing.labels import breaks, coinciding, drawn_names, end_nam
 from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import kind_in
-from core.results.numbers import Kind
+from core.results.numbers import Kind, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,10 +211,17 @@ def line_chart(
 
 
 def reach(
-    rows: pd.DataFrame, y: str, rules: Sequence[Rule] = (), *, zero: bool = False
+    rows: pd.DataFrame,
+    y: str,
+    rules: Sequence[Rule] = (),
+    *,
+    zero: bool = False,
+    nulls: bool = False,
 ) -> tuple[float, float]:
-    """Compute the ends of an axis for a column, its interval and lines across the plot."""
-    held = [rows[name] for name in (y, *ends_of(y)) if name in rows.columns]
+    """Compute the ends of an axis for a column, its interval, lines across the plot, and chance
+    level where it is drawn (`nulls`)."""
+    columns = (y, *ends_of(y), *(("null_low", "null_high") if nulls else ()))
+    held = [rows[name] for name in columns if name in rows.columns]
     return span_of(*held, [rule.value for rule in rules], zero=zero)
 
 
@@ -255,8 +262,12 @@ def layer_chart(
         context: What it is drawn for.
         more: As `line_chart` takes it.
     """
-    ends = ends or reach(rows, y, rules, zero=zero)
     kind = kind or kind_in(rows, y)
+    if context.zoomed:
+        ends = reach(rows, y, rules, zero=zero, nulls=bool(null))
+        begins = f"the axis begins at {text_of(ends[0], kind)}" if ends[0] > 0 else ""
+        below = "; ".join(filter(None, (below, begins)))
+    ends = ends or reach(rows, y, rules, zero=zero)
     axes = {"x_title": x_title, "kind": kind, "height": height, "context": context}
     plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, **axes)
     if null and rows["null_low"].notna().any():

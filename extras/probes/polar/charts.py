@@ -42,7 +42,7 @@ def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -
     drawn, looks = with_control(scored, control, looks, ON_CONTROL)
     below = "bands: 95 % intervals" + ("" if control.empty else "; dots: control labels")
     return layer_chart(
-        drawn, "value", looks, f"{NAMES[metric]} by layer", below, y_title=f"{NAMES[metric]} (%)",
+        drawn, "value", looks, f"{NAMES[metric]} by layer", below, y_title=f"{NAMES[metric]}, %",
         rules=baseline_rules(lines), height=HEIGHT, context=context,
     )  # fmt: skip
 

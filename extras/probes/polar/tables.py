@@ -26,9 +26,9 @@ SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "
 LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")
 COUNTS = {LAS: "labelled", UAS: "directed", UUAS: "hits", LABEL: "named", DIRECTION: "oriented"}
 NAMES = {
-    LAS: "LAS",
-    UAS: "UAS",
-    UUAS: "UUAS",
+    LAS: "Labelled edges (LAS)",
+    UAS: "Directed edges (UAS)",
+    UUAS: "Edges (UUAS)",
     LABEL: "Labels of gold edges",
     DIRECTION: "Heads of gold edges",
 }

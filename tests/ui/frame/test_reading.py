@@ -1,4 +1,4 @@
-"""How to read a figure: one line, open at the first visit, folded at the next."""
+"""How to read a figure: one line below the views."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ def page() -> None:
 
     from ui.frame.reading import show_reading
 
-    line = st.session_state.get("line", "1 is *equal* <b>.")
-    show_reading("rsa", st.session_state.get("view", "By layer"), line)
+    show_reading(st.session_state.get("line", "1 is *equal* <b>."))
 
 
 def lines(app: AppTest) -> list[str]:
@@ -24,24 +23,9 @@ def lines(app: AppTest) -> list[str]:
     return [element.proto.body for element in app.get("html")]
 
 
-def visit(app: AppTest, view: str) -> bool:
-    """Whether the line of a view is open."""
-    app.session_state["view"] = view
-    (line,) = lines(app.run())
-    return line.startswith('<details class="reading" open>')
-
-
-def test_a_line_is_open_during_the_first_visit_and_folded_at_the_next() -> None:
-    app = AppTest.from_function(page)
-    assert visit(app, "By layer")
-    assert visit(app, "By layer")  # the page reran: it is the same visit
-    assert visit(app, "Two texts")
-    assert not visit(app, "By layer")
-    assert not visit(app, "Two texts")
-
-
-def test_a_line_is_text_with_emphasis() -> None:
+def test_a_line_is_text_with_emphasis_that_nobody_has_to_open() -> None:
     (line,) = lines(AppTest.from_function(page).run())
+    assert line.startswith('<p class="reading">')
     assert "1 is <em>equal</em> &lt;b&gt;." in line
 
 

@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 from core.results.drawing.paper import SUFFIXES
 from core.results.export import Result
 from core.studies.rsa.layers.spec import RsaSpec
-from ui.study.downloads import _report, command_of, slug
+from ui.archive.making import command_of, report_of
+from ui.study.downloads import slug
 
 
 def test_a_files_name_tells_what_it_shows() -> None:
@@ -28,7 +29,7 @@ def test_the_command_computes_the_same_study() -> None:
 def test_a_report_has_the_caveats_of_its_study_and_one_of_no_study_is_written_too() -> None:
     for study, expected in (("align check", True), ("nothing", False)):
         result = Result(study, {}, "It was found.", {"main": pd.DataFrame({"layer": [0]})})
-        page = _report(result, {}, "", say=lambda *told: None).decode("utf8")
+        page = report_of(result, {}, "", say=lambda *told: None).decode("utf8")
         assert "It was found." in page
         assert ("Training error says little." in page) == expected
 

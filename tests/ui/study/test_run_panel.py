@@ -16,9 +16,8 @@ from core.runs.precomputed import write_precomputed
 from core.runs.runner import Progress
 from core.runs.store import current_store
 from core.runs.tasks import Signal
-from ui.frame.errors import APOLOGY
+from ui.frame.errors import APOLOGY, by_cause
 from ui.study.jobs import Job
-from ui.study.results import by_cause
 from ui.study.run_panel import (
     CANCELLED,
     LOOKING,
@@ -97,10 +96,11 @@ def page() -> None:
     import streamlit as st
 
     from tests.ui.study.test_run_panel import STUDIES, Spec
-    from ui.study.run_panel import Request, run_panel
+    from ui.study.run_panel import Request, offer_afresh, run_panel
 
     word = st.session_state.get("word", "a")
     result = run_panel(Request("RSA", Spec(word), STUDIES[word]), again=st.button("Run"))
+    offer_afresh()
     st.write(result.headline if result is not None else "nothing yet")
 
 

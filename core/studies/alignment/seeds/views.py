@@ -3,6 +3,8 @@ it."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
 from core.results.names import short_name, short_names
@@ -12,7 +14,14 @@ from core.studies.alignment.seeds.charts import grid_chart, held_out, method_cha
 from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.statements import HIGHEST, LOWEST, NOTHING, best_map, judged
+from core.studies.alignment.seeds.statements import (
+    HIGHEST,
+    LOWEST,
+    NOTHING,
+    WINDOW,
+    best_map,
+    judged,
+)
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
@@ -163,6 +172,24 @@ def draw_method(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     return {"methods": method_chart(result, context=context)} if aligned else {}
 
 
+def first_methods(result: Result, chance: str = "lookup") -> Result:
+    """Leave the best map, the rival that reads no hidden state or else ridge, and the per-word
+    average, or none where chance level is drawn as a line; all that is of a second run stays."""
+    methods = result.tables["methods"]
+    if methods.empty:
+        return result
+    rival = WINDOW if WINDOW in set(methods["method"]) else "ridge"
+    shown = {best_map(methods, judged(methods)), rival, chance}
+    left = {
+        name: result.tables[name][
+            result.tables[name]["method"].isin(shown)
+            | (result.tables[name].get("group", "") == AGAIN)
+        ]
+        for name in ("alignment", "methods", "layers")
+    }
+    return result.with_tables(**left)
+
+
 def draw_layers(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw errors by layer, a chart for each group of models."""
     names = {"models": "layers", "against": "layers-second-group"}
@@ -230,6 +257,7 @@ VIEWS = (
         METHOD,
         draw=draw_method,
         headline=method_sentence,
+        first=first_methods,
         table="methods",
         group=ERRORS,
     ),
@@ -237,6 +265,7 @@ VIEWS = (
         LAYER,
         draw=draw_layers,
         headline=layer_sentence,
+        first=partial(first_methods, chance=""),
         table="layers",
         group=ERRORS,
     ),

@@ -251,7 +251,7 @@ def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     tips = (Tip("name", "Model"), "arcs", Tip("value", label, "points"), "low")
     below = "each model at its best layer; bands: 95 % intervals over sentences"
-    return line_chart(rows, plane, looks, "UUAS by arc length", below, tips=tips)
+    return line_chart(rows, plane, looks, "Correct edges (UUAS) by arc length", below, tips=tips)
 
 
 def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -263,9 +263,10 @@ def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = _arc_rows(result, (FAR,))
     scored, lines = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
     looks = looks_of(result.table["model"], scored["model"])
-    title, below = "UUAS without adjacent arcs", "bands: 95 % intervals over sentences"
+    title = "Correct edges (UUAS) without adjacent arcs"
+    below = "bands: 95 % intervals over sentences"
     return layer_chart(
-        scored, "value", looks, title, below, y_title=f"{title} (%)", kind="points",
+        scored, "value", looks, title, below, y_title=f"{title}, %", kind="points",
         rules=baseline_rules(lines), context=context,
     )  # fmt: skip
 

@@ -32,7 +32,12 @@ METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
 HEADS_METRIC = "uas"
 CONTROL = " control"  # after the name of a probe trained on control trees
 SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
-NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
+NAMES = {
+    "uuas": "correct edges (UUAS)",
+    "dspr": "correlation of distances (DSpr.)",
+    "root": "root accuracy",
+    "nspr": "correlation of depths (NSpr.)",
+}
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
 BESIDE = "beside the static window"
@@ -64,8 +69,8 @@ def metric_label(metric: str) -> str:
     bare = metric.removesuffix(SELECTIVITY)
     name = NAMES.get(bare, bare.upper())
     if bare != metric:
-        return f"Selectivity ({name}{', points' if bare in OF_HUNDRED else ''})"
-    return f"{name[0].upper()}{name[1:]}{' (%)' if metric in OF_HUNDRED else ''}"
+        return f"Selectivity, {name}{', points' if bare in OF_HUNDRED else ''}"
+    return f"{name[0].upper()}{name[1:]}{', %' if metric in OF_HUNDRED else ''}"
 
 
 def probe_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.maths.structural.arcs import FAR
+from core.models import parse_ref
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.studies.probes.trees.charts import (
@@ -15,7 +16,8 @@ from core.studies.probes.trees.charts import (
     scores_chart,
     sweep_chart,
 )
-from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
+from core.studies.probes.trees.statements import statements_of
+from core.studies.probes.trees.tables import CONTROL, PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
 
@@ -48,6 +50,17 @@ def draw_scores(
     if _has(result, "added", metric):
         charts[f"added-{metric}"] = added_chart(result, metric, context=context)
     return charts
+
+
+def first_scores(result: Result, metric: str = METRIC) -> Result:
+    """Leave the models and the baseline that the headline compares with; without control trees."""
+    models = [ref for ref in result.table["model"].unique() if ":" in ref]
+    facts = statements_of(result.tables, models, metric)
+    trained = [ref for ref in models if not parse_ref(ref).random]
+    shown = {*trained, *(fact.baseline for fact in facts if fact.subject == facts[0].subject)}
+    table = result.table
+    rows = table[table["model"].isin(shown) & ~table["probe"].str.endswith(CONTROL)]
+    return result.with_tables(scores=rows) if len(rows) else result
 
 
 def draw_arcs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -104,6 +117,7 @@ VIEWS = (
         choices=metrics_of,
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=score_rows,
+        first=first_scores,
         group=TREES,
     ),
     View(

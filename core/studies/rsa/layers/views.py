@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.models.zoo import second_run
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.studies.rsa import LAYERS
@@ -31,6 +32,16 @@ def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw states, and functions where they were compared."""
     charts = [similarity_chart(result, part, context=context) for part in parts_of(result)]
     return Panels(charts, across=across_of(len(charts)), names=["similarity"] * len(charts))
+
+
+def first_curves(result: Result) -> Result:
+    """Leave of the reference models the one that the headline compares with: another seed."""
+    references = result.tables.get("references")
+    if references is None or references.empty:
+        return result
+    again, refs = second_run(str(result.spec["base"])), references["model"]
+    rivals = references[~refs.str.startswith("random:") & (refs != again)]
+    return result.with_tables(references=rivals) if len(rivals) else result
 
 
 def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
@@ -68,6 +79,7 @@ VIEWS = (
         draw=draw_curves,
         headline=curves_sentence,
         tables=curve_tables,
+        first=first_curves,
         group=LAYERS,
     ),
     View(

@@ -38,7 +38,7 @@ LOOKS = {
     TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
 }
 MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
-LEVEL_FITS = "no trend by AICc"
+LEVEL_FITS = "no trend (by fit, AICc)"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 

@@ -1,0 +1,99 @@
+"""How much a page says and offers at once: controls before anything is opened, words above the fold.
+
+A control is what one can use or open in the main area, whether enabled or not: a button, a link to
+a page, an expander, a field, a slider, a toggle. A row of tabs and a list of choices count once, and
+a field with its help, its tags and its arrow is one. What is in a chart or a table, in a sentence (a
+term that is explained), or in the sidebar is none. Words are what stands in the main area in the
+first 800 pixels, outside of charts (their titles are outside); a number is a word.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.screenshots import views
+from tests.browser.test_layout import CHART, settle
+from tests.cases import exhaustive
+from ui.frame.shell import PAGES
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+MOST_CONTROLS, MOST_WORDS = 9, 150
+DESK = {"width": 1280, "height": 800}
+# Views whose figure is moved: a slider, its player, and what is chosen beside them; they have more.
+MOVED = {"Token map": 10, "Sentence": 13, "The space": 10}
+WORDY = {"Benchmark with known answers": 170}  # four figures, each with its columns in its title
+VIEWS = [
+    (Path(entry.path).stem, view)
+    for entry in PAGES
+    if entry.question
+    for view in views(entry.path)
+    if view != "Rank"  # which has no precomputed result
+]
+FIRST = [next(each for each in VIEWS if each[0] == name) for name in dict(VIEWS)]
+COUNTED = r"""
+() => {
+    const main = document.querySelector('[data-testid=stMain]');
+    const shown = node => {
+        const box = node.getBoundingClientRect();
+        return node.checkVisibility({opacityProperty: true, visibilityProperty: true})
+            && box.width > 1 && box.height > 1;
+    };
+    const ends = '[data-testid=stVegaLiteChart], [data-testid=stDataFrame]';
+    const whole = '[data-testid=stButtonGroup], [role=radiogroup], [data-testid=stSlider], '
+        + '[data-testid=stMultiSelect], [data-testid=stSelectbox], [data-testid=stTextInput], '
+        + '[data-testid=stNumberInput], [data-testid=stCheckbox], [data-testid=stSelectSlider]';
+    const used = 'button, summary, input, textarea, select, [role=combobox], [role=slider], '
+        + '[role=switch], [data-testid=stPageLink] a, [data-testid=stLinkButton] a';
+    const controls = new Map();
+    for (const node of main.querySelectorAll(used)) {
+        const control = node.closest(whole) || node;
+        if (!node.closest(ends) && shown(control))
+            controls.set(control, control.innerText.trim().replace(/\s+/g, ' '));
+    }
+    const words = [];
+    const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, holder = text.parentElement;
+        if (holder.closest(`style, script, [data-testid=stIconMaterial], ${ends}`)) continue;
+        if (!shown(holder)) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        if (range.getBoundingClientRect().top < innerHeight)
+            words.push(...text.data.split(/\s+/).filter(word => /[\p{L}\p{N}]/u.test(word)));
+    }
+    return [[...controls.values()], words];
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "view"), exhaustive([("", ""), *VIEWS], ("", ""), *FIRST))
+def test_a_page_offers_nine_controls_and_says_150_words_at_once(
+    page: Page, app_url: str, name: str, view: str
+) -> None:
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.goto(f"{app_url}/{name}?{urlencode({'view': view})}" if view else f"{app_url}/{name}")
+    expect(page.locator(f"{CHART} .marks").first).to_be_visible()
+    settle(page)
+    controls, words = page.evaluate(COUNTED)
+    print(f"{name} {view}: {len(controls)} controls, {len(words)} words")
+    assert len(controls) >= 5  # otherwise the page is not the one that is meant
+    assert len(words) >= 50
+    assert len(controls) <= MOVED.get(view, MOST_CONTROLS), controls
+    assert len(words) <= WORDY.get(view, MOST_WORDS), " ".join(words)
+
+
+def test_all_rivals_are_one_step_away_and_the_link_keeps_them(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/probe_trees")
+    figure = page.locator(CHART).first
+    expect(figure).to_contain_text("static window")
+    expect(figure).not_to_contain_text("random tree")
+    page.get_by_text("Show all rivals", exact=True).click()
+    expect(figure).to_contain_text("random tree")
+    assert "rivals=true" in page.url
+    page.reload()
+    expect(figure).to_contain_text("random tree")
