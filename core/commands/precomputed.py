@@ -14,13 +14,14 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.errors import NotStoredError
+from core.memory import file_state, remembered
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.store import Store, default_store, encode, using
@@ -264,12 +265,12 @@ def read_cards() -> dict[str, dict[str, Any]]:
         return {}
     try:
         path = precomputed.path.with_name(CARDS)
-        return _cards(path, path.stat().st_mtime_ns, mark(precomputed))
+        content = _cards(path)
+        return dict(content["cards"]) if content["answers"] == mark(precomputed) else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-@cache
-def _cards(path: Path, changed: int, expected: str) -> dict[str, dict[str, Any]]:
-    content = json.loads(path.read_text(encoding="utf8"))
-    return dict(content["cards"]) if content["answers"] == expected else {}
+@remembered(8, state=file_state)
+def _cards(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf8")))

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -23,6 +22,7 @@ import numpy as np
 from core.errors import ModelError
 from core.maths.progress import tick
 from core.maths.statistics import relative_change
+from core.memory import remembered
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, open_weights
@@ -151,7 +151,7 @@ def _exchange(weights: Mapping[str, Tensor], stored: dict[str, Tensor]) -> None:
         value.data, stored[name] = stored[name], value.data
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Change:
     """Measure the change by content, because what a reference names may change."""
     first, second = _matrices(base), _matrices(tuned)

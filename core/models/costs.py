@@ -12,10 +12,10 @@ import heapq
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 from core.errors import ModelError
+from core.memory import remembered
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
@@ -117,7 +117,7 @@ def reading(
     return {(ref, sentences, *read): _reading(sizes[ref], len(sentences)) for ref in refs}
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _reading(size: Size, sentences: int) -> Cost:
     held = resident({"": size}, sentences)
     return Cost(vectors(size, sentences), held, stored(size, sentences))

@@ -16,10 +16,10 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
+from core.memory import READ_FILES, folder_state, remembered
 from core.models.architectures import ARCHITECTURES
 from core.models.boundaries import marks_of
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
-from core.models.files.memory import remembered_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import merged_folder
@@ -125,7 +125,7 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
         return _tokenizer_of(folder)
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _tokenizer_of(folder: Path) -> str:
     config = checkpoints.read_config(folder)
     files = checkpoints.tokenizer_hash(folder, config)
@@ -147,7 +147,7 @@ class _Files:
     positions: bool
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _files_of(folder: Path) -> _Files:
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.memory import remembered
+from core.memory import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
@@ -56,7 +56,7 @@ def _read(folder: Path | None, kind: str) -> list[dict[str, Any]]:
         raise ModelError(f"{path} cannot be read ({error}). {how_to_restore_file(path)}") from error
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _entries(path: Path) -> dict[str, list[dict[str, Any]]]:
     content = json.loads(path.read_text(encoding="utf8"))
     return {MODELS: content[MODELS], ADAPTERS: content.get(ADAPTERS, [])}

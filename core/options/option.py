@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
@@ -239,7 +239,7 @@ def options_of(spec: type[Spec]) -> tuple[Option, ...]:
     return _options_of(cast(Any, spec))
 
 
-@lru_cache(maxsize=64)
+@cache
 def _options_of(spec: Any) -> tuple[Option, ...]:
     fields = [each for each in dataclasses.fields(spec) if OPTION in each.metadata]
     return tuple(dataclasses.replace(each.metadata[OPTION], name=each.name) for each in fields)

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -223,7 +223,7 @@ GLOSSARY = Path(__file__).with_name("glossary.toml")
 MEANINGS: dict[str, str] = checked(Mapping[str, str], read_toml(GLOSSARY), str(GLOSSARY))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _pattern() -> re.Pattern[str]:
     """Match every term, longer ones first, but never inside a name such as nli-0.
 

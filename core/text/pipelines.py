@@ -15,11 +15,12 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.memory import remembered
 from core.models.zoo import zoo_folder
 
 BOX = "box"
@@ -49,7 +50,7 @@ NOT_ENGLISH = (
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
 
 
-@lru_cache(maxsize=1)
+@cache
 def available_pipelines() -> tuple[str, ...]:
     """List the names that `parse_sentences` accepts: `box`, then the `en_core_web_*` that were
     installed when it was first asked, sorted."""
@@ -122,7 +123,7 @@ def pipeline_folder(pipeline: str) -> Path:
     return Path(spec.origin).parent
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _fingerprint(folder: str, changed: int) -> str:
     digest = hashlib.sha256(importlib.metadata.version("spacy").encode())
     for path in sorted(p for p in Path(folder).rglob("*") if p.is_file() and p.suffix != ".pyc"):

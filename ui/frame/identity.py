@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.memory import remembered
 from core.models import fingerprint, parse_ref
 from core.models.hub.client import changes
 from ui.frame.links import Address
-from ui.frame.shared import for_a_second
+from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 from ui.frame.uploads import uploaded, uploader
 
@@ -73,7 +74,7 @@ def contents(*refs: str) -> tuple[str, ...]:
     return tuple(_content(ref) for ref in refs)
 
 
-@for_a_second
+@remembered(MOST, seconds=A_MOMENT)
 def _content(ref: str) -> str:
     try:
         parsed = parse_ref(ref)

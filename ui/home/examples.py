@@ -125,7 +125,7 @@ def _drawn(
     def drawn() -> dict[str, Any]:
         return themed(figure(), theme, paired_colours() if theme == "dark" else {})
 
-    return made_once().get(example, ("card", card["sentence"], theme), drawn)
+    return made_once(example, ("card", card["sentence"], theme), drawn)
 
 
 def _capitalised(text: str) -> str:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import PlainTextResponse
+
+from core.memory import Memory
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 EVERY = 60.0  # seconds
 LOGGER = logging.getLogger("palimpsest.server")
 OF_PAGES = "streamlit.error_util"  # Streamlit's logger of exceptions in a page's script
-_last: dict[str, float] = {}
+_last: Memory[bool] = Memory(256, seconds=EVERY)  # by kind: whether it was logged
 
 
 async def refuse(
@@ -37,10 +38,9 @@ def warn_rarely(kind: str, sentence: str) -> None:
 
 
 def _is_due(kind: str) -> bool:
-    now = time.monotonic()
-    due = now - _last.get(kind, -EVERY) >= EVERY
+    due = _last.fresh(kind) is None
     if due:
-        _last[kind] = now
+        _last.put(kind, True)
     return due
 
 

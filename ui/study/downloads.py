@@ -115,7 +115,7 @@ def show_downloads(
     stem = "-".join(filter(None, ("palimpsest", slug(result.study), slug(name or view))))
 
     def shared(what: Hashable, make: Callable[[], bytes]) -> Callable[[], bytes]:
-        return lambda: made_once().get(result, ("file", what), make)
+        return lambda: made_once(result, ("file", what), make)
 
     def picture(suffix: str, make: Callable[[], bytes]) -> Callable[[], bytes]:
         return make if view is None else shared((suffix, table, view, called_so), make)
@@ -135,7 +135,7 @@ def show_downloads(
         report = st.button(
             "Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP
         )
-        names_control(made_once().get(result, "models", lambda: models_in(result)))
+        names_control(made_once(result, "models", lambda: models_in(result)))
         everything = st.button(
             "Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP
         )
@@ -145,7 +145,7 @@ def show_downloads(
         link = _link()
         file_dialog(
             f"palimpsest-{slug(result.study)}{REPORT}",
-            lambda say: made_once().get(
+            lambda say: made_once(
                 result, ("report", link, called_so), lambda: _report(result, figures(), link, say)
             ),
         )
@@ -228,7 +228,7 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
     paper = _paper(left, right)
 
     def made(suffix: str) -> bytes:
-        return made_once().get(
+        return made_once(
             result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
         )
 

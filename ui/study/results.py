@@ -59,7 +59,7 @@ def view_headline(result: Result, view: View, *choices: Hashable) -> str:
     """
     names = tuple(sorted(names_here().items()))
     said = ("headline", view.name, choices, names)
-    return made_once().get(result, said, lambda: view.sentence(result, *choices))
+    return made_once(result, said, lambda: view.sentence(result, *choices))
 
 
 def show_view(
@@ -133,7 +133,7 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
         fold: Title of the expander that holds them; empty for none.
     """
     wanted = ("rows", view.name, choices, tuple(sorted(names_here().items())))
-    rows = made_once().get(result, wanted, lambda: view.rows(result, *choices))
+    rows = made_once(result, wanted, lambda: view.rows(result, *choices))
     with st.expander(fold, icon=":material/table:") if fold else nullcontext():
         for name, table in rows.items():
             show_table(table, name)
@@ -192,7 +192,7 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
     st.markdown(f"**{plain(title or title_of_table(name))}**")
     names = names_here()
     st.dataframe(
-        made_once().get(table, tuple(sorted(names.items())), lambda: _drawn(table, names)),
+        made_once(table, tuple(sorted(names.items())), lambda: _drawn(table, names)),
         hide_index=True,
         column_config={
             str(column): _column(table[column], name, digits) for column in table.columns

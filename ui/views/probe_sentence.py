@@ -187,7 +187,7 @@ def _show_prediction(
     """Draw the tree that a model's layer predicts, with its headline in the given place."""
     number = _which(read.trees)
     tree, vectors = read.trees[number], read.vectors[number]
-    view = made_once().get(
+    view = made_once(
         result,
         ("sentence", model, layer, tree),
         lambda: result.draw(model, layer, tree, vectors),
@@ -197,7 +197,7 @@ def _show_prediction(
     with headline:
         show_sentence(line)
         show_notes(read)
-    drawn = made_once().get(
+    drawn = made_once(
         view,
         ("result", line),
         lambda: sentence_result(result, read, view, statement, line),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.memory import READ_FILES, file_state, remembered
 from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES, describe_type
 from core.models.architectures.inference import infer_type
@@ -34,7 +35,6 @@ from core.models.files.layout import (
     inner_models,
     lay_out,
 )
-from core.models.files.memory import remembered
 from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
@@ -193,7 +193,7 @@ def content_hash(path: Path) -> str:
     return _content_hash(_present(path))
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _content_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

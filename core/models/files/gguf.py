@@ -21,8 +21,8 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import UNLIMITED
+from core.memory import READ_FILES, file_state, remembered
 from core.models.files.blocks import TYPES, BlockTensor
-from core.models.files.memory import remembered
 from core.models.files.safetensors import LocalFile, damaged
 from core.runs.process.parsing import MOST_MEMORY
 
@@ -164,7 +164,7 @@ def _opened(path: Path, room: int = MOST_MEMORY) -> Iterator[tuple[_Reader, int,
         raise damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def read_gguf(path: Path) -> Header:
     """Read the header of a GGUF file, without its vocabulary.
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core.errors import ModelError
+from core.memory import READ_FILES, file_state, folder_state, remembered
 from core.models.files import checkpoints, layout
 from core.models.files.gguf import gguf_entries
-from core.models.files.memory import remembered, remembered_folder
 from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
@@ -169,12 +169,12 @@ def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
     return sum(map(_count_in_file, files))
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _count_in_file(path: Path) -> int:
     return count_numbers(read_whole_header(path))
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _count_quantised(folder: Path) -> int:
     stored = open_weights(folder, checkpoints.read_config(folder)).values()
     return sum(math.prod(entry.shape) for entry in stored if entry.dtype in ROUNDING)

@@ -23,7 +23,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files.memory import remembered
+from core.memory import READ_FILES, file_state, remembered
 from core.models.files.safetensors import complex_numbers, not_gathered, refuse_empty
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
@@ -65,7 +65,7 @@ class PickledTensor:
         return rows.ravel()[start - first * columns :][:count]
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def pickled_names(path: Path) -> tuple[str, ...]:
     """List the texts of a pickled file before its numbers, the names of its tensors among them.
 
@@ -77,7 +77,7 @@ def pickled_names(path: Path) -> tuple[str, ...]:
     )
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def count_pickled(path: Path) -> int:
     """Count the numbers that a pickled file stores, without whole numbers; shared ones count once.
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import core.models.hub.errors as hub_errors
 from core.maths.progress import tick
+from core.memory import Memory
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.process.parsing import parse
 
@@ -42,7 +43,7 @@ def ask(question: Callable[[], Answer]) -> Answer:
         CancelledError: If the run was cancelled during a pause.
     """
     where, began, wait = os.environ.get("HF_ENDPOINT", ""), time.monotonic(), FIRST_WAIT
-    hurried = began - _gave_up.get(where, -GAVE_UP_FOR) < GAVE_UP_FOR
+    hurried = _gave_up.fresh(where) is not None
     for attempt in range(1, ATTEMPTS + 1):
         try:
             answer = question()
@@ -58,10 +59,10 @@ def ask(question: Callable[[], Answer]) -> Answer:
                 or pause > LONGEST_WAIT
             )
             if last or time.monotonic() - began + pause > PATIENCE:
-                _gave_up[where] = time.monotonic()
+                _gave_up.put(where, True)
                 raise
         else:
-            _gave_up.pop(where, None)
+            _gave_up.forget(where)
             return answer
         _pause(pause)
         wait *= 2
@@ -168,4 +169,5 @@ def _pause(seconds: float) -> None:
         time.sleep(min(left, 0.2))
 
 
-_gave_up: dict[str, float] = {}  # address of a hub -> time of its last failure
+# by address of a hub: whether it failed
+_gave_up: Memory[bool] = Memory(64, seconds=GAVE_UP_FOR)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from fnmatch import fnmatchcase
 
 import core.models.hub.client as hub
 from core.errors import ModelError
+from core.memory import Memory
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
 
 LISTED_FOR = 3_600.0  # seconds before a list is asked for again: longer than most studies run
+MOST_REVISIONS = 100_000  # revisions of all models that are remembered
 MAIN = "main"  # the branch that a reference without a revision names
 _DIGITS = re.compile(r"(\d+)")
 
@@ -51,10 +51,8 @@ def list_revisions(name: str) -> tuple[str, ...]:
         ModelError: If the Hub cannot be asked or refuses, or its answer is no list.
     """
     key = (hub.endpoint(), name)
-    with _lock:
-        when, earlier = _listed.get(key, (0.0, ()))
-    if earlier and time.monotonic() - when < LISTED_FOR:
-        return earlier
+    if listed := _listed.fresh(key):
+        return listed
     if hub.is_offline():
         return _downloaded(name, None)
     try:
@@ -62,10 +60,9 @@ def list_revisions(name: str) -> tuple[str, ...]:
         revisions = _read(answer, name)
     except failures() as error:
         if is_unreachable(error):
-            return earlier or _downloaded(name, error)
+            return _listed.last(key) or _downloaded(name, error)
         raise hub.refusal(error, name, None) from error
-    with _lock:
-        _listed[key] = (time.monotonic(), revisions)
+    _listed.put(key, revisions)
     return revisions
 
 
@@ -96,5 +93,7 @@ def _downloaded(name: str, error: Exception | None) -> tuple[str, ...]:
     return revisions
 
 
-_listed: dict[tuple[str, str], tuple[float, tuple[str, ...]]] = {}  # endpoint, name -> when, which
-_lock = threading.Lock()
+# by endpoint and name
+_listed: Memory[tuple[str, ...]] = Memory(
+    MOST_REVISIONS, seconds=LISTED_FOR, weigh=lambda revisions: 1 + len(revisions)
+)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
+from core.memory import remembered
 from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
@@ -55,7 +56,12 @@ PROBED = tuple(
 )
 """Words by which tokenizers are compared: of several scripts, in capitals, with accents."""
 Reply = Any
-_open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
+
+
+@remembered(1)
+def _open(folder: str, ref: str) -> PreTrainedTokenizerFast:
+    """Read the tokenizer of a process of its own, once."""
+    return read_tokenizer(folder, ref)
 
 
 def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
@@ -205,10 +211,9 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
     sys.modules.setdefault(
         "torch", cast(Any, None)
     )  # never needed for text, and a second of every start
-    if folder not in _open:
-        _open[folder] = read_tokenizer(folder, ref)
+    tokenizer = _open(folder, ref)
     try:
-        yield from replies(_open[folder], request)
+        yield from replies(tokenizer, request)
     except NO_ROOM:
         raise
     except Exception as error:

@@ -11,7 +11,6 @@ listed as the description's caveats.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -20,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.memory import Memory
 from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import body_of, first_of, module_at, stack_of
@@ -61,16 +61,14 @@ def check_model(model: nn.Module, model_type: str, identity: str) -> None:
     """
     if model_type in INCLUDED:
         return
-    with _passed_lock:
-        if identity in _passed:
-            return
+    if _passed.fresh(identity):
+        return
     architecture = ARCHITECTURES[model_type]
     body = body_of(model)
     check_shapes(body, model_type, architecture)
     with torch.inference_mode():
         _check_states(model, body, architecture)
-    with _passed_lock:
-        _passed.add(identity)
+    _passed.put(identity, True)
 
 
 def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -> None:
@@ -218,5 +216,4 @@ def _differs(model_type: str, what: str) -> ModelError:
     )
 
 
-_passed: set[str] = set()
-_passed_lock = threading.Lock()
+_passed: Memory[bool] = Memory(4_096)  # by identity of a model

@@ -22,11 +22,11 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
+from core.memory import READ_FILES, folder_state, remembered
 from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
-from core.models.files.memory import remembered_folder
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_tensors
 from core.models.files.text_part import TEXT_CONFIG, plain_config
@@ -179,7 +179,7 @@ def _tokenizer(adapter: Path, base: Path) -> list[Path]:
         return [base / name for name in TOKENIZER_FILES if (base / name).is_file()]
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _beside(folder: Path) -> tuple[str, ...]:
     """Hash what a merged model takes from a folder beside its tensors."""
     names = (CONFIG, *TOKENIZER_FILES)

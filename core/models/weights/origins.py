@@ -12,10 +12,10 @@ from pathlib import Path
 
 from core.errors import ModelError
 from core.limits import current_limits
+from core.memory import READ_FILES, folder_state, remembered
 from core.models.files.adapters import AdapterConfig, is_adapter, read_adapter
 from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG
-from core.models.files.memory import remembered_folder
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import BESIDE, adapter_base, not_included, zoo_folder
 
@@ -143,7 +143,7 @@ def base_in(config: AdapterConfig, ref: ModelRef) -> str:
         raise ModelError(f"{ref} is an adapter {what}. {HOW_TO_NAME}") from error
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _adapter_of(folder: Path) -> AdapterConfig:
     return read_adapter(folder)
 

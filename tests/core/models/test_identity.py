@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.catalogue import STUDIES
+from core.memory import forget_all
 from core.models.hub import client as hub
 from core.models.identity import as_identified, content_of
 from core.runs import tasks
@@ -32,8 +33,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for name in ("_resolved", "_renewed", "_changes"):
-            monkeypatch.setattr(hub, name, {})
+        forget_all()
         running.add(NAME, save_tiny(tmp_path / "bert"))
         yield running
 
@@ -98,7 +98,8 @@ def test_a_page_sees_a_new_commit_without_waiting_for_the_hub(
     server.add(NAME, save_tiny(tmp_path / "changed", seed=1))
     assert contents(REF) == unknown
     server.requests.clear()
-    monkeypatch.setattr(hub, "RESOLVED_FOR", 0.0)
+    monkeypatch.setattr(hub._resolved, "seconds", 0.0)
+    monkeypatch.setattr(hub._renewed, "seconds", 0.0)
     server.repositories[f"models/{NAME}"].state = "silent"
     began = time.monotonic()
     contents(REF)

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from core.errors import DrawingError
+from core.memory import forget_all
 from core.results.bundle import zip_result
 from core.results.drawing import files
 from core.results.drawing.vega import Chart
@@ -143,7 +144,7 @@ def test_where_nothing_can_be_drawn_the_numbers_are_written_and_that_is_said(
         raise DrawingError("The figures could not be drawn, because there is no engine.")
 
     monkeypatch.setattr(files, "draw", look)
-    files._draw.cache_clear()
+    forget_all()
     with pytest.warns(DrawingWarning, match="there is no engine"):
         written = write_result(result, {"curves": chart}, tmp_path / "out")
     names = {path.name for path in written}
