@@ -149,8 +149,8 @@ def _similarity(result: Result) -> str:
     low, high = rows.loc[rows["similarity"].idxmin()], rows.loc[rows["similarity"].idxmax()]
     return (
         f"Their representations differ most at layer {int(low['layer'])} (similarity "
-        f"{estimate_of(low, 'similarity').text}) and least at layer {int(high['layer'])} "
-        f"({estimate_of(high, 'similarity').value_text})."
+        f"{estimate_of(low, 'similarity').text}) "
+        f"and least at layer {int(high['layer'])} ({estimate_of(high, 'similarity').value_text})."
     )
 
 
@@ -166,12 +166,12 @@ def _weights(result: Result) -> str:
     if len(moved) < len(rows):
         unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in the "
-        f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
-        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update needs "
-        f"{text_of(moved['rank'].median(), 'whole')} directions for "
-        f"{text_of(result.spec['threshold'], 'setting')} of its energy; a random matrix of its "
-        f"shape needs {text_of(moved['null_rank'].median(), 'whole')}."
+        f"The weights changed by {text_of(whole, 'per cent')} of their norm, "
+        f"most in the {family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
+        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. "
+        f"The median update needs {text_of(moved['rank'].median(), 'whole')} directions for "
+        f"{text_of(result.spec['threshold'], 'setting')} of its energy; "
+        f"a random matrix of its shape needs {text_of(moved['null_rank'].median(), 'whole')}."
     )
 
 

@@ -206,8 +206,8 @@ def make(say: Callable[[str], None]) -> Path:
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
         raise NotStoredError(
-            f"The store could not keep all results ({', '.join(walked.unanswered)}). Increase its "
-            "size limit and try again."
+            f"The store could not keep all results ({', '.join(walked.unanswered)}). "
+            "Increase its size limit and try again."
         )
     precomputed = default_precomputed()
     path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path

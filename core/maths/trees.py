@@ -146,9 +146,8 @@ def spanning_trees(
     """Find the minimum spanning trees over the kept words of many matrices of one size at once.
 
     Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as
-    a missing edge) and
-    breaks ties: the edge between closer words wins, then the one farther left. So a constant matrix
-    gives the linear chain.
+    a missing edge) and breaks ties: the edge between closer words wins, then the one farther left.
+    So a constant matrix gives the linear chain.
 
     Args:
         distances: Finite; the mean with the transpose is used.
@@ -199,9 +198,9 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
         ShapeError: If `heads` are not one tree or `keep` does not fit.
     """
     validate_heads(heads)
-    kept = set(_kept(len(heads), keep).tolist())
+    counted = set(_kept(len(heads), keep).tolist())
     pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
-    return sorted(pair for pair in pairs if kept.issuperset(pair))
+    return sorted(pair for pair in pairs if counted.issuperset(pair))
 
 
 def heads_from_edges(

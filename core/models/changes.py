@@ -94,11 +94,7 @@ def changes_of(ready: Outputs) -> dict[str, Change]:
 
 
 def apartness(moved: float, first: float, second: float) -> float:
-    """Divide the distance of two weights by that of unrelated ones; NaN if both are zero.
-
-    Args:
-        moved, first, second: Squared norms of the difference and of the two.
-    """
+    """Divide the distance of two weights by that of unrelated ones; NaN if both are zero."""
     return math.sqrt(moved / (first + second)) if first + second > 0 else math.nan
 
 
@@ -132,8 +128,8 @@ def borrow_between(
             name: value.shape for name, value in between.items()
         }:
             raise ModelError(
-                f"The weights of {tuned} and {base} differ in names or shapes, so there is "
-                "nothing between them; choose a fine-tune of the base."
+                f"The weights of {tuned} and {base} differ in names or shapes, "
+                "so there is nothing between them; choose a fine-tune of the base."
             )
         with torch.no_grad():
             for name, value in weights.items():

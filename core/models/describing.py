@@ -69,26 +69,16 @@ def zoo_models() -> list[dict[str, Any]]:
 
 def locate(ref: str | ModelRef) -> Path:
     """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
-    merge an adapter into its base.
-
-    Raises:
-        ModelError: If it does not exist, is damaged, or is refused by the Hub or the loading
-            policy; if it is an adapter, also if its base cannot be read, or it does not fit it.
-    """
+    merge an adapter into its base. Raises ModelError if it does not exist, is damaged, or is
+    refused by the Hub or the loading policy; if it is an adapter, also if its base cannot be read,
+    or it does not fit it."""
     folder = folder_of(parse_ref(ref))
     return locate_merged(ref, base_of(ref)) if is_adapter(folder) else folder
 
 
 def locate_merged(ref: str | ModelRef, base: str) -> Path:
-    """Find the folder of the model that an adapter makes of a base.
-
-    Args:
-        ref: The adapter.
-        base: Reference of a whole model.
-
-    Raises:
-        ModelError: As `locate`.
-    """
+    """Find the folder of the model that an adapter makes of a base. Raises ModelError as `locate`
+    does."""
     ref = parse_ref(ref)
     folder, origin = folder_of(ref), whole_base(base, ref)
     return merged_folder(folder, origin, _content_of_merged(folder, base))
@@ -101,24 +91,15 @@ def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
 
 
 def fingerprint(ref: str | ModelRef) -> str:
-    """Calculate the sha256 hex of a model's weights and configuration.
-
-    The same files under another name have the same fingerprint. That of `random:` depends on the
-    configuration and the seed.
-
-    Raises:
-        ModelError: As `describe`.
-    """
+    """Calculate the sha256 hex of a model's weights and configuration, whatever its files are
+    called; that of `random:` depends on configuration and seed. Raises ModelError as `describe`
+    does."""
     return describe(ref).fingerprint
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
     """Calculate the sha256 hex of the model's tokenizer files; see `core.models.boundaries` for
-    those that mark it.
-
-    Raises:
-        ModelError: If there are none.
-    """
+    those that mark it. Raises ModelError if there are none."""
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
@@ -135,7 +116,7 @@ def _tokenizer_of(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """What a model's files say, whoever asks."""
+    """What a model's files say, under any reference."""
 
     model_type: str
     architecture: str
@@ -213,8 +194,8 @@ def describe(ref: str | ModelRef) -> ModelInfo:
 def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
     """Make the error of a model that is larger than this instance allows."""
     return ModelError(
-        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
-        f"{most / 1e6:,.0f} million. Choose a smaller model."
+        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, "
+        f"and this instance allows {most / 1e6:,.0f} million. Choose a smaller model."
     )
 
 

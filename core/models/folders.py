@@ -71,8 +71,8 @@ def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
         here = folder.resolve(strict=True)
         if not _within(here, tops):
             raise ModelError(
-                f"{folder} is hidden, or lies outside {' and '.join(map(str, tops))}: type it as "
-                "path:FOLDER instead."
+                f"{folder} is hidden, or lies outside {' and '.join(map(str, tops))}: "
+                "type it as path:FOLDER instead."
             )
         with os.scandir(here) as entries:
             names = list(islice((entry.name for entry in entries), MOST_READ + 1))

@@ -105,8 +105,8 @@ class Option:
         strange = [text for text in texts if isinstance(text, str) and SURROGATE.search(text)]
         if strange:
             raise SpecError(
-                f"{self.name}: {strange[0][:LONGEST_VALUE]!r} is not UTF-8, in which results are "
-                "written: give the file or folder another name."
+                f"{self.name}: {strange[0][:LONGEST_VALUE]!r} is not UTF-8, "
+                "in which results are written: give the file or folder another name."
             )
         return CHECKS[self.kind](self, value)
 

@@ -109,9 +109,8 @@ def check_line(line: str, where: str) -> None:
     run = max(map(len, line.split()), default=0) if len(line) > LONGEST_RUN else 0
     if run > LONGEST_RUN:
         raise CorpusError(
-            f"{where} has {run:,} characters without a space, but at most {LONGEST_RUN:,} can be "
-            f"read: "
-            "remove them or put spaces between the words."
+            f"{where} has {run:,} characters without a space, "
+            f"but at most {LONGEST_RUN:,} can be read: remove them or put spaces between the words."
         )
 
 

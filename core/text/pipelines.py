@@ -76,11 +76,8 @@ def foreign_notice(sentences: Iterable[Sequence[str]]) -> str:
 
 
 def pipeline_fingerprint(pipeline: str = BOX) -> str:
-    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported.
-
-    Raises:
-        ModelError: If there is no such pipeline.
-    """
+    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported. Raises
+    ModelError if there is no such pipeline."""
     folder = pipeline_folder(pipeline)
     return _fingerprint(
         str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0
@@ -104,9 +101,8 @@ def pipeline_folder(pipeline: str) -> Path:
         folder = zoo_folder() / "parser"
         if not (folder / "config.cfg").is_file():
             raise ModelError(
-                f"The included parser is missing ({folder}): make it with `make zoo`, or install a "
-                f"spaCy pipeline such "
-                "as en_core_web_sm and choose it."
+                f"The included parser is missing ({folder}): make it with `make zoo`, "
+                "or install a spaCy pipeline such as en_core_web_sm and choose it."
             )
         return folder
     if not _INSTALLED.fullmatch(pipeline):
@@ -117,8 +113,7 @@ def pipeline_folder(pipeline: str) -> Path:
     if spec is None or spec.origin is None:
         raise ModelError(
             f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy "
-            f"download {pipeline}`, "
-            f"or choose one of {', '.join(available_pipelines())}."
+            f"download {pipeline}`, or choose one of {', '.join(available_pipelines())}."
         )
     return Path(spec.origin).parent
 

@@ -60,8 +60,8 @@ def upload_control(address: Address) -> None:
             address,
             "A .txt file with running text, or a .conllu file with words and dependency trees",
             type=["txt", "conllu", "gz"],
-            help="The file is kept for this session only; its words and the results stay in the "
-            "store.",
+            help="The file is kept for this session only; "
+            "its words and the results stay in the store.",
         )
 
 

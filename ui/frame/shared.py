@@ -19,11 +19,6 @@ _made: Memory[Any] = Memory(MOST)
 
 
 def made_once(owner: object, name: Hashable, make: Callable[[], Value]) -> Value:
-    """Return what is made from an object, such as a result, and forgotten with it.
-
-    Args:
-        owner: See `Memory.get`.
-        name: Everything else that it depends on, such as the view and the theme.
-        make: Makes it.
-    """
+    """Return what is made from an object, such as a result, and forgotten with it (see
+    `Memory.get`); the name is all else that it depends on, such as view and theme."""
     return cast(Value, _made.get(name, make, owner))

@@ -133,11 +133,7 @@ def _capitalised(text: str) -> str:
 
 
 def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw a finding as a Vega-Lite specification.
-
-    Args:
-        card: As `core.commands.examples.finding.Finding.plain` gives it.
-    """
+    """Draw a finding as a Vega-Lite specification."""
     series: Sequence[Mapping[str, Any]] = card["series"]
     kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}
     padding = {"top": 5, "right": 5, "left": 5, "bottom": 0}

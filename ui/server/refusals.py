@@ -1,5 +1,5 @@
-"""What the server answers to whom it turns away, and the lines in its log of what a visitor can
-cause at will: one a minute of each kind."""
+"""What the server answers to visitors that it turns away, and log lines that a visitor can cause:
+one a minute of each kind."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _is_due(kind: str) -> bool:
 
 
 class OncePerMinute(logging.Filter):
-    """Let an exception from one place into the log once a minute: who gives a widget another kind
-    of value than its own causes thousands."""
+    """Let an exception from one place into the log once a minute: a visitor who gives a widget
+    another kind of value than its own causes thousands."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
@@ -66,8 +66,8 @@ def note_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         warn_rarely(
             "files",
-            "This server has as many files open as it may, and new visitors wait. Raise the limit "
-            "before the start: ulimit -n 4096.",
+            "This server has as many files open as it may, and new visitors wait. "
+            "Raise the limit before the start: ulimit -n 4096.",
         )
     else:
         loop.default_exception_handler(context)

@@ -12,8 +12,8 @@ from ui.study.controls import KEPT
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
-    "With a mouse, drag to move the map, turn the wheel while holding Ctrl or ⌘ to zoom, and "
-    "double-click to reset it. Names without room appear as you zoom in."
+    "With a mouse, drag to move the map, turn the wheel while holding Ctrl or ⌘ to zoom, "
+    "and double-click to reset it. Names without room appear as you zoom in."
 )
 
 
@@ -21,8 +21,8 @@ def search_option(what: str) -> Any:
     """Declare the display option of the search, among points of a kind in the plural."""
     return options.line(
         f"Search {what}",
-        help=f"Marks the {what} with this text in the map and fades the others; commas separate "
-        "several texts.",
+        help=f"Marks the {what} with this text in the map and fades the others; "
+        "commas separate several texts.",
     )
 
 

@@ -130,8 +130,8 @@ def _sentence(address: Address, result: TrainedResult, drawable: Sequence[str]) 
             address,
             layers,
             best,
-            f"Layer whose vectors the probe reads; 0 is the embeddings. {best} is best for "
-            f"{short_name(model)}.",
+            "Layer whose vectors the probe reads; 0 is the embeddings. "
+            f"{best} is best for {short_name(model)}.",
         )
     address.update()
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)

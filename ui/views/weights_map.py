@@ -154,8 +154,8 @@ def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, st
                 required=True,
                 key=address.key("map"),
                 format_func=METHODS.__getitem__,
-                help="PCA preserves distances as well as its axes can, t-SNE and UMAP "
-                "neighbourhoods.",
+                help="PCA preserves distances as well as its axes can, "
+                "t-SNE and UMAP neighbourhoods.",
             )
             pairs = charts.axes_of(result)
             shares = {pair: sum(charts.shares_of(result, pair)) for pair in pairs}

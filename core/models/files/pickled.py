@@ -68,10 +68,7 @@ class PickledTensor:
 @remembered(READ_FILES, state=file_state)
 def pickled_names(path: Path) -> tuple[str, ...]:
     """List the texts of a pickled file before its numbers, the names of its tensors among them.
-
-    Raises:
-        ModelError: If it cannot be parsed.
-    """
+    Raises ModelError if it cannot be parsed."""
     return tuple(
         str(value) for name, value in _opcodes(path) if "UNICODE" in name or "STRING" in name
     )
@@ -157,8 +154,8 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
     """
     if current_limits().shared:
         raise ModelError(
-            f"{paths[0]} holds pickled weights, which a shared instance does not open: choose "
-            "another model."
+            f"{paths[0]} holds pickled weights, which a shared instance does not open: "
+            "choose another model."
         )
     import torch
 
@@ -189,6 +186,6 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
 def not_plain(source: object, error: Exception) -> ModelError:
     """Make the error of a file that torch does not open as plain tensors."""
     return ModelError(
-        f"{source} does not hold plain tensors ({type(error).__name__}), and nothing else is "
-        "opened: choose the model in safetensors."
+        f"{source} does not hold plain tensors ({type(error).__name__}), "
+        "and nothing else is opened: choose the model in safetensors."
     )

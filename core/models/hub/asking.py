@@ -1,8 +1,8 @@
 """Requests to the Hub: repeated with growing pauses if it fails, within a time limit.
 
 A Hub that limits, fails or is silent for a moment is asked a few times before a model is left out.
-One that was asked in vain is asked once for a while, so that a study of many models does not wait
-for each of them.
+One that has just failed is asked only once for a while, so that a study of many models does not
+wait for each of them.
 
 Reference: none. Deviations: none.
 """

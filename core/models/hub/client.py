@@ -152,8 +152,7 @@ def pinned() -> Iterator[None]:
 def changes(name: str, revision: str | None) -> int:
     """Count how often a name's commit has changed in this process, without asking the Hub.
 
-    An answer that is too old to be believed is asked for again in a thread: who looks later sees
-    the change.
+    An answer that is too old is asked for again in a thread, so that a later call sees the change.
     """
     key = (endpoint(), name, revision)
     answer = _resolved.last(key)

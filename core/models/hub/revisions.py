@@ -29,15 +29,8 @@ def natural_key(text: str) -> tuple[int | str, ...]:
 
 
 def matching_revisions(name: str, pattern: str) -> tuple[str, ...]:
-    """List the revisions of a model that a pattern names, by the numbers in their names.
-
-    Args:
-        name: Of the repository.
-        pattern: Such as "step*", for branches and tags.
-
-    Raises:
-        ModelError: As `list_revisions`.
-    """
+    """List the branches and tags of a model that a pattern such as "step*" names, by the numbers in
+    their names. Raises ModelError as `list_revisions` does."""
     matching = [revision for revision in list_revisions(name) if fnmatchcase(revision, pattern)]
     return tuple(sorted(matching, key=natural_key))
 

@@ -3,11 +3,9 @@
 Three things are asked. Shapes: every layer has every matrix, and they fit the width that the
 configuration says. The states of the last layer, through the norm, are what the model gives and
 what its head reads. Changing the lowest layer changes what comes out. The last two take two forward
-passes over eight random tokens, once for each model in a
-process: 0.16 s of processor time for BERT-base, in proportion to the parameters for others. The
-included models are of one type, which is tested, and are not asked. What cannot be checked is
-listed as the description's caveats.
-"""
+passes over eight random tokens, once for each model in a process: 0.16 s of processor time for
+BERT-base, in proportion to the parameters for others. The included models are of one type, which is
+tested, and are not asked. What cannot be checked is listed as the description's caveats."""
 
 from __future__ import annotations
 
@@ -105,11 +103,11 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
         return  # reported where they are read
     depth = _size(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
-        what = (
-            f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} "
-            f"layers"
+        fault = (
+            f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, "
+            f"for {depth} layers"
         )
-        raise _differs(config.model_type, what)
+        raise _differs(config.model_type, fault)
     for layer, (entering, given) in enumerate(zip(seen.entering, seen.given, strict=False)):
         if not _alike(entering, given):
             raise _differs(
@@ -209,10 +207,10 @@ def _size(settings: dict[str, Any], name: str) -> int:
     return int(next(settings[key] for key in name.split("|") if settings.get(key) is not None))
 
 
-def _differs(model_type: str, what: str) -> ModelError:
+def _differs(model_type: str, fault: str) -> ModelError:
     return ModelError(
-        f"This {model_type} {what}, so its layers cannot be identified reliably; choose another "
-        "model."
+        f"This {model_type} {fault}, so its layers cannot be identified reliably; "
+        "choose another model."
     )
 
 

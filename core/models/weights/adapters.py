@@ -82,13 +82,13 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     if whole:
         name = next(iter(whole.values())).tensor
         raise ModelError(
-            f"{ref} stores {name} in full (modules_to_save), not as factors: merge it into its "
-            "base."
+            f"{ref} stores {name} in full (modules_to_save), not as factors: "
+            "merge it into its base."
         )
     if not placed:
         raise ModelError(
-            f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its "
-            f"base."
+            f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: "
+            "choose its base."
         )
     targets: dict[str, Target] = {}
     slots_of_base = {(slot.family, slot.layer): slot for slot in ours}
@@ -96,8 +96,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         slot = slots_of_base.get(key)
         if slot is None:
             raise ModelError(
-                f"{ref} is not an adapter of {base.ref}, which has no {key[0]} matrix in layer "
-                f"{key[1] + 1}; choose its base."
+                f"{ref} is not an adapter of {base.ref}, "
+                f"which has no {key[0]} matrix in layer {key[1] + 1}; choose its base."
             )
         target = _target(adapter, place.tensor.removesuffix(".weight"), modules)
         rows, columns = slot.whole(base.entries[slot.tensor].shape)
@@ -105,8 +105,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         if shapes != ((rows, target.rank), (target.rank, columns)):
             sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
             text = (
-                f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
-                f"{base.ref}"
+                f"{ref} has factors of {sizes} for {target.module}, "
+                f"{rows} x {columns} in {base.ref}"
             )
             raise ModelError(
                 f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
@@ -176,8 +176,8 @@ def _target(adapter: Adapter, module: str, modules: dict[str, Sides]) -> Target:
     if len(sides) != 2:
         missing = "B" if "A" in sides else "A"
         raise ModelError(
-            f"{adapter.factors.ref} has no lora_{missing} for {module}: it is damaged, get it "
-            f"again."
+            f"{adapter.factors.ref} has no lora_{missing} for {module}: "
+            "it is damaged, get it again."
         )
     config = adapter.config
     return Target(module, sides["A"], sides["B"], config.scaling(module), config.rank_of(module))
@@ -202,8 +202,8 @@ def _notices(
     named = Path(config.base).name.lower()
     if named and named != Path(base.ref.partition(":")[2].partition("@")[0]).name.lower():
         notices.append(
-            f"{ref} was trained on {config.base} according to its configuration, not on "
-            f"{base.ref}; its relative sizes hold only if both have the same weights."
+            f"{ref} was trained on {config.base} according to its configuration, "
+            f"not on {base.ref}; its relative sizes hold only if both have the same weights."
         )
     if left_out or unfactored:
         whole = {name.rpartition(".")[0] or name for name in unfactored}

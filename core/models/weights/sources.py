@@ -112,12 +112,7 @@ def _hash_of_download(path: Path) -> str:
 
 
 def is_remote(ref: str, identity: str) -> bool:
-    """Whether a model's tensors are read over the network.
-
-    Args:
-        ref: The reference.
-        identity: See `identify`.
-    """
+    """Whether a model's tensors are read over the network."""
     parsed = parse_ref(ref)
     return parsed.kind == "hub" and hub.earlier_download(parsed.name, _commit(identity)) is None
 

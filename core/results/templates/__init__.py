@@ -20,15 +20,8 @@ SHARED = Path(__file__).parent
 
 
 def fill(template: Path, **values: Any) -> bytes:
-    """Fill a template with values and encode it as UTF-8.
-
-    Args:
-        template: The template's file.
-        values: By the names in the template. Texts are escaped, except `markupsafe.Markup`.
-
-    Raises:
-        jinja2.UndefinedError: If the template names a value that is missing.
-    """
+    """Fill a template with values by name, escaped except `markupsafe.Markup`, and encode it as
+    UTF-8. Raises jinja2.UndefinedError if the template names a value that is missing."""
     return _environment(template.parent).get_template(template.name).render(values).encode("utf8")
 
 

@@ -136,8 +136,8 @@ def align_attention(
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
     if len(x) != len(y):
         raise ModelError(
-            f"{source} has {len(x)} layers and {target} {len(y)}: choose models with the same "
-            "number of layers."
+            f"{source} has {len(x)} layers and {target} {len(y)}: "
+            "choose models with the same number of layers."
         )
     owner, subwords = read[0][2:]
     value: Value = _match_heads(moments_x, moments_y, seed)

@@ -166,8 +166,8 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
     table = result.tables.get("curves")
     if table is None:
         raise SpecError(
-            "No network was trained in this study: add the invertible network or the MLP to the "
-            "maps."
+            "No network was trained in this study: "
+            "add the invertible network or the MLP to the maps."
         )
     if not method:
         return beside(

@@ -20,8 +20,8 @@ class StitchSpec(options.Spec):
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
         least=2,
         most=MOST_MODELS,
-        help="Two or more models with the same classes; every ordered pair is stitched at every "
-        "layer.",
+        help="Two or more models with the same classes; "
+        "every ordered pair is stitched at every layer.",
     )
     methods: tuple[str, ...] = methods_option(
         DEFAULT, "The maps fitted from the source's states to the target's."

@@ -128,8 +128,8 @@ def stitch_pair(
     unknown = sorted({label for _, label in labelled} - set(names))
     if unknown:
         raise ShapeError(
-            f"{target} has no class {unknown[0]!r} among {', '.join(names)}: correct the labelled "
-            "sentences."
+            f"{target} has no class {unknown[0]!r} among {', '.join(names)}: "
+            "correct the labelled sentences."
         )
     with span(0.0, 0.2):
         tick(0.1, "computing states of the unlabelled sentences")
@@ -137,8 +137,8 @@ def stitch_pair(
         y = subword_rows(upper, tokenizer, sentences)[0]
     if len(x) != len(y):
         raise ModelError(
-            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: choose models with the "
-            "same number of layers."
+            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: "
+            "choose models with the same number of layers."
         )
     where = np.array([part_of(words, seed) for words in sentences])[owner]
     parts = parts_from(where, subwords, owner)
@@ -163,8 +163,8 @@ def _labels(ref: str, config: Any) -> list[str]:
     architecture = str((getattr(config, "architectures", None) or ["none"])[0])
     if not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"{ref} has no head that classifies sentences (architecture: {architecture}): choose a "
-            "fine-tuned classifier, such as an included sentiment model."
+            f"{ref} has no head that classifies sentences (architecture: {architecture}): "
+            "choose a fine-tuned classifier, such as an included sentiment model."
         )
     return [str(config.id2label[number]) for number in range(config.num_labels)]
 

@@ -49,13 +49,8 @@ LEADS = {
 
 
 def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
-    """The statements in sentences: the first model and its baseline, then the other models.
-
-    Args:
-        statements: Of `statements_of`.
-        metric: The same metric.
-        parsed: Whether trees are a parser's, not gold.
-    """
+    """The statements in sentences: the first model and its baseline, then the other models;
+    `parsed` tells a parser's trees from gold ones."""
     return " ".join(_sentences(statements, metric, parsed)) or NOTHING
 
 
@@ -114,11 +109,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
 
 
 def best_in_words(layers: Sequence[int]) -> str:
-    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)".
-
-    Args:
-        layers: In order.
-    """
+    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)"."""
     noun, _, numbers = layers_in_words(layers).partition(" ")
     return f"its best {noun} ({numbers})"
 

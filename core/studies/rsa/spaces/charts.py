@@ -54,12 +54,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 def draw_spaces(
     result: Result, layer: int | None = None, *, context: Context = PAGE
 ) -> list[Chart]:
-    """Draw the map, of all layers or of one, then the others.
-
-    Args:
-        result: Of this study.
-        layer: Whose points are drawn; None for the lines of all layers.
-    """
+    """Draw the map, with the lines of all layers or (of a layer) its points, then the others."""
     return [
         map_chart(result, layer, height=ON_PAGE, context=context),
         embeddings_chart(result, context=context),

@@ -53,15 +53,9 @@ def swap_chart(
     every: bool = False,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the task's score by layer.
-
-    Args:
-        result: Of the swap study.
-        kind: "cut" for layers up to k, "single" for one layer at a time.
-        model: One model's reference, for a chart that stretches; all beside each other without it.
-        every: All kinds of swap, and the majority baseline; without it the base's layers, random
-            weights and the unmodified score, three lines that are easy to distinguish.
-    """
+    """Draw the task's score by layer, of swaps up to a layer ("cut") or of one ("single"), of one
+    model or all beside each other; `every` kind of swap, or the three lines easiest to
+    distinguish."""
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
         return _panel(result, kind, model, every, context=context)
@@ -83,12 +77,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> list[Chart]:
-    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer.
-
-    Args:
-        result: Of the swap study.
-        every: As for `swap_chart`.
-    """
+    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer."""
     return [
         swap_chart(result, kind, model, every=every, context=context)
         for model in dict.fromkeys(result.table["model"])

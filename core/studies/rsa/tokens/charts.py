@@ -62,14 +62,8 @@ def draw_maps(
     *models: str,
     context: Context = PAGE,
 ) -> Panels:
-    """Draw a map for each model at one layer.
-
-    Args:
-        result: Of `tokens.run_tokens`.
-        layer: Which layer; None for the top one.
-        wanted: Parts of words to mark, separated by commas.
-        models: References; all models where there are none.
-    """
+    """Draw a map for each model (all where none is named) at one layer (None for the top one), with
+    words marked that contain one of the wanted parts, separated by commas."""
     layer = int(result.table["layer"].max()) if layer is None else layer
     drawn = models or tuple(dict.fromkeys(result.table["model"]))
     charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
@@ -89,18 +83,9 @@ def token_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the words of the passage at one layer, coloured by role; every layer and model has the
-    same axes.
-
-    Args:
-        result: Of `tokens.run_tokens`.
-        layer: Which layer.
-        model: One model's reference, for a chart that stretches; without it, all in one chart.
-        wanted: Parts of words to mark, separated by commas.
-
-    Raises:
-        SpecError: If there is no such layer or model.
-    """
+    """Draw the words of the passage at one layer, coloured by role, for one model or all, on axes
+    that every layer and model has; words that contain a wanted part (separated by commas) are
+    marked. Raises SpecError if there is no such layer or model."""
     table = result.need("tokens", "a passage (--passage)")
     if layer not in set(table["layer"]):
         raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")

@@ -16,7 +16,7 @@ from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
 from core.maths.progress import span, tick
 from core.models.identity import content_of, describe_copies, find_copies
-from core.models.sizes import BYTES as WHOLE
+from core.models.sizes import BYTES as NUMBER_BYTES
 from core.models.sizes import Size, is_adapter, size_of_adapter
 from core.models.weights.sources import identify_all
 from core.runs.tasks import pure
@@ -78,7 +78,7 @@ def _expected(
     for number in range(tree):
         size = sizes[base]
         member = Member(f"hub:{number}", base, str(number))
-        sizes[member.ref] = replace(size, download=WHOLE * size.parameters)
+        sizes[member.ref] = replace(size, download=NUMBER_BYTES * size.parameters)
         members.append(member)
     refs = {ref: ref for member in members for ref in (member.base, member.ref)}
     return Selection(tuple(members), refs, (), {}, refs if run else {})
@@ -178,9 +178,9 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
 def _read_file(ref: str) -> bytes:
     if ref.startswith(UPLOAD):
         raise SpecError(
-            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: a link names an "
-            "uploaded file but does not hold it, and uploads are kept for a while only. Choose the "
-            "file again."
+            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: "
+            "a link names an uploaded file but does not hold it, "
+            "and uploads are kept for a while only. Choose the file again."
         )
     if current_limits().shared:
         raise SpecError(
