@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.errors import NotStoredError
-from core.memory import file_state, remembered
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
+from core.runs.process.remembered import file_state, remembered
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec

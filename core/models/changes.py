@@ -22,13 +22,13 @@ import numpy as np
 from core.errors import ModelError
 from core.maths.progress import tick
 from core.maths.statistics import relative_change
-from core.memory import remembered
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
+from core.runs.process.remembered import remembered
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 

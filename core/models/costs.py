@@ -15,13 +15,13 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import ModelError
-from core.memory import remembered
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Cost, Price, on_this_machine, wall_seconds
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.remembered import remembered
 from core.runs.tasks import Task
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number

@@ -16,7 +16,6 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
-from core.memory import READ_FILES, folder_state, remembered
 from core.models.architectures import ARCHITECTURES
 from core.models.boundaries import marks_of
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
@@ -25,6 +24,7 @@ from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import merged_folder
 from core.models.weights.origins import base_of, folder_of, whole_base
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.memory import READ_FILES, file_state, remembered
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-from core.memory import file_state, remembered
 from core.runs.encoding import byte_planes
+from core.runs.process.remembered import file_state, remembered
 
 FILE = "answers/answers.zip"  # in the folder of the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"

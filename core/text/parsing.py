@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, ModelError
 from core.maths.arrays import Value
-from core.memory import remembered
+from core.runs.process.remembered import remembered
 from core.runs.store import Store, current_store, key_of
 from core.text.pipelines import BOX, pipeline_fingerprint, pipeline_folder
 from core.text.shipped import Columns, shipped

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.memory import remembered
 from core.models.zoo import zoo_folder
+from core.runs.process.remembered import remembered
 
 BOX = "box"
 CLEARNLP_NOTICE = (

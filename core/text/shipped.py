@@ -14,8 +14,8 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.memory import file_state, remembered
 from core.models.zoo import zoo_folder
+from core.runs.process.remembered import file_state, remembered
 
 FILE = "corpus/demo-parsed.json.gz"
 Words = tuple[str, ...]

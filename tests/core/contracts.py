@@ -31,7 +31,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
     ("core.models",),
     ("core.runs",),
     ("core.maths",),
-    ("core.limits", "core.errors", "core.memory"),
+    ("core.limits", "core.errors"),
 )
 ROOMS = (
     "core.studies.rsa",

@@ -21,9 +21,9 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
-from core.memory import forget_all
 from core.models import zoo_models
 from core.results.export import table_csv
+from core.runs.process.remembered import forget_all
 from tests import ROOT
 from ui.study import downloads, figures, results, run_panel
 from ui.study.figures import themed

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.memory import remembered
 from core.models import fingerprint, parse_ref
 from core.models.hub.client import changes
+from core.runs.process.remembered import remembered
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-from core.memory import Memory
+from core.runs.process.remembered import Memory
 
 Value = TypeVar("Value")
 MOST = 256  # values; a chart or a file takes 10 to 500 kB

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import PlainTextResponse
 
-from core.memory import Memory
+from core.runs.process.remembered import Memory
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

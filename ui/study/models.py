@@ -8,11 +8,11 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.limits import current_limits
-from core.memory import remembered
 from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.runs.process.remembered import remembered
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain

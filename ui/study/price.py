@@ -11,10 +11,10 @@ import streamlit as st
 from core.commands.pricing import Pricing, advice
 from core.errors import PalimpsestError, SpecError
 from core.limits import Limits, current_limits
-from core.memory import remembered
 from core.options import refs_of
 from core.results.export import Result
 from core.runs.price import length
+from core.runs.process.remembered import remembered
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 from ui.study.forms import Form

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.memory import READ_FILES, file_state, remembered
 from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES, describe_type
 from core.models.architectures.inference import infer_type
@@ -40,6 +39,7 @@ from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
 from core.runs.process.parsing import MOST_BYTES, parse_json
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
 POINTER = b"version https://git-lfs.github.com/spec/"

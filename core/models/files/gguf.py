@@ -21,10 +21,10 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import UNLIMITED
-from core.memory import READ_FILES, file_state, remembered
 from core.models.files.blocks import TYPES, BlockTensor
 from core.models.files.safetensors import LocalFile, damaged
 from core.runs.process.parsing import MOST_MEMORY
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core.errors import ModelError
-from core.memory import READ_FILES, file_state, folder_state, remembered
 from core.models.files import checkpoints, layout
 from core.models.files.gguf import gguf_entries
 from core.models.files.pickled import count_pickled, pickled_entries
@@ -26,6 +25,7 @@ from core.models.files.safetensors import (
 )
 from core.models.files.schemes import dequantised
 from core.models.files.text_part import QUANTISATION
+from core.runs.process.remembered import READ_FILES, file_state, folder_state, remembered
 
 # Relative size of the rounding error of a number stored in this type, root mean square. Of the
 # quantised ones that of a Gaussian matrix: a step over the root of 12, where a block's range, in

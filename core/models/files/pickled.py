@@ -23,8 +23,8 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.memory import READ_FILES, file_state, remembered
 from core.models.files.safetensors import complex_numbers, not_gathered, refuse_empty
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
 MOST_OPCODES = 2**21  # a large model's file has a tenth of them, and these take seconds

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 import core.models.hub.errors as hub_errors
 from core.maths.progress import tick
-from core.memory import Memory
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.process.parsing import parse
+from core.runs.process.remembered import Memory
 
 ATTEMPTS = 4
 SILENT_ATTEMPTS = 2  # if the Hub does not answer: each attempt takes a time-out

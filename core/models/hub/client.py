@@ -29,7 +29,6 @@ import core.models.files.layout as layout
 import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
-from core.memory import Memory
 from core.models.files import adapters
 from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
@@ -39,6 +38,7 @@ from core.models.hub.repository import COMMIT, Repository, read_description
 from core.models.hub.stopping import stopping_bar
 from core.runs.files import write_beside
 from core.runs.process.parsing import MOST_BYTES
+from core.runs.process.remembered import Memory
 
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 WIDEST = 8  # bytes of a parameter

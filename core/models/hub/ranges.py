@@ -13,9 +13,9 @@ from typing import Any
 
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.memory import Memory
 from core.models.hub.asking import ask, whole
 from core.models.hub.errors import failures
+from core.runs.process.remembered import Memory
 
 READ_TIMEOUT = 60.0  # seconds without a byte
 

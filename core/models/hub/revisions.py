@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.memory import Memory
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
+from core.runs.process.remembered import Memory
 
 LISTED_FOR = 3_600.0  # seconds before a list is asked for again: longer than most studies run
 MOST_REVISIONS = 100_000  # revisions of all models that are remembered

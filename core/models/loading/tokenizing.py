@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
-from core.memory import remembered
 from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.files.tokenizer_json import restore_cutting
 from core.models.loading.construction import import_transformers, open_config
+from core.runs.process.remembered import remembered
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

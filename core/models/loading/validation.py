@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.memory import Memory
 from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import body_of, first_of, module_at, stack_of
 from core.models.weights.families import find_slots
+from core.runs.process.remembered import Memory
 
 INCLUDED = frozenset({"roformer"})
 """Model types of the included models."""

@@ -22,7 +22,6 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.memory import READ_FILES, folder_state, remembered
 from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
@@ -33,6 +32,7 @@ from core.models.files.text_part import TEXT_CONFIG, plain_config
 from core.models.weights.families import find_slots
 from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 MERGED = "merged"  # folder beside the store's values
 PARTIAL = "partial-"

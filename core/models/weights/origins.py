@@ -12,12 +12,12 @@ from pathlib import Path
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.memory import READ_FILES, folder_state, remembered
 from core.models.files.adapters import AdapterConfig, is_adapter, read_adapter
 from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import BESIDE, adapter_base, not_included, zoo_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 INCLUDED = Path(BESIDE.name, "models")  # as included adapters name their bases
 HOW_TO_NAME = (

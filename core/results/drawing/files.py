@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-from core.memory import remembered
 from core.results.drawing.vega import Chart, settled
 from core.runs.encoding import key_of
 from core.runs.process.drawing import draw
+from core.runs.process.remembered import remembered
 from core.runs.store import current_store
 
 WIDTH = 640.0  # default width of a figure

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.catalogue import STUDIES
-from core.memory import forget_all
 from core.models.hub import client as hub
 from core.models.identity import as_identified, content_of
 from core.runs import tasks
+from core.runs.process.remembered import forget_all
 from core.runs.runner import Task, run
 from core.runs.store import Store
 from core.studies.rsa.tokens.study import word_vectors

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 from core.errors import DrawingError
-from core.memory import forget_all
 from core.results.bundle import zip_result
 from core.results.drawing import files
 from core.results.drawing.vega import Chart
@@ -33,6 +32,7 @@ from core.results.export import (
 from core.results.folder import ExportError, try_folder, write_folder
 from core.results.papers.citing import cite
 from core.results.report import report_html
+from core.runs.process.remembered import forget_all
 
 
 @pytest.fixture

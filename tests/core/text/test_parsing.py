@@ -16,7 +16,7 @@ import spacy
 
 from core.errors import CancelledError, CorpusError, ModelError
 from core.maths.trees import validate_heads
-from core.memory import forget_all
+from core.runs.process.remembered import forget_all
 from core.runs.store import Store, default_store, using
 from core.text import parsing
 from core.text.corpora import is_punctuation, read_corpus

@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from core.limits import MEGABYTE
+from core.runs.process import remembered as memory
 from tests import ROOT
 from ui.server import messages, refusals
 from ui.server.messages import (
@@ -136,7 +137,7 @@ def test_an_exception_of_one_place_is_logged_once_a_minute(
 
     clock = [1000.0]
     refusals._last.clear()
-    monkeypatch.setattr(refusals.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(memory.time, "monotonic", lambda: clock[0])
     logger = logging.getLogger(refusals.OF_PAGES)
     assert logger is error_util._LOGGER
     only = refusals.OncePerMinute()

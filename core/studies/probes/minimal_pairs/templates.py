@@ -24,7 +24,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.memory import remembered
+from core.runs.process.remembered import remembered
 from core.studies.probes.minimal_pairs import words as lexicon
 from core.studies.probes.minimal_pairs.words import PLURAL, SINGULAR
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.memory import forget_all
 from core.results.drawing import files
 from core.results.drawing.context import PAGE
 from core.results.drawing.panels import beside
 from core.results.drawing.vega import Chart
 from core.results.export import chart_svg
+from core.runs.process.remembered import forget_all
 
 
 def panels(end: float) -> Chart:

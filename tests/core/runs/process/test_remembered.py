@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core import memory
 from core.errors import CancelledError
-from core.memory import Memory, file_state, folder_state, forget_all, remembered
+from core.runs.process import remembered as memory
+from core.runs.process.remembered import Memory, file_state, folder_state, forget_all, remembered
 
 
 class Owner:
