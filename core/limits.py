@@ -72,13 +72,8 @@ def current_limits() -> Limits:
 
 
 def share_beyond_loopback(address: str | None) -> None:
-    """Choose shared mode for an instance that others can reach, unless PALIMPSEST_MODE is set.
-
-    The choice is written to the environment, where worker processes read it, too.
-
-    Args:
-        address: The server's configured address; None means every interface.
-    """
+    """Choose shared mode, in the environment of this process and its workers, for an instance that
+    others can reach (an address of None is every interface), unless PALIMPSEST_MODE is set."""
     if not os.environ.get(MODE, "").strip() and not is_loopback(address):
         os.environ[MODE] = "shared"
 

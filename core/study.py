@@ -113,11 +113,8 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
 
 
 def price_by_tasks(study: Study, spec: Any) -> Price:
-    """Price a study as the sum of what the tasks that it would plan cost.
-
-    Raises:
-        PalimpsestError: As `expected_tasks`.
-    """
+    """Price a study as the sum of what the tasks that it would plan cost. Raises PalimpsestError as
+    `expected_tasks` does."""
     sizes = Sizes()
     tasks = expected_tasks(study, spec, sizes)
     return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))

@@ -14,8 +14,8 @@ from ui.home.sweeps import show_sweeps
 
 shell.open_page(
     "What fine-tuning and random seeds do to a Transformer",
-    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over "
-    "pretraining, and the random seed decides what pretraining wrote.",
+    "A palimpsest is a page that was written on, scraped and written over. "
+    "Fine-tuning writes over pretraining, and the random seed decides what pretraining wrote.",
     brief=False,
 )
 
@@ -44,7 +44,7 @@ if entries := zoo_models():
     st.table(included_table([*entries, *read_adapters()]), border="horizontal", hide_index=True)
 else:
     st.info(
-        "No models are included in this installation. Train them with `make zoo`, or use models "
-        "from the Hub.",
+        "No models are included in this installation. "
+        "Train them with `make zoo`, or use models from the Hub.",
         icon=":material/inventory_2:",
     )

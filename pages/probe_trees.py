@@ -45,9 +45,8 @@ form = Form(
     display=(*options_of(Display), *OPTIONS),
     title="Is syntax still in the fine-tuned model?",
     lead="A structural probe is a linear map after which distances between word vectors "
-    "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes "
-    "syntax, "
-    "before and after fine-tuning.",
+    "approximate distances in the dependency tree. "
+    "Its accuracy shows how well each layer encodes syntax, before and after fine-tuning.",
     views=VIEWS,
     experiments=EXPERIMENTS,
 )

@@ -47,8 +47,8 @@ form = Form(
     RsaSpec,
     display=(*options_of(Display), *token_options),
     title="Which layers does fine-tuning change?",
-    lead="Every model reads the same words. Where its similarity to the base falls, the "
-    "fine-tuned model represents them differently from the pretrained one.",
+    lead="Every model reads the same words. Where its similarity to the base falls, "
+    "the fine-tuned model represents them differently from the pretrained one.",
     views=VIEWS,
     experiments=EXPERIMENTS,
 )

@@ -40,9 +40,9 @@ form = Form(
     AlignSpec,
     display=(*options.options_of(Display), *SHOWN),
     title="Do two seeds learn the same space?",
-    lead="Two models were pretrained alike, with different random seeds. If their spaces are the "
-    "same up to a map, a map fitted on some words predicts the vectors of words that it has not "
-    "seen.",
+    lead="Two models were pretrained alike, with different random seeds. "
+    "If their spaces are the same up to a map, "
+    "a map fitted on some words predicts the vectors of words that it has not seen.",
     views=VIEWS,
     experiments=EXPERIMENTS,
 )

@@ -49,9 +49,9 @@ form = Form(
     WeightsSpec,
     display=(*options_of(Display), *options_of(weights_map.MapDisplay)),
     title="What was this model fine-tuned on?",
-    lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus "
-    "base) of many models: if those with the most similar updates share a task more often than "
-    "chance, the task can be predicted from the weights alone.",
+    lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus base) "
+    "of many models: if those with the most similar updates share a task more often than chance, "
+    "the task can be predicted from the weights alone.",
     views=VIEWS,
     experiments=EXPERIMENTS,
 )

@@ -48,7 +48,7 @@ def draw_page() -> None:
     if asks(entry):
         frame += [show_present_button, show_saved, show_guide]
     for draw in frame:
-        with errors_shown():  # the page itself is drawn all the same
+        with errors_shown():  # the page itself is drawn in any case
             draw()
     forget_watched()
     with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():

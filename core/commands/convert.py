@@ -13,8 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder",
         metavar="MODEL",
-        help="the model's folder (also as path:FOLDER), or an adapter: its folder, or one of "
-        "the Hub (hub:NAME), or an included one such as zoo:parse-0-lora-8",
+        help="the model's folder (also as path:FOLDER), or an adapter: "
+        "its folder, or one of the Hub (hub:NAME), or an included one such as zoo:parse-0-lora-8",
     )
     parser.add_argument(
         "--base",
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder to write, which must not exist yet (default FOLDER-safetensors; for an "
-        "adapter, its name here)",
+        help="folder to write, which must not exist yet (default FOLDER-safetensors; "
+        "for an adapter, its name here)",
     )
 
 

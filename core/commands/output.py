@@ -50,8 +50,8 @@ class Stream:
             os.dup2(nothing.fileno(), self._stream.fileno())  # it is flushed again at the end
         if self._strict and not isinstance(error, BrokenPipeError):
             raise OutputError(
-                f"Standard output could not be written ({error.strerror}); files that the command "
-                "writes are complete."
+                f"Standard output could not be written ({error.strerror}); "
+                "files that the command writes are complete."
             )
 
 
@@ -61,7 +61,7 @@ def prepare_streams() -> None:
         if getattr(sys, name) is None:  # closed: the next file to be opened would get its number
             setattr(sys, name, _nothing(mode))
     sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)
-    if not sys.warnoptions:  # else somebody wants Python's own
+    if not sys.warnoptions:  # otherwise the user wants Python's own
         warnings.showwarning = note_warning
 
 

@@ -78,8 +78,8 @@ class Check:
             return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
         if self.relation["reason"]:
             return (
-                f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal "
-                "shapes are left out."
+                f"{model} does not fit {base}: {self.relation['reason']}. "
+                "Studies that need equal shapes are left out."
             )
         if self.same:
             return f"{model} and {base} have the same weights: there is no difference to report."
@@ -92,8 +92,8 @@ class Check:
                 else f"{read}, the only ones that were read"
             )
             return (
-                f"{model} and {base} have equal matrices in {where}: they may differ elsewhere, as "
-                "in biases, normalisation, embeddings or the head."
+                f"{model} and {base} have equal matrices in {where}: "
+                "they may differ elsewhere, as in biases, normalisation, embeddings or the head."
             )
         seeds = (
             f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
@@ -113,8 +113,8 @@ class Check:
         if self.related:
             return f"{model} was probably fine-tuned from {base}: {numbers}{more}."
         return (
-            f"{model} was not fine-tuned from {base}: {numbers}{more}. This comparison therefore "
-            "says nothing about fine-tuning."
+            f"{model} was not fine-tuned from {base}: {numbers}{more}. "
+            "This comparison therefore says nothing about fine-tuning."
         )
 
     @property

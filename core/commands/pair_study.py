@@ -38,16 +38,8 @@ class PairResult(Result):
 
 
 def look_at(spec: PairSpec, **more: Any) -> Result:
-    """Check the pair and price its report.
-
-    Args:
-        spec: The pair.
-        more: For `core.runs.runner.run`: store, progress, signal.
-
-    Raises:
-        ModelError: If a model cannot be read.
-        SpecError: If both are one.
-    """
+    """Check the pair and price its report. Raises ModelError if a model cannot be read; SpecError
+    if both are one."""
     check = check_pair(spec.base, spec.model, **more)
     return Result("pair check", spec.plain(), check.sentence, _table([]), notices=(check.price,))
 

@@ -14,7 +14,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
+from core.runs.process.remembered import file_state, remembered
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
 from core.studies.alignment.barrier.spec import DECODERS
@@ -208,8 +209,8 @@ def make(say: Callable[[str], None]) -> Path:
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
         raise NotStoredError(
-            f"The store could not keep all results ({', '.join(walked.unanswered)}). Increase its "
-            "size limit and try again."
+            f"The store could not keep all results ({', '.join(walked.unanswered)}). "
+            "Increase its size limit and try again."
         )
     precomputed = default_precomputed()
     path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path
@@ -267,12 +268,12 @@ def read_cards() -> dict[str, dict[str, Any]]:
         return {}
     try:
         path = precomputed.path.with_name(CARDS)
-        return _cards(path, path.stat().st_mtime_ns, mark(precomputed))
+        content = _cards(path)
+        return dict(content["cards"]) if content["answers"] == mark(precomputed) else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-@cache
-def _cards(path: Path, changed: int, expected: str) -> dict[str, dict[str, Any]]:
-    content = json.loads(path.read_text(encoding="utf8"))
-    return dict(content["cards"]) if content["answers"] == expected else {}
+@remembered(8, state=file_state)
+def _cards(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf8")))

@@ -16,17 +16,9 @@ SMALLER = 0.5  # factor for numbers that advice tries to lower
 
 
 def check_price(pricing: Pricing, spec: Any) -> Price:
-    """Return the price of a study if this instance allows it.
-
-    Args:
-        pricing: The study's `price`.
-        spec: The study's settings.
-
-    Raises:
-        SpecError: If the price exceeds the limits of a shared instance; the message says which
-            option to lower.
-        PalimpsestError: If the spec names a model or text that does not exist.
-    """
+    """Return the price of a study if this instance allows it. Raises SpecError if the price exceeds
+    the limits of a shared instance; the message says which option to lower; PalimpsestError if the
+    spec names a model or text that does not exist."""
     price = pricing(spec)
     if price.excess:
         price.refuse_where_shared(advice(pricing, spec, price.excess))

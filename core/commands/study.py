@@ -74,8 +74,8 @@ def agree(price: Price, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise SpecError(
-            "Nothing was started, because this study needs a confirmation: add --yes, or make the "
-            "study smaller."
+            "Nothing was started, because this study needs a confirmation: "
+            "add --yes, or make the study smaller."
         )
     print("Start the study? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -169,7 +169,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
             result = study.run(spec, store=store, executor=executor, progress=seen)
         if sys.stderr.isatty():
             print(file=sys.stderr)
-    try:  # writing comes first: an output that is full does not lose the files, nor they it
+    try:  # writing comes first: the files are not lost if the output is full, nor the reverse
         with using(store):
             files = write_result(result, study.figures(result), arguments.out, study.files(result))
     finally:

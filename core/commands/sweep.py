@@ -103,9 +103,9 @@ def _warn_of_store(price: Price, store: Store) -> None:
 
     if price.store * 1e9 > store.size_limit:
         print(
-            f"note: The sweep keeps {gigabytes(price.store)}, and the store holds "
-            f"{gigabytes(store.size_limit / 1e9)}: results that models share may be computed "
-            "again. Raise PALIMPSEST_STORE_BYTES.",
+            f"note: The sweep keeps {gigabytes(price.store)}, "
+            f"and the store holds {gigabytes(store.size_limit / 1e9)}: "
+            "results that models share may be computed again. Raise PALIMPSEST_STORE_BYTES.",
             file=sys.stderr,
         )
 

@@ -67,8 +67,8 @@ def main(arguments: argparse.Namespace) -> int:
     entries = [*read_manifest(folder), *read_adapters(folder)]
     if not entries:
         raise ModelError(
-            f"There are no included models in {folder}: manifest.json is missing. Train them with "
-            "`make zoo`."
+            f"There are no included models in {folder}: manifest.json is missing. "
+            "Train them with `make zoo`."
         )
     if arguments.action == "list":
         print(json.dumps(entries, indent=2) if arguments.json else table(entries))

@@ -233,8 +233,8 @@ def _check(items: int, labels: Int[Tensor, "set item"], classes: int, penalty: f
     """Refuse labels that do not fit the items, and a penalty that is not above 0."""
     if labels.ndim != 2 or labels.shape[1] != items or items == 0:
         raise ShapeError(
-            f"{items} items have {tuple(labels.shape)} labels; there must be one for each, in each "
-            f"set."
+            f"{items} items have {tuple(labels.shape)} labels; "
+            "there must be one for each, in each set."
         )
     if int(labels.min()) < 0 or int(labels.max()) >= classes or penalty <= 0:
         raise ShapeError(

@@ -52,7 +52,7 @@ def online_code(
     Args:
         ends: Items sent after each block, increasing.
         classes: Number of classes; a label of the first block costs log2(classes) bits.
-        fit: (number of items, classifier before) -> classifier of the first so many items.
+        fit: (number of items, classifier before) -> classifier of the first items.
         code: (classifier, start, end) -> bits of the labels of the items from start to end.
 
     Raises:
@@ -60,8 +60,8 @@ def online_code(
     """
     if classes < 1 or list(ends) != sorted(set(ends)) or not ends or ends[0] < 1:
         raise ShapeError(
-            f"Ends of blocks must increase from above 0, with at least 1 class; got {tuple(ends)} "
-            f"and {classes} classes."
+            "Ends of blocks must increase from above 0, with at least 1 class; "
+            f"got {tuple(ends)} and {classes} classes."
         )
     fitted: Fitted | None = None
     blocks = []

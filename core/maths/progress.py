@@ -1,4 +1,4 @@
-"""What a long computation tells whoever runs it: how far it is, and a state to go on from.
+"""What a long computation reports to its caller: how far it is, and a state to resume from.
 
 Mathematics knows no runs: it calls these three functions, and who runs it sets a listener
 (`core.runs.tasks`). Without one nothing is told and nothing is kept.

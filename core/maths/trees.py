@@ -198,9 +198,9 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
         ShapeError: If `heads` are not one tree or `keep` does not fit.
     """
     validate_heads(heads)
-    kept = set(_kept(len(heads), keep).tolist())
+    counted = set(_kept(len(heads), keep).tolist())
     pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
-    return sorted(pair for pair in pairs if kept.issuperset(pair))
+    return sorted(pair for pair in pairs if counted.issuperset(pair))
 
 
 def heads_from_edges(

@@ -125,14 +125,8 @@ class Architecture:
 def name_tensors(
     prefix: str, names: Mapping[str, str], part: str = "", *, transposed: bool = False
 ) -> tuple[Tensor, ...]:
-    """Describe tensors that hold one matrix each.
-
-    Args:
-        prefix: What stands before the names, with the layer's number.
-        names: Of the modules, by role.
-        part: Of an encoder-decoder ("encoder", "decoder", "cross").
-        transposed: As for `Tensor`.
-    """
+    """Describe tensors that hold one matrix each, by role; `prefix` has the layer's number, `part`
+    is "encoder", "decoder" or "cross" of an encoder-decoder."""
     return tuple(
         Tensor(f"{prefix}{name}.weight", (f"{part} {role}".strip(),), transposed=transposed)
         for role, name in names.items()
@@ -157,8 +151,8 @@ def count(config: Mapping[str, Any], name: str, default: int | None = None) -> i
     value = next((config[key] for key in name.split("|") if config.get(key) is not None), default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
-            f"The configuration has no {name}, so fused matrices cannot be separated; choose "
-            "another model."
+            f"The configuration has no {name}, so fused matrices cannot be separated; "
+            "choose another model."
         )
     return value
 

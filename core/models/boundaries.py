@@ -29,14 +29,8 @@ _REPLACES = re.compile(rb'"String"\s*:\s*" "\s*\}\s*,\s*"content"\s*:\s*' + _BAR
 
 def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
     """List what marks the fingerprint of a folder's tokenizer, see `needs_space` and
-    `tokenizer_json.is_cut_by_file`; nothing for most.
-
-    Args:
-        config: Content of the folder's config.json, checked.
-
-    Raises:
-        ModelError: If the tokenizer's settings are damaged.
-    """
+    `tokenizer_json.is_cut_by_file`; nothing for most. Raises ModelError if the tokenizer's settings
+    are damaged."""
     named = _settings(folder).get("tokenizer_class")
     cut = tokenizer_json.is_cut_by_file(folder, config, named)
     marks = {MARKED: needs_space(folder, config), tokenizer_json.MARKED: cut}

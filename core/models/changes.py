@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -30,6 +29,7 @@ from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
+from core.runs.process.remembered import remembered
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 
@@ -99,11 +99,7 @@ def changes_of(ready: Outputs) -> dict[str, Change]:
 
 
 def apartness(moved: float, first: float, second: float) -> float:
-    """Divide the distance of two weights by that of unrelated ones; NaN if both are zero.
-
-    Args:
-        moved, first, second: Squared norms of the difference and of the two.
-    """
+    """Divide the distance of two weights by that of unrelated ones; NaN if both are zero."""
     return math.sqrt(moved / (first + second)) if first + second > 0 else math.nan
 
 
@@ -153,8 +149,8 @@ def borrow_between(
             name: value.shape for name, value in between.items()
         }:
             raise ModelError(
-                f"The weights of {tuned} and {base} differ in names or shapes, so there is "
-                "nothing between them; choose a fine-tune of the base."
+                f"The weights of {tuned} and {base} differ in names or shapes, "
+                "so there is nothing between them; choose a fine-tune of the base."
             )
         with torch.no_grad():
             for name, value in weights.items():
@@ -172,7 +168,7 @@ def _exchange(weights: Mapping[str, Tensor], stored: dict[str, Tensor]) -> None:
         value.data, stored[name] = stored[name], value.data
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Change:
     """Measure the change by content, because what a reference names may change."""
     first, second = _matrices(base), _matrices(tuned)

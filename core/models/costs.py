@@ -12,7 +12,6 @@ import heapq
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 from core.errors import ModelError, counted
@@ -22,6 +21,7 @@ from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Cost, Price, on_this_machine, wall_seconds
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.remembered import remembered
 from core.runs.tasks import Task
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
@@ -57,8 +57,8 @@ def count_sentences(corpus: str, genres: Sequence[str], limit: float) -> float:
     ref, _, named = corpus.partition(":")
     if ref != "demo":
         return float(limit)
-    kept = len(named.split(",")) if named else len(genres)
-    return min(float(limit), DEMO * kept / GENRES if kept else DEMO)
+    included = len(named.split(",")) if named else len(genres)
+    return min(float(limit), DEMO * included / GENRES if included else DEMO)
 
 
 class Sizes(dict[str, Size]):
@@ -101,18 +101,11 @@ def sizes_of(refs: Iterable[str]) -> Sizes:
 def reading(
     sizes: Mapping[str, Size], refs: Iterable[str], sentences: Sized, *read: Hashable
 ) -> dict[Hashable, Cost]:
-    """Estimate what tasks share that need vectors of a text: each model reads it once.
-
-    Args:
-        sizes: By reference.
-        refs: The models.
-        sentences: Of the text.
-        read: Beside the text, what the vectors are known by.
-    """
+    """Estimate what tasks share that need vectors of a text: each model reads it once."""
     return {(ref, sentences, *read): _reading(sizes[ref], len(sentences)) for ref in refs}
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _reading(size: Size, sentences: int) -> Cost:
     held = resident({"": size}, sentences)
     return Cost(vectors(size, sentences), held, stored(size, sentences))
@@ -142,14 +135,8 @@ def opening(size: Size) -> float:
 def passing(
     size: Size, sentences: float, passes: float = 1.0, *, precision: str = IN_SINGLE
 ) -> float:
-    """Estimate processor seconds of forward passes over sentences.
-
-    Args:
-        size: Of the model.
-        sentences: Of a text like the demo.
-        passes: Through all layers.
-        precision: Type of the numbers of a large model; small ones are run in float32.
-    """
+    """Estimate processor seconds of forward passes, each through all layers, over sentences like
+    the demo's; the precision is that of a large model, small ones run in float32."""
     tokens = SUBWORDS * sentences * passes
     if is_by_layer(size):
         return tokens * PASSED_BY_LAYER[precision] * size.parameters
@@ -176,15 +163,9 @@ def turning(size: Size) -> float:
 def passes(
     size: Size, sentences: float, each: float = 1.0, least: float = 1.0, texts: int = 1
 ) -> float:
-    """Estimate processor seconds to load a model with its head and run sentences through it.
-
-    Args:
-        size: Of the model.
-        sentences: Of a text like the demo.
-        each: Passes through all layers of a sentence.
-        least: Batches of a text at the least, each of which reads the layers of a large model.
-        texts: How many texts the sentences are in; a small model is loaded for each.
-    """
+    """Estimate processor seconds to load a model with its head and run sentences through it, `each`
+    times; a large model reads its layers for each of at `least` so many batches, a small one is
+    loaded for each text."""
     run = passing(size, sentences, each)
     if not is_by_layer(size):
         return opening(size) * texts + run
@@ -214,15 +195,8 @@ def resident(
     whole: bool = False,
     head: bool = False,
 ) -> float:
-    """Estimate the bytes of the largest model; only one is in memory at a time.
-
-    Args:
-        sizes: Of the models.
-        sentences: Of the text.
-        whole: Whether all layers are needed at once; else those of a large model are read one at a
-            time, and what is held are two layers and the vectors of a part of the text.
-        head: Whether they predict tokens, in float32: no vectors are held.
-    """
+    """Estimate the bytes of the largest model, of which one is in memory at a time: with all layers
+    where they are needed `whole`, with a `head` in float32 without vectors."""
     return max((_held(size, sentences, whole, head) for size in sizes.values()), default=0.0)
 
 

@@ -19,12 +19,12 @@ from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
 from core.models.boundaries import marks_of
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
-from core.models.files.memory import remembered_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import merged_folder
 from core.models.weights.origins import base_of, folder_of, whole_base
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
@@ -73,26 +73,16 @@ def zoo_models() -> list[dict[str, Any]]:
 
 def locate(ref: str | ModelRef) -> Path:
     """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
-    merge an adapter into its base.
-
-    Raises:
-        ModelError: If it does not exist, is damaged, or is refused by the Hub or the loading
-            policy; if it is an adapter, also if its base cannot be read, or it does not fit it.
-    """
+    merge an adapter into its base. Raises ModelError if it does not exist, is damaged, or is
+    refused by the Hub or the loading policy; if it is an adapter, also if its base cannot be read,
+    or it does not fit it."""
     folder = folder_of(parse_ref(ref))
     return locate_merged(ref, base_of(ref)) if is_adapter(folder) else folder
 
 
 def locate_merged(ref: str | ModelRef, base: str) -> Path:
-    """Find the folder of the model that an adapter makes of a base.
-
-    Args:
-        ref: The adapter.
-        base: Reference of a whole model.
-
-    Raises:
-        ModelError: As `locate`.
-    """
+    """Find the folder of the model that an adapter makes of a base. Raises ModelError as `locate`
+    does."""
     ref = parse_ref(ref)
     folder, origin = folder_of(ref), whole_base(base, ref)
     return merged_folder(folder, origin, _content_of_merged(folder, base))
@@ -106,18 +96,14 @@ def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
     """Calculate the sha256 hex of the model's tokenizer files; see `core.models.boundaries` for
-    those that mark it.
-
-    Raises:
-        ModelError: If there are none.
-    """
+    those that mark it. Raises ModelError if there are none."""
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
         return _tokenizer_of(folder)
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _tokenizer_of(folder: Path) -> str:
     config = checkpoints.read_config(folder)
     files = checkpoints.tokenizer_hash(folder, config)
@@ -127,7 +113,7 @@ def _tokenizer_of(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """What a model's files say, whoever asks."""
+    """What a model's files say, under any reference."""
 
     model_type: str
     architecture: str
@@ -139,7 +125,7 @@ class _Files:
     positions: bool
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _files_of(folder: Path) -> _Files:
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
@@ -207,8 +193,8 @@ def describe(ref: str | ModelRef) -> ModelInfo:
 def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
     """Make the error of a model that is larger than this instance allows."""
     return ModelError(
-        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
-        f"{most / 1e6:,.0f} million. Choose a smaller model."
+        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, "
+        f"and this instance allows {most / 1e6:,.0f} million. Choose a smaller model."
     )
 
 

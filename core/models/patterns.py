@@ -19,11 +19,7 @@ MOST_REVISIONS = 100  # that a pattern may match where a study does not thin the
 
 
 def every_match(patterns: Iterable[str]) -> tuple[str, ...]:
-    """List the references that references and patterns name, each once.
-
-    Args:
-        patterns: As for `matching_refs`, which says what it raises.
-    """
+    """List the references that references and patterns name, each once."""
     return tuple(dict.fromkeys(ref for pattern in patterns for ref in matching_refs(pattern)))
 
 
@@ -74,8 +70,8 @@ def matching_refs(text: str, most: int | None = MOST_REVISIONS) -> tuple[str, ..
         refs = list(_matching_revisions(text))
         if most is not None and len(refs) > most:
             raise SpecError(
-                f"{text!r} matches {len(refs):,} revisions, and at most {most:,} are read: narrow "
-                "the pattern."
+                f"{text!r} matches {len(refs):,} revisions, and at most {most:,} are read: "
+                "narrow the pattern."
             )
     if not refs:
         raise SpecError(f"No model matches {text!r}; check the pattern.")

@@ -41,20 +41,13 @@ def precision_of(ref: str | ModelRef) -> str:
 
 
 def precision_in(folder: Path, parameters: int, *, complete: bool = True) -> str:
-    """Choose the precision of the model in a folder, as `precision_of`, without hashing its files.
-
-    Args:
-        folder: Holds its configuration.
-        parameters: Numbers in its weights.
-        complete: Whether the weights are there, too; else the configuration says their type.
-
-    Raises:
-        ModelError, SpecError: As `precision_of`.
-    """
-    said = os.environ.get(VARIABLE, "").strip()
-    if said not in ("", SINGLE):
-        raise SpecError(f"{VARIABLE} is {said!r}: set it to {SINGLE}, or leave it out.")
-    if said or parameters <= LARGE:
+    """Choose the precision of the model in a folder, as `precision_of`, without hashing its files;
+    the configuration says the type where the weights are not `complete`. Raises ModelError,
+    SpecError as `precision_of` does."""
+    setting = os.environ.get(VARIABLE, "").strip()
+    if setting not in ("", SINGLE):
+        raise SpecError(f"{VARIABLE} is {setting!r}: set it to {SINGLE}, or leave it out.")
+    if setting or parameters <= LARGE:
         return SINGLE
     config = checkpoints.read_config(folder)
     half = _stored_in_half(folder, config) if complete else type_in(config) == HALF

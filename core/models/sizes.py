@@ -2,7 +2,7 @@
 
 A model on this machine is known from its header. One on the Hub is known from the list of its files
 and its configuration, which is a few hundred bytes; where the Hub cannot be reached, the MultiBERTs
-are known all the same.
+are known nevertheless.
 """
 
 from __future__ import annotations
@@ -156,11 +156,8 @@ def is_adapter(ref: str) -> bool:
 
 
 def size_of_adapter(ref: str, base: Size) -> Size:
-    """Look up the size of a LoRA adapter, whose matrices are those of its base.
-
-    Raises:
-        ModelError: If it cannot be found, or is no adapter.
-    """
+    """Look up the size of a LoRA adapter, whose matrices are those of its base. Raises ModelError
+    if it cannot be found, or is no adapter."""
     if not is_adapter(ref):
         raise ModelError(f"{ref} is no adapter: choose one.")
     return replace(base, download=download_of(ref), adapter=True)

@@ -26,17 +26,10 @@ MOST_NAMED = 4  # missing steps
 
 
 def find_steps(patterns: Iterable[str], end: str, most: int) -> tuple[str, ...]:
-    """List the intermediate checkpoints that references and patterns name, in order of training.
-
-    Args:
-        patterns: References, and patterns of them.
-        end: The final model, which is none of them.
-        most: Revisions that are read of those that a pattern of a Hub model matches, spread evenly.
-
-    Raises:
-        SpecError: If a pattern matches nothing.
-        ModelError: If the Hub cannot be asked for the revisions that a pattern matches.
-    """
+    """List the intermediate checkpoints that references and patterns name, in order of training,
+    without the final model; at `most` so many of a pattern's revisions, spread evenly. Raises
+    SpecError if a pattern matches nothing; ModelError if the Hub cannot be asked for the revisions
+    that a pattern matches."""
     refs = dict.fromkeys(
         ref for pattern in patterns for ref in _spread(_steps_of(pattern, end), pattern, most)
     )
@@ -55,8 +48,8 @@ def notices_of_steps(patterns: Iterable[str], end: str, most: int) -> list[str]:
         steps = _steps_of(pattern, end)
         if len(steps) > most:
             notices.append(
-                f"{pattern} matches {len(steps):,} revisions, of which {most:,} were read, spread "
-                "evenly. Raise Checkpoints at most to read more."
+                f"{pattern} matches {len(steps):,} revisions, of which {most:,} were read, "
+                "spread evenly. Raise Checkpoints at most to read more."
             )
         missing = missing_steps(
             number for ref in steps if (number := progress_of(ref)[0]) is not None
@@ -93,7 +86,8 @@ def _steps_of(pattern: str, end: str) -> tuple[str, ...]:
 
 
 def _spread(steps: tuple[str, ...], pattern: str, most: int) -> tuple[str, ...]:
-    """Choose so many revisions, the first and the last among them; all of what is no revision."""
+    """Choose at most this many revisions, the first and the last among them; keep all
+    references that are no revisions."""
     if len(steps) <= most or not is_of_revisions(pattern):
         return steps
     return tuple(steps[round(n * (len(steps) - 1) / (most - 1))] for n in range(most))

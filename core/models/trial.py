@@ -26,32 +26,25 @@ IDLE = 10.0  # seconds in which the process does nothing
 OTHER_WORDS = {"padding_idx": "pad_token_id"}  # what torch calls a setting -> its key
 SHORT = 3  # letters of a key that an error may contain by chance
 LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
-KEPT = 60.0  # seconds for which the process waits for another model, where memory is not shared
+# for which the process waits for another model, where memory is not shared
+IDLE_SECONDS = 60.0
 
 
 def implied_numbers(ref: str, folder: Path, factory: str) -> int:
-    """Count the four-byte numbers of the model that a folder's configuration describes.
-
-    Args:
-        ref: What the model is called in sentences.
-        folder: Of the model; its weights are not read.
-        factory: Name of transformers' class, or of its chooser of classes.
-
-    Raises:
-        ModelError: If no model can be made of it, or one that takes more modules, memory or work
-            than a model of its size does.
-        CancelledError: If the run is cancelled.
-    """
+    """Count the four-byte numbers of the model that a folder's configuration describes, as
+    transformers' class or chooser of classes makes it; its weights are not read. Raises ModelError
+    if no model can be made of it, or one that takes more modules, memory or work than a model of
+    its size does; CancelledError if the run is cancelled."""
     request = {"ref": ref, "folder": str(folder.resolve()), "factory": factory}
     try:
         return int(_trials.ask(request, f"reading the configuration of {ref}"))
     except RefusedError as error:
         raise ModelError(str(error)) from None
     except ApartError as error:
-        what = "time" if isinstance(error, ApartTimeoutError) else "memory"
+        resource = "time" if isinstance(error, ApartTimeoutError) else "memory"
         raise ModelError(
-            f"The configuration of {ref} describes a model that takes more {what} to set up than "
-            "any model does: correct its sizes, or choose another model."
+            f"The configuration of {ref} describes a model that takes more {resource} to set up "
+            "than any model does: correct its sizes, or choose another model."
         ) from None
 
 
@@ -71,17 +64,17 @@ def making(ref: str, settings: Mapping[str, Any]) -> Iterator[None]:
     except (PalimpsestError, MemoryError):
         raise
     except Exception as error:
-        said = str(error).lower()
+        message = str(error).lower()
         names = [
             key
             for key, value in settings.items()
-            if (len(key) > SHORT and key.lower() in said) or str(error) == repr(value)
+            if (len(key) > SHORT and key.lower() in message) or str(error) == repr(value)
         ]
-        names += [key for word, key in OTHER_WORDS.items() if word in said]
+        names += [key for word, key in OTHER_WORDS.items() if word in message]
         named = f" (look at {', '.join(names[:3])})" if names else ""
         raise ModelError(
-            f"The {CONFIG} of {ref} makes no {settings['model_type']} model that "
-            f"runs{named}: correct its settings, or choose another model."
+            f"The {CONFIG} of {ref} makes no {settings['model_type']} model that runs{named}: "
+            "correct its settings, or choose another model."
         ) from error
 
 
@@ -116,7 +109,7 @@ class _Trials:
             if shared:
                 self._close()
             else:
-                self._end = threading.Timer(KEPT, self._close_unused)
+                self._end = threading.Timer(IDLE_SECONDS, self._close_unused)
                 self._end.daemon = True
                 self._end.start()
             self._turn.release()

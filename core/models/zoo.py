@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.memory import remembered
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
@@ -30,19 +30,13 @@ def zoo_folder() -> Path:
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
     """Read the entries of the manifest, one per model, in its order; [] if there is no manifest.
-
-    Raises:
-        ModelError: If the manifest exists and cannot be read.
-    """
+    Raises ModelError if the manifest exists and cannot be read."""
     return _read(folder, MODELS)
 
 
 def read_adapters(folder: Path | None = None) -> list[dict[str, Any]]:
-    """Read the manifest's entries of LoRA adapters, as `read_manifest` those of models.
-
-    Raises:
-        ModelError: As `read_manifest`.
-    """
+    """Read the manifest's entries of LoRA adapters, as `read_manifest` those of models. Raises
+    ModelError as `read_manifest` does."""
     return _read(folder, ADAPTERS)
 
 
@@ -56,7 +50,7 @@ def _read(folder: Path | None, kind: str) -> list[dict[str, Any]]:
         raise ModelError(f"{path} cannot be read ({error}). {how_to_restore_file(path)}") from error
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _entries(path: Path) -> dict[str, list[dict[str, Any]]]:
     content = json.loads(path.read_text(encoding="utf8"))
     return {MODELS: content[MODELS], ADAPTERS: content.get(ADAPTERS, [])}
@@ -80,8 +74,8 @@ def not_included(name: str, folder: Path) -> str:
     there = sorted(path.name for path in folder.glob("*") if path.is_dir())
     if not there:
         return (
-            f"The included models are missing, so there is no model {name!r}: restore them with "
-            "`git checkout -- zoo`."
+            f"The included models are missing, so there is no model {name!r}: "
+            "restore them with `git checkout -- zoo`."
         )
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"; the nearest name is {near[0]}" if near else ""

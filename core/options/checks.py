@@ -80,8 +80,8 @@ def _check_pattern(option: Option, value: Any) -> str:
         _check_model(option, f"{kind}:{name.partition('@')[0]}")
     elif kind not in ("zoo", "path") or not name:
         raise SpecError(
-            f"{option.name}: {value[:LONGEST_VALUE]!r} is a pattern; patterns work for "
-            "zoo:, path: and revisions (hub:NAME@step*) only. Name the models one by one."
+            f"{option.name}: {value[:LONGEST_VALUE]!r} is a pattern; patterns work for zoo:, path: "
+            "and revisions (hub:NAME@step*) only. Name the models one by one."
         )
     else:
         _check_model(option, f"{kind}:x")
@@ -109,9 +109,9 @@ def matching_presets(option: Option, value: Any) -> tuple[Any, ...]:
     presets = tuple(ref for ref in public_refs() if fnmatchcase(ref, value.strip()))
     if not presets:
         raise SpecError(
-            f"{option.name}: {value[:LONGEST_VALUE]!r} matches none of the public models "
-            "listed here. Name the models one by one, or use hub:google/multiberts-seed_* for all "
-            "MultiBERTs."
+            f"{option.name}: "
+            f"{value[:LONGEST_VALUE]!r} matches none of the public models listed here. "
+            "Name the models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
         )
     return presets
 

@@ -195,8 +195,8 @@ labelled = partial(
     line,
     "Labelled sentences",
     shown=False,
-    help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are "
-    "used.",
+    help="A file of lines `label<TAB>sentence`; "
+    "if empty, the included sentiment sentences are used.",
 )
 SINKS = {
     "auto": "left out where a model is a decoder",
@@ -215,8 +215,8 @@ STEPS_HELP = (
     "other checkpoints are all read."
 )
 DRAWS_HELP = (
-    "How often sentences are resampled for each band; more draws make its ends steadier and take "
-    "longer."
+    "How often sentences are resampled for each band; "
+    "more draws make its ends steadier and take longer."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
@@ -105,8 +105,8 @@ class Option:
         strange = [text for text in texts if isinstance(text, str) and SURROGATE.search(text)]
         if strange:
             raise SpecError(
-                f"{self.name}: {strange[0][:LONGEST_VALUE]!r} is not UTF-8, in which results are "
-                "written: give the file or folder another name."
+                f"{self.name}: {strange[0][:LONGEST_VALUE]!r} is not UTF-8, "
+                "in which results are written: give the file or folder another name."
             )
         return CHECKS[self.kind](self, value)
 
@@ -239,7 +239,7 @@ def options_of(spec: type[Spec]) -> tuple[Option, ...]:
     return _options_of(cast(Any, spec))
 
 
-@lru_cache(maxsize=64)
+@cache
 def _options_of(spec: Any) -> tuple[Option, ...]:
     fields = [each for each in dataclasses.fields(spec) if OPTION in each.metadata]
     return tuple(dataclasses.replace(each.metadata[OPTION], name=each.name) for each in fields)

@@ -17,16 +17,9 @@ PATTERNS = {"zoo:*": "all included models", "zoo:*-*": "(all included)"}
 
 
 def summary(spec: Spec, read: int | None = None) -> str:
-    """Summarise the study in one line.
-
-    Options with a format (`Option.phrase`) are always included unless empty; others that have a
-    control only if they are not at their default, after their label.
-
-    Args:
-        spec: The study's settings.
-        read: Number of sentences that its text has, if known; it replaces a larger number
-            requested.
-    """
+    """Summarise the study in one line: options with a phrase unless empty, others that have a
+    control where they are not at their default; `read` sentences, if known, replace a larger
+    number."""
     parts = []
     for option in options_of(type(spec)):
         value = getattr(spec, option.name)

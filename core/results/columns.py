@@ -54,12 +54,8 @@ class Tip:
 
 
 def read_columns(text: str) -> tuple[dict[str, str], dict[str, Column]]:
-    """Read titles of tables and records of columns.
-
-    Raises:
-        PalimpsestError: If a record has a key or a word that none has.
-        ValueError: If it is not TOML.
-    """
+    """Read titles of tables and records of columns. Raises PalimpsestError if a record has a key or
+    a word that none has; ValueError if it is not TOML."""
     read = tomllib.loads(text)
     return read.get("tables", {}), {
         name: as_record(Column, record, f"The column {name}")

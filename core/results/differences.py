@@ -68,15 +68,8 @@ def banded_differences(
 
 
 def result_differences(first: Result, second: Result, of: ComparedTable) -> pd.DataFrame:
-    """Subtract the first result from the second, where they have rows in common; see
-    `banded_differences`.
-
-    Two results with one model each are compared whatever the names of the models.
-
-    Args:
-        first, second: Of the same study, and not `core.options.summary.unlike`.
-        of: What is compared of that study's results.
-    """
+    """Subtract the first result from the second of the same study, where they have rows in common
+    (see `banded_differences`); two with one model each, whatever its name."""
     left, right = first.tables[of.table], second.tables[of.table]
     models = [set(table["model"]) if "model" in table else set() for table in (left, right)]
     keys = of.keys

@@ -81,13 +81,8 @@ class Estimate:
 def estimate_of(
     row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | None = None
 ) -> Estimate:
-    """Read an estimate from a row of a table.
-
-    Args:
-        row: Of a table with the column, and its interval where there is one.
-        column: Of the value.
-        kind: Its format; inferred from the column's name and the row's metric where None.
-    """
+    """Read an estimate, with its interval where there is one, from a row of a table; its kind is
+    inferred from the column's name and the row's metric where it is None."""
     low, high = ends_of(column)
     level = float(row.get("level", LEVEL))
     ends = (_float(row.get(low)), _float(row.get(high)))

@@ -159,11 +159,7 @@ class Result:
 
 
 def check_chosen(chosen: str, names: Iterable[str]) -> None:
-    """Check that a model or text is among those of a result.
-
-    Raises:
-        SpecError: If it is not.
-    """
+    """Check that a model or text is among those of a result. Raises SpecError if it is not."""
     names = tuple(names)
     if chosen not in names:
         raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(names)}.")

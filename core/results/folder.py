@@ -49,7 +49,7 @@ def try_folder(out: Path) -> None:
         raise _unwritable(out, error) from error
     finally:
         for folder in reversed(made):
-            with contextlib.suppress(OSError):  # somebody else has put something there
+            with contextlib.suppress(OSError):  # another program has put something there
                 folder.rmdir()
 
 
@@ -91,8 +91,8 @@ def _partial_name() -> str:
 
 def _unwritable(out: Path, error: OSError) -> ExportError:
     return ExportError(
-        f"The result could not be written to {out}: {error.strerror}. Choose "
-        "another folder with --out."
+        f"The result could not be written to {out}: {error.strerror}. "
+        "Choose another folder with --out."
     )
 
 

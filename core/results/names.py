@@ -30,8 +30,7 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def short_name(ref: str) -> str:
-    """Name a model for readers: `parse-0` for zoo:parse-0, `name` for a Hub model or a
-    folder.
+    """Name a model for readers: `parse-0` for zoo:parse-0, `name` for a Hub model or a folder.
 
     Inside `renamed`, the model's name there.
 

@@ -18,11 +18,7 @@ ONE_SENTENCE = (
 
 
 def sentence_notices(sentences: int) -> list[str]:
-    """Say that so few different sentences give bands that are too narrow, or none.
-
-    Args:
-        sentences: That were resampled.
-    """
+    """Say that so few different sentences give bands that are too narrow, or none."""
     if sentences < 2:
         return [ONE_SENTENCE]
     return [few_sentences(sentences)] if sentences < FEW_SENTENCES else []
@@ -31,9 +27,9 @@ def sentence_notices(sentences: int) -> list[str]:
 def few_sentences(sentences: int) -> str:
     """Say that bands cover less than 95 %."""
     return (
-        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % "
-        f"bands from fewer than {FEW_SENTENCES} sentences contain the true value less often than "
-        "they should. Use more sentences."
+        f"The bands may be too narrow, because only {sentences} sentences were resampled: "
+        f"95 % bands from fewer than {FEW_SENTENCES} sentences contain the true value less often "
+        "than they should. Use more sentences."
     )
 
 
@@ -46,9 +42,10 @@ def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
     """
     names = short_names((base, *changes))
     return [
-        f"{names[ref]} was not trained from {names[base]}: their weights are "
-        f"{text_of(change.apart, 'per cent')} as far apart as unrelated weights. The results show "
-        "how two models without a common start differ, not what fine-tuning changed."
+        f"{names[ref]} was not trained from {names[base]}: "
+        f"their weights are {text_of(change.apart, 'per cent')} as far apart as unrelated weights. "
+        "The results show how two models without a common start differ, "
+        "not what fine-tuning changed."
         for ref, change in changes.items()
         if shares_no_start(change.apart)
     ]

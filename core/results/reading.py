@@ -22,18 +22,9 @@ class ReadError(PalimpsestError):
 
 
 def load(folder: str | Path) -> Result:
-    """Read the result that was written to a folder: tables, arrays, spec, sentences, provenance and
-    references.
-
-    The files are JSON and safetensors, so that reading them runs no code.
-
-    Args:
-        folder: The folder that was given as `--out`.
-
-    Raises:
-        ReadError: If the folder has no result, a damaged one, or one of another version of the
-            program.
-    """
+    """Read the result that was written to a folder by `--out`, from JSON and safetensors, so that
+    reading runs no code. Raises ReadError if the folder has no result, a damaged one, or one of
+    another version of the program."""
     folder = Path(folder)
     record = _read(folder, RECORD)
     numbers = _read(folder, NUMBERS)
@@ -41,8 +32,8 @@ def load(folder: str | Path) -> Result:
         return _result(json.loads(record), decode(numbers))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ReadError(
-            f"The result in {folder} is damaged or was written by another version: run the study "
-            f"again with --out."
+            f"The result in {folder} is damaged or was written by another version: "
+            "run the study again with --out."
         ) from error
 
 
@@ -50,8 +41,8 @@ def _read(folder: Path, name: str) -> bytes:
     try:
         if (folder / name).stat().st_size > LARGEST:
             raise ReadError(
-                f"{folder / name} is too large for a result: choose a folder that a study has "
-                "written."
+                f"{folder / name} is too large for a result: "
+                "choose a folder that a study has written."
             )
         return (folder / name).read_bytes()
     except OSError as error:

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -69,22 +69,15 @@ class Words:
     sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def view(self, key: str) -> ViewWords:
-        """Look up the words of a view; those of the study for a view without a key.
-
-        Raises:
-            PalimpsestError: If there are none.
-        """
+        """Look up the words of a view; those of the study for a view without a key. Raises
+        PalimpsestError if there are none."""
         if not key:
             return ViewWords(self.title, self.purpose, self.how_to_read, self.missing)
         words = self._entry(self.views, key, "view")
         return replace(words, missing=words.missing or self.missing)
 
     def sentence(self, key: str) -> str:
-        """Look up a sentence.
-
-        Raises:
-            PalimpsestError: If there is none.
-        """
+        """Look up a sentence. Raises PalimpsestError if there is none."""
         return self._entry(self.sentences, key, "sentence")
 
     def filled(self, **values: object) -> Words:
@@ -110,14 +103,8 @@ class Words:
 
 
 def words_beside(module: str) -> Words:
-    """Read the words of a study.
-
-    Args:
-        module: Path of a module in the study's folder (`__file__`).
-
-    Raises:
-        PalimpsestError: If there are none, or something is missing, empty or misspelt.
-    """
+    """Read the words of a study, in the folder of one of its modules (`__file__`). Raises
+    PalimpsestError if there are none, or something is missing, empty or misspelt."""
     return _words_in(Path(module).with_name(FILE))
 
 
@@ -223,7 +210,7 @@ GLOSSARY = Path(__file__).with_name("glossary.toml")
 MEANINGS: dict[str, str] = checked(Mapping[str, str], read_toml(GLOSSARY), str(GLOSSARY))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _pattern() -> re.Pattern[str]:
     """Match every term, longer ones first, but never inside a name such as nli-0.
 

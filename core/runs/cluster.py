@@ -23,12 +23,8 @@ class ClusterExecutor(Executor):
     """
 
     def __init__(self, client: Any, within: Sequence[str] = ()) -> None:
-        """Take a cluster.
-
-        Args:
-            client: A connected distributed.Client.
-            within: Addresses of the workers that all groups prefer; empty for any.
-        """
+        """Take a connected distributed.Client, and the addresses of workers that all groups prefer
+        (empty for any)."""
         self._client, self._within = client, within
         self._workers: dict[str, list[str]] = {}
 
@@ -51,10 +47,10 @@ class ClusterExecutor(Executor):
         load = dict.fromkeys(workers, 0.0)
         for group in sorted(sizes, key=lambda name: -sizes[name]):
             share = max(1, round(len(workers) * sizes[group] / len(tasks)))
-            chosen = sorted(workers, key=load.__getitem__)[:share]
-            for worker in chosen:
+            nearest = sorted(workers, key=load.__getitem__)[:share]
+            for worker in nearest:
                 load[worker] += sizes[group] / share
-            self._workers[group] = chosen
+            self._workers[group] = nearest
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a task; see concurrent.futures.Executor. Its group decides the workers."""
@@ -101,16 +97,16 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
             client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise SpecError(
-                f"No Dask scheduler answers at {address!r}; an address looks like "
-                f"tcp://localhost:8786, "
-                "and `dask scheduler` starts one. Leave it out to run on this machine."
+                f"No Dask scheduler answers at {address!r}; "
+                "an address looks like tcp://localhost:8786, and `dask scheduler` starts one. "
+                "Leave it out to run on this machine."
             ) from error
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
             raise SpecError(
-                f"The scheduler at {address} has no workers; start one with `dask worker "
-                f"{address}`."
+                f"The scheduler at {address} has no workers; "
+                f"start one with `dask worker {address}`."
             ) from error
         yield ClusterExecutor(client)
     finally:

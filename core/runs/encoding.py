@@ -1,10 +1,8 @@
 """Values as safetensors bytes, and keys as sha256 strings.
 
 A value is a dictionary of arrays and JSON values. The arrays are safetensors' tensors, the rest is
-JSON in its
-metadata: bytes that anyone can read without running code. A key is the sha256 of canonical JSON, so
-that it says what was computed and never who, where or in which process.
-"""
+JSON in its metadata: bytes that anyone can read without running code. A key is the sha256 of
+canonical JSON, so that it says what was computed and never who, where or in which process."""
 
 from __future__ import annotations
 
@@ -42,13 +40,8 @@ def key_of(*parts: object) -> str:
 
 
 def identified(identity: str) -> str:
-    """Return the identity, or refuse an empty one.
-
-    Raises:
-        ValueError: If it is empty: all that could not be identified would share what is stored.
-            That is a bug in the caller, who leaves out a model that could not be identified, with
-            the reason.
-    """
+    """Return the identity; raises ValueError if it is empty, under which all that could not be
+    identified would share what is stored."""
     if not isinstance(identity, str) or not identity.strip():
         raise ValueError("nothing is stored or looked up under an empty identity")
     return identity
@@ -74,8 +67,8 @@ def encode(value: Value) -> bytes:
         if isinstance(item, np.ndarray):
             if item.dtype.newbyteorder("=").name not in DTYPES:
                 raise TypeError(
-                    f"the array {name!r} is of type {item.dtype}; the store keeps "
-                    f"{', '.join(sorted(DTYPES))}"
+                    f"the array {name!r} is of type {item.dtype}; "
+                    f"the store keeps {', '.join(sorted(DTYPES))}"
                 )
             arrays[name] = np.asarray(item, dtype=item.dtype.newbyteorder("="), order="C")
         else:
@@ -89,7 +82,7 @@ def decode(payload: bytes) -> Value:
     """Decode what `encode` wrote; tuples become lists.
 
     Raises:
-        OSError: If the bytes are not what `encode` writes (damaged, cut short, somebody else's).
+        OSError: If the bytes are not what `encode` writes (damaged, cut short, foreign).
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -156,6 +149,6 @@ def _check(item: Any) -> None:
         _check(list(item.values()))
     elif item is not None and not isinstance(item, (str, bool, int, float)):
         raise TypeError(
-            f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or "
-            f"dict of them"
+            f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, "
+            "list or dict of them"
         )

@@ -50,21 +50,13 @@ class EntryFormat:
     _directory: str
 
     def put(self, key: Any) -> tuple[str, bool]:
-        """Convert a key for the database.
-
-        Raises:
-            TypeError: If it is not a string.
-        """
+        """Convert a key for the database. Raises TypeError if it is not a string."""
         if type(key) is not str:
             raise TypeError(f"keys of the store are strings, not {type(key).__name__}")
         return key, True
 
     def get(self, key: Any, raw: Any) -> str:
-        """Convert a key from the database.
-
-        Raises:
-            TypeError: If it is not one that `put` gives.
-        """
+        """Convert a key from the database. Raises TypeError if it is not one that `put` gives."""
         if type(key) is not str or not raw:
             raise TypeError("a key that this store does not write")
         return key
@@ -131,9 +123,7 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
         with contextlib.suppress(OSError):
             entries.append((rowid, key, cache.disk.fetch(*place, read=False)))
     if entries:
-        with contextlib.suppress(
-            sqlite3.OperationalError
-        ):  # a full disk can be read from all the same
+        with contextlib.suppress(sqlite3.OperationalError):  # a full disk can still be read
             rowids = ",".join(str(rowid) for rowid, _, _ in entries)
             cache._sql(
                 f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),)

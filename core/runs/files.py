@@ -34,11 +34,7 @@ class NoBooks:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
-        """Stands for a connection too.
-
-        Raises:
-            Exception: Always, the error that was met.
-        """
+        """Stand for a connection too; always raises the error that was met."""
         raise self.error.with_traceback(None)
         yield
 
@@ -131,11 +127,8 @@ def store_folder() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the folder readable by its owner alone (mode 0700), if it is new or empty.
-
-    Raises:
-        OSError: If it cannot be made, or is no folder.
-    """
+    """Make the folder readable by its owner alone (mode 0700), if it is new or empty. Raises
+    OSError if it cannot be made, or is no folder."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not any(folder.iterdir()):
         folder.chmod(0o700)
@@ -188,8 +181,8 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
     raise StoreError(
-        f"The store in {folder} is damaged and cannot be set aside: results are shown but not "
-        "kept. Remove that folder."
+        f"The store in {folder} is damaged and cannot be set aside: "
+        "results are shown but not kept. Remove that folder."
     )
 
 
@@ -203,8 +196,8 @@ def sentence_of(error: Exception, folder: Path) -> str:
             "Free some space, or empty the store with `python -m core store clear`."
         )
     return (
-        f"The store in {folder} does not answer ({error}): results are shown but not kept. Make it "
-        "a folder that can be written, or name another in PALIMPSEST_STORE."
+        f"The store in {folder} does not answer ({error}): results are shown but not kept. "
+        "Make it a folder that can be written, or name another in PALIMPSEST_STORE."
     )
 
 

@@ -2,7 +2,7 @@
 
 Small pieces are written together, so that a task of a second writes none and a store has no file
 for each. What a stopped task had not written yet is written when it stops. Once the task has its
-value the pieces are dropped, but for those that are dear to get again.
+value the pieces are dropped, except those that are expensive to compute again.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ import contextlib
 import os
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from core.runs.encoding import byte_planes
+from core.runs.process.remembered import file_state, remembered
 
 FILE = "answers/answers.zip"  # in the folder of the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"
@@ -65,13 +65,13 @@ class Precomputed:
 
     def _places(self) -> Mapping[str, str]:
         try:
-            return _suffixes(self.path, self.path.stat().st_mtime_ns)
+            return _suffixes(self.path)
         except TROUBLE:
             return {}
 
 
-@lru_cache(maxsize=8)
-def _suffixes(path: Path, changed: int) -> Mapping[str, str]:
+@remembered(8, state=file_state)
+def _suffixes(path: Path) -> Mapping[str, str]:
     with ZipFile(path) as archive:
         names = (Path(name) for name in archive.namelist())
         return {name.stem: name.suffix for name in names if name.suffix in (SUFFIX, IN_PLANES)}

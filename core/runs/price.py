@@ -1,11 +1,10 @@
 """The expected price of a study: seconds, download, disk space and memory.
 
 A task knows how many processor seconds it takes on the machine where it was measured (`Cost`);
-`speed` asks this machine how fast it multiplies, and large studies are scaled by it. Two
-tasks run at once, each on a core of its
-own: the seconds said are half of the processor's, and never fewer than those of the longest task
-(`wall_seconds`). `benchmarks/prices.py` compares what is said with what is measured.
-"""
+`speed` asks this machine how fast it multiplies, and large studies are scaled by it. Two tasks run
+at once, each on a core of its own: the seconds said are half of the processor's, and never fewer
+than those of the longest task (`wall_seconds`). `benchmarks/prices.py` compares what is said with
+what is measured."""
 
 from __future__ import annotations
 
@@ -88,7 +87,7 @@ class Price:
             "seconds": limits.max_seconds,
             "memory": limits.max_memory_bytes / 1e9,
         }
-        return next((what for what, most in allowed.items() if getattr(self, what) > most), "")
+        return next((limit for limit, most in allowed.items() if getattr(self, limit) > most), "")
 
     @property
     def sentence(self) -> str:
@@ -115,19 +114,19 @@ class Price:
         """
         limits = current_limits()
         sentences = {
-            "download": f"download {gigabytes(self.download)}, and this instance keeps "
-            f"{gigabytes(limits.max_download_bytes / 1e9)} of models",
+            "download": f"download {gigabytes(self.download)}, "
+            f"and this instance keeps {gigabytes(limits.max_download_bytes / 1e9)} of models",
             "seconds": (
-                f"take about {length(self.seconds)}, and this instance allows "
-                f"{length(limits.max_seconds)}"
+                f"take about {length(self.seconds)}, "
+                f"and this instance allows {length(limits.max_seconds)}"
             ),
-            "memory": f"need {gigabytes(self.memory)} of memory, and this instance allows "
-            f"{gigabytes(limits.max_memory_bytes / 1e9)}",
+            "memory": f"need {gigabytes(self.memory)} of memory, "
+            f"and this instance allows {gigabytes(limits.max_memory_bytes / 1e9)}",
         }
         if self.excess:
             raise SpecError(
-                f"This study would {sentences[self.excess]}: {advice}, or run Palimpsest on your "
-                f"own computer."
+                f"This study would {sentences[self.excess]}: "
+                f"{advice}, or run Palimpsest on your own computer."
             )
 
 

@@ -97,11 +97,8 @@ class Outputs:
         return {failure.name: failure.sentence for failure in self.failures.values()}
 
     def need(self, role: Hashable) -> Any:
-        """Return the value of this role.
-
-        Raises:
-            PalimpsestError: The one that its task failed with: the study cannot go on without it.
-        """
+        """Return the value of this role; raises the PalimpsestError that its task failed with,
+        since the study cannot go on without it."""
         if role in self.failures:
             failure = self.failures[role]
             raise failure.error or TaskError(failure.sentence)
@@ -242,9 +239,9 @@ def run(
         raise NotStoredError("Not everything is stored.")
     if missing:
         with contextlib.ExitStack() as stack:
-            chosen = executor or stack.enter_context(open_executor())
+            workers = executor or stack.enter_context(open_executor())
             stack.enter_context(opened_ledger(ledger))
-            _run_missing(work, missing, chosen, report)
+            _run_missing(work, missing, workers, report)
         if not all(task.fleeting for task in missing):
             give_back_free_memory()
         report(work.progress())
@@ -254,15 +251,8 @@ def run(
 
 
 def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run a study's first stage in threads of this process: reading, downloading, asking.
-
-    Args:
-        tasks: With distinct roles.
-        options: As for `run`; the executor is that of the study's other tasks, and not used here.
-
-    Raises:
-        CancelledError: As `run`.
-    """
+    """Run a study's first stage in threads of this process: reading, downloading, asking. Raises
+    CancelledError as `run` does."""
     if not tasks:
         return Outputs({}, {}, 0, 0.0)
     with _threads() as pool:
@@ -313,15 +303,9 @@ def _run_missing(
 
 @contextlib.contextmanager
 def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
-    """Open the executor: two threads of this process, or a Dask cluster.
-
-    Args:
-        scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without
-            it, and where that is not set either, threads.
-
-    Raises:
-        SpecError: If dask is not installed, or nothing useful answers at the address.
-    """
+    """Open the executor: two threads of this process, or the Dask cluster at an address
+    (`tcp://host:8786`) that is given or in `PALIMPSEST_SCHEDULER`. Raises SpecError if dask is not
+    installed, or nothing useful answers at the address."""
     address = scheduler or os.environ.get("PALIMPSEST_SCHEDULER", "").strip()
     if address:
         with cluster(address) as executor:

@@ -2,8 +2,8 @@
 
 Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a
 locked file, which the system unlocks when its holder ends, however it ends: a crashed holder blocks
-nobody, and only the holder can release its lock. A stopped holder keeps it; who waits may give up.
-"""
+nobody, and only the holder can release its lock. A stopped holder keeps it; a waiting process may
+give up."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SingleFlight:
 
         Args:
             key: What to hold. Not re-entrant.
-            waiting: Called a few times a second while somebody else holds the key; may raise to
+            waiting: Called a few times a second while another holds the key; may raise to
                 give up.
 
         Raises:
@@ -94,8 +94,8 @@ class SingleFlight:
             yield
         finally:
             if lock.is_locked:
-                # While it is ours: who has opened the file and locks it next finds it gone and
-                # begins again.
+                # While it is ours: a process that opened the file and locks it next finds it gone
+                # and begins again.
                 with contextlib.suppress(OSError):
                     path.unlink()
                 lock.release()
@@ -111,7 +111,7 @@ class SingleFlight:
         except (OSError, RuntimeError) as error:  # RuntimeError: a file system that cannot lock
             # Without locks a value may be computed twice, which is better than waiting for ever.
             self._say(
-                f"The store's locks do not work ({error}); the same result may be computed more "
-                f"than once."
+                f"The store's locks do not work ({error}); "
+                "the same result may be computed more than once."
             )
         return True

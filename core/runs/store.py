@@ -1,10 +1,11 @@
 """The store: computed values on disk, under the sha256 of their inputs.
 
-diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never
-Python objects, in neither direction. What is damaged, half-written or foreign is a miss and is
-computed again. Where there is no store to be had (a full disk, a folder that is gone or cannot be
-written) nothing is found and nothing kept, `info` says why, and every operation tries to begin one.
-The size is limited, and what was used longest ago leaves first, one entry at a time.
+diskcache keeps the index (SQLite); the values are in our format: safetensors bytes with a checksum,
+and no Python object is ever written or read. What is damaged, half-written or foreign is a miss and
+is computed again. Where no store can be opened (a full disk, a folder that is gone or cannot be
+written) nothing is found and nothing is kept, `info` says why, and every operation tries again to
+open one. The size is limited, and the entries that were used longest ago are removed first, one at
+a time.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = ["Store", "StoreInfo", "StoreWarning", "current_store", "default_store
 __all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
-MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
+MINIMUM_SIZE_LIMIT = 2**20  # bytes: an empty index takes some of it
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
 TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError, StoreError)
@@ -118,12 +119,12 @@ class Store:
             batch = wanted[start : start + READ_BATCH]
             none: list[tuple[str, bytes]] = []
             values |= decode_sound(dict(self._use(partial(entries.read_many, keys=batch), none)))
-        kept = len(values)
-        if self.precomputed is not None and kept < len(wanted):
+        present = len(values)
+        if self.precomputed is not None and present < len(wanted):
             values |= decode_sound(
                 self.precomputed.get_many(key for key in wanted if key not in values)
             )
-        shipped = set(islice(values, kept, None))
+        shipped = set(islice(values, present, None))
         return {key: values[key] for key in wanted if key in values}, shipped
 
     def put(self, key: str, value: Value) -> bool:
@@ -136,15 +137,15 @@ class Store:
         Raises:
             TypeError: If a value is not made of arrays and JSON.
         """
-        kept, batch, size = True, [], 0
+        stored, batch, size = True, [], 0
         for key, value in items.items():
             payload = encode(value)
             batch.append((key, payload))
             size += len(payload)
             if size >= WRITE_BATCH_BYTES:
-                kept &= self._write(batch)
+                stored &= self._write(batch)
                 batch, size = [], 0
-        return self._write(batch) and kept
+        return self._write(batch) and stored
 
     def drop(self, keys: Iterable[str]) -> None:
         """Remove the values under these keys."""
@@ -165,7 +166,7 @@ class Store:
 
         Args:
             key: What `key_of` makes of everything that the value depends on.
-            compute: Makes the value. What it raises goes to the caller; the next who waits then
+            compute: Makes the value. What it raises goes to the caller; the next that waits then
                 computes.
             waiting: Called a few times a second while another computes; may raise to give up.
 
@@ -176,7 +177,7 @@ class Store:
         if value is not None:
             return value, True
         with self.lock(key, waiting) as flight:
-            value = self.get(key)  # look again: whoever held the lock has put it there
+            value = self.get(key)  # look again: the holder of the lock has stored it
             if value is None and flight.payload is not None:
                 value = decode(flight.payload)
             if value is not None:
@@ -274,7 +275,7 @@ class Store:
             self._open_values()
 
     def _open_values(self) -> None:
-        # No memory map: books that are cut short under it end the process (SIGBUS).
+        # No memory map: an index that is cut short under it ends the process (SIGBUS).
         settings = {
             "disk": _Disk,
             "cull_limit": 0,

@@ -3,9 +3,8 @@
 A task's key is made of the identity that is written down at its function (`@pure("rsa.compare",
 version=3)`), with the version that its author raises when the mathematics changes, and its
 arguments; what is stored under that key is not computed again. A function may move to another
-module: nobody's results are lost. Inside a task, `core.maths.progress.tick` reports
-progress, and a cancelled one ends.
-"""
+module without the loss of any result. Inside a task, `core.maths.progress.tick` reports progress,
+and a cancelled one ends."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def pure(
     """Declare a module-level function as a task's; its output depends on arguments and version.
 
     Args:
-        identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function
+        identity: Such as "rsa.compare"; part of the key, which never changes, wherever the function
             lives.
         version: Raised when the same arguments give other numbers.
         guard: Entered with the arguments while a task computes: raises where its value would belong
@@ -251,7 +250,7 @@ class _Place:
         if self.ledger is not None:
             part = self.low + (self.high - self.low) * min(max(fraction, 0.0), 1.0)
             self.ledger.fractions[self.task.key] = part
-            # what somebody is doing says more than that one waits for it
+            # what another run is doing says more than that this one waits for it
             if not (note.startswith(WAITING) and self.ledger.note):
                 self.ledger.note = f"{self.task.name}: {note}" if note else self.task.name
         self.check()
@@ -274,7 +273,7 @@ class _Place:
             raise CancelledError("The run was cancelled; what was computed so far is kept.")
 
 
-WAITING = "waiting"  # how a note begins that only says that somebody else is at work
+WAITING = "waiting"  # how a note begins that only says that another run is at work
 _LEDGERS: dict[str, Ledger] = {}  # the runs that this process started
 _STOPPED: deque[str] = deque(maxlen=1000)  # runs of other processes that were cancelled
 

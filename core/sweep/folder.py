@@ -105,16 +105,12 @@ class State:
 
     @property
     def waiting(self) -> int:
-        """How many cells have neither ended nor begun."""
+        """Count the cells that have neither begun nor ended."""
         return max(self.cells - len(self.ended) - len(self.running), 0)
 
 
 def write_state(folder: Path, state: State) -> None:
-    """Write the state of a sweep.
-
-    Raises:
-        ExportError: If the folder cannot be written.
-    """
+    """Write the state of a sweep. Raises ExportError if the folder cannot be written."""
     _write(folder / STATE, json.dumps(asdict(state) | {"updated": time.time()}).encode())
 
 
@@ -217,7 +213,7 @@ def open_folder(folder: Path, text: str) -> None:
 
 def latest_sweeps() -> dict[Path, State]:
     """Return this user's latest sweeps by folder, the latest first; none on a shared instance,
-    where they are somebody else's."""
+    where they belong to another user."""
     if current_limits().shared:
         return {}
     states = {folder: read_state(folder) for folder in _listed()}

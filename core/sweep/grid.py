@@ -39,8 +39,8 @@ MOST_CELLS = 20_000
 LARGEST_FILE = 2**18  # bytes; YAML's reader takes 10 s for them
 NEAR = 0.5  # similarity of a name that is suggested for a misspelt one
 TOGETHER = (
-    "Each entry of a list is a value of its own; put values that belong together into a list of "
-    "their own, as in [[a, b]]"
+    "Each entry of a list is a value of its own; "
+    "put values that belong together into a list of their own, as in [[a, b]]"
 )
 
 
@@ -189,8 +189,8 @@ def _cells(block: Any) -> Iterator[Cell]:
     """Cross the values of one study."""
     if not isinstance(block, dict) or not isinstance(block.get(STUDY), str):
         raise SpecError(
-            f"A sweep is a mapping, or a list of mappings, with the key {STUDY!r} and options of "
-            f"that study, such as “study: rsa”."
+            "A sweep is a mapping, or a list of mappings, "
+            f"with the key {STUDY!r} and options of that study, such as “study: rsa”."
         )
     study = block[STUDY]
     if study not in STUDIES:

@@ -44,13 +44,8 @@ class Waiting:
     """
 
     def __init__(self, cells: Sequence[Cell], seconds: Mapping[str, float], places: int) -> None:
-        """Put each cell into the queue of its places.
-
-        Args:
-            cells: To be run.
-            seconds: Expected seconds by the cells' keys.
-            places: Number of workers, or of tasks at once.
-        """
+        """Put each cell into the queue of its places, with the seconds that are expected by its
+        key."""
         ordered = sorted(cells, key=lambda cell: cell.models)
         self._loads = {cell.key: max(seconds.get(cell.key, 1.0), 0.1) for cell in ordered}
         self._queues: dict[range, deque[Cell]] = defaultdict(deque)

@@ -319,11 +319,8 @@ def busy(workers: Mapping[str, int], homes: Iterable[Sequence[str]]) -> list[flo
 
 
 def at_once(workers: Mapping[str, int], executor: Executor) -> int:
-    """Count the cells that run side by side.
-
-    Each worker of a cluster has a second task waiting, because the next one comes over the network;
-    threads of this process share one queue, in which one more is enough.
-    """
+    """Count the cells that run side by side: on a cluster with a second one waiting at each worker,
+    since it comes over the network; on threads with one more."""
     tasks = max(sum(workers.values()), 1)
     more = tasks if isinstance(executor, ClusterExecutor) else 1
     return min(tasks + more, MOST_AT_ONCE)

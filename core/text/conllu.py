@@ -29,8 +29,7 @@ NO_HEADS = "{name} has no heads (all are _), so its trees come from a parser."
 PUNCTUATION_TAGS = frozenset({"''", ",", ".", ":", "``", "-LRB-", "-RRB-"})
 _PENN_WORDS = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
-    "VB VBD VBG VBN VBP "
-    "VBZ WDT WP WP$ WRB # $ HYPH NFP ADD AFX GW XX"
+    "VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB # $ HYPH NFP ADD AFX GW XX"
 )
 PENN_TAGS = PUNCTUATION_TAGS | frozenset(_PENN_WORDS.split())
 _RANGE = re.compile(
@@ -133,9 +132,8 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         yield sentence
     if count == 0:
         raise CorpusError(
-            f"{name} holds no sentence in its {number} lines: write one word per line, and an "
-            f"empty line between "
-            "sentences."
+            f"{name} holds no sentence in its {number} lines: "
+            "write one word per line, and an empty line between sentences."
         )
 
 

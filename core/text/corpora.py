@@ -179,8 +179,8 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
         )
     if len(data) > limits.max_upload_bytes:
         raise CorpusError(
-            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: upload a "
-            f"smaller file."
+            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: "
+            "upload a smaller file."
         )
     source = read_file(io.BytesIO(data), short, limits.max_upload_bytes)
     return _collect(f"upload:{short}", source, limit, (), limits)
@@ -231,16 +231,16 @@ def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     for genre in (*named, *asked):
         if genre not in GENRES:
             raise CorpusError(
-                f"{genre[:100]!r} is not a genre of the demo corpus: choose from "
-                f"{', '.join(GENRES)}."
+                f"{genre[:100]!r} is not a genre of the demo corpus: "
+                f"choose from {', '.join(GENRES)}."
             )
     both = (
         tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
     )
     if (named or asked) and not both:
         raise CorpusError(
-            f"The genres {', '.join(named)} and {', '.join(asked)} have none in common: choose one "
-            f"that is in both."
+            f"The genres {', '.join(named)} and {', '.join(asked)} have none in common: "
+            "choose one that is in both."
         )
     return both
 
@@ -317,8 +317,8 @@ def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Lim
     """Read a file by its path, only as far as needed."""
     if limits.shared:
         raise CorpusError(
-            "Files cannot be read by their path on a shared instance: upload the file, or choose "
-            "demo."
+            "Files cannot be read by their path on a shared instance: "
+            "upload the file, or choose demo."
         )
     try:
         path = Path(ref).expanduser()

@@ -53,8 +53,8 @@ def parse_hub_ref(ref: str) -> HubText:
     if _is_here(name):
         # `datasets` would read the folder instead of asking the hub.
         raise CorpusError(
-            f"hub:{name} cannot be read, because {name} is also a local file or folder: start from "
-            f"another folder."
+            f"hub:{name} cannot be read, because {name} is also a local file or folder: "
+            "start from another folder."
         )
     return HubText(
         name, parts[2] if len(parts) == 3 else "", match["split"] or "train", match["column"] or ""
@@ -88,9 +88,8 @@ def read_rows(source: HubText) -> Iterator[Row]:
                 yield words if sum(map(len, words)) <= LONGEST_ROW else None
             elif value is not None:
                 raise CorpusError(
-                    f"Column {column} of {source.name} contains {type(value).__name__} values, not "
-                    f"text: "
-                    f"choose another column of {', '.join(row)[:500]}."
+                    f"Column {column} of {source.name} contains {type(value).__name__} values, "
+                    f"not text: choose another column of {', '.join(row)[:500]}."
                 )
             else:
                 yield None
@@ -105,8 +104,8 @@ def read_rows(source: HubText) -> Iterator[Row]:
 def too_much(name: str) -> str:
     """Say that a data set's reader needed more memory than it may have."""
     return (
-        f"Reading {name} needs too much memory, perhaps because of a very long line: choose "
-        f"another data set."
+        f"Reading {name} needs too much memory, perhaps because of a very long line: "
+        "choose another data set."
     )
 
 
@@ -126,16 +125,16 @@ def _column(source: HubText, row: dict[str, Any]) -> str:
     if source.column:
         if source.column not in row:
             raise CorpusError(
-                f"{source.name} has no column {source.column}: choose one of "
-                f"{', '.join(row)[:500]}."
+                f"{source.name} has no column {source.column}: "
+                f"choose one of {', '.join(row)[:500]}."
             )
         return source.column
     texts = [name for name, value in row.items() if isinstance(value, str)]
     for name in (*(p for p in PREFERRED_COLUMNS if p in row), *texts):
         return name
     raise CorpusError(
-        f"{source.name} has no column of text, only {', '.join(row)[:500]}: choose another data "
-        f"set."
+        f"{source.name} has no column of text, only {', '.join(row)[:500]}: "
+        "choose another data set."
     )
 
 
@@ -146,30 +145,30 @@ def _explain(source: HubText, error: Exception) -> str:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if "gated" in low or status in (401, 403):
         return (
-            f"The data set {name} requires a login: accept its terms on its hub page, then run "
-            f"`hf auth login`."
+            f"The data set {name} requires a login: "
+            "accept its terms on its hub page, then run `hf auth login`."
         )
     if status == 429 or "too many requests" in low or "rate limit" in low:
         return f"The hub limits the rate of requests: wait a few minutes, then read {name} again."
     if "offlinemode" in low:
         return (
-            f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): use "
-            f"demo, or upload a file."
+            f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): "
+            "use demo, or upload a file."
         )
     if isinstance(error, ConnectionError | TimeoutError) or "reach" in low or "connect" in low:
         return (
-            f"{name} cannot be read, because the hub cannot be reached: check the network, or "
-            f"use demo."
+            f"{name} cannot be read, because the hub cannot be reached: "
+            "check the network, or use demo."
         )
     if "doesn't exist on the hub" in low or "couldn't find any data file" in low:
         return (
-            f"The hub has no data set {name}, or it is private: check the name, which has the "
-            f"form {FORM}."
+            f"The hub has no data set {name}, or it is private: "
+            f"check the name, which has the form {FORM}."
         )
     if "scripts are no longer supported" in low:
         return (
-            f"The data set {name} is made by a script, which is never run: look for a Parquet "
-            f"copy on the hub."
+            f"The data set {name} is made by a script, which is never run: "
+            "look for a Parquet copy on the hub."
         )
     if "config" in low and ("not found" in low or "missing" in low):
         return (

@@ -29,18 +29,11 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
 
 
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
-    """Stream the rows of the column in order: a string, or a tuple of words if the data set has
-    words.
-
-    A separate process reads them, so that malicious files cannot affect this one and cancelling
-    ends it at once.
-
-    Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or
-            column, requires a login, limits the rate, the data cannot be read as text, or no text
-            is found within the limits.
-        CancelledError: If the run is cancelled.
-    """
+    """Stream the rows of the column in order, strings or tuples of words, from a separate process,
+    which malicious files cannot leave and cancelling ends at once. Raises CorpusError if the hub
+    cannot be reached, has no such data set, configuration, split or column, requires a login,
+    limits the rate, the data cannot be read as text, or no text is found within the limits;
+    CancelledError if the run is cancelled."""
     yield from usable_rows(source, rows_apart(source))
 
 
@@ -54,8 +47,8 @@ def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[st
             empty += 1
         if empty > MOST_EMPTY:
             raise CorpusError(
-                f"{MOST_EMPTY:,} rows of {source.name} hold no text: choose another column or data "
-                f"set."
+                f"{MOST_EMPTY:,} rows of {source.name} hold no text: "
+                "choose another column or data set."
             )
         if number > MOST_ROWS or taken > MOST_CHARACTERS:
             return
@@ -114,11 +107,8 @@ def guard_card(name: str) -> None:
 
 
 def answer(request: dict[str, str]) -> Iterator[Row]:
-    """Read the rows of the data set that the request describes, in the separate process.
-
-    Raises:
-        CorpusError: As for `datasets.read_rows`.
-    """
+    """Read the rows of the data set that the request describes, in the separate process. Raises
+    CorpusError as for `datasets.read_rows`."""
     source = HubText(**request)
     guard_card(source.name)
     yield from read_rows(source)

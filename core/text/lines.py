@@ -40,13 +40,13 @@ def read_lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
         read += len(raw)
         if cap is not None and read > cap:
             raise CorpusError(
-                f"{name} unpacks to more than {cap / 2**20:g} MB, the limit for uploads: upload a "
-                f"smaller file."
+                f"{name} unpacks to more than {cap / 2**20:g} MB, the limit for uploads: "
+                "upload a smaller file."
             )
         if binary or b"\0" in raw:
             raise CorpusError(
-                f"{name}, line {number}: this is not text (a binary file, or UTF-16): save it as "
-                f"UTF-8."
+                f"{name}, line {number}: this is not text (a binary file, or UTF-16): "
+                "save it as UTF-8."
             )
         if len(raw) == LONGEST_LINE:
             raise CorpusError(

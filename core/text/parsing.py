@@ -21,10 +21,12 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, ModelError
 from core.maths.arrays import Value
+from core.runs.process.remembered import remembered
 from core.runs.store import Store, current_store, key_of
 from core.text.pipelines import BOX, pipeline_fingerprint, pipeline_folder
 from core.text.shipped import Columns, shipped
@@ -43,8 +45,8 @@ _PIECE = 500  # characters that the tokenizer gets at once, while it holds the i
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
+MOST_LOADED = 4  # pipelines in memory
 _lock = threading.Lock()  # spaCy's string store is not thread-safe
-_loaded: dict[str, Language] = {}
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,8 @@ def check_line(line: str, where: str) -> None:
     run = max(map(len, line.split()), default=0) if len(line) > LONGEST_RUN else 0
     if run > LONGEST_RUN:
         raise CorpusError(
-            f"{where} has {run:,} characters without a space, but at most {LONGEST_RUN:,} can be "
-            f"read: "
-            "remove them or put spaces between the words."
+            f"{where} has {run:,} characters without a space, "
+            f"but at most {LONGEST_RUN:,} can be read: remove them or put spaces between the words."
         )
 
 
@@ -221,15 +222,15 @@ def _piece_end(line: str, start: int) -> int:
     return next(end for end in range(start + _PIECE + 1, start, -1) if line[end - 1].isspace())
 
 
+@remembered(1)
 def _blank() -> Language:
     """Make the English tokenizer with a sentence rule, once per process; the caller holds the
     lock."""
     import spacy
 
-    if "blank" not in _loaded:
-        _loaded["blank"] = spacy.blank("en")
-        _loaded["blank"].add_pipe("sentencizer")
-    return _loaded["blank"]
+    blank = spacy.blank("en")
+    blank.add_pipe("sentencizer")
+    return blank
 
 
 def _read(value: Value) -> Parse:
@@ -247,7 +248,7 @@ def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> li
     with _lock:
         from spacy.tokens import Doc
 
-        nlp, table = _load(pipeline), _upos_table(pipeline)
+        nlp, table = _load(pipeline, pipeline_folder(pipeline)), _upos_table(pipeline)
         docs = [
             # spaCy refuses an empty string as a word; "_" stands for it.
             Doc(nlp.vocab, words=[word or "_" for word in words], sent_starts=_one_start(words))
@@ -292,29 +293,23 @@ def _upos(table: dict[str, str], tag: str, label: str, word: str) -> str:
     return "X"
 
 
-def _load(pipeline: str) -> Language:
+@remembered(MOST_LOADED)
+def _load(pipeline: str, folder: Path) -> Language:
     """Load the pipeline, once per process; the caller holds the lock."""
     import spacy
 
-    folder = pipeline_folder(pipeline)
-    key = str(folder)
-    if key not in _loaded:
-        try:
-            nlp = spacy.load(
-                folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"]
-            )
-        except (OSError, ValueError, ImportError, KeyError) as error:
-            raise ModelError(
-                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: "
-                f"{error}): "
-                "restore its files, or choose another parser."
-            ) from error
-        if "parser" not in nlp.pipe_names:
-            raise ModelError(
-                f"The spaCy pipeline {pipeline} has no parser: choose another pipeline."
-            )
-        _loaded[key] = nlp
-    return _loaded[key]
+    try:
+        nlp = spacy.load(
+            folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"]
+        )
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ModelError(
+            f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: "
+            f"{error}): restore its files, or choose another parser."
+        ) from error
+    if "parser" not in nlp.pipe_names:
+        raise ModelError(f"The spaCy pipeline {pipeline} has no parser: choose another pipeline.")
+    return nlp
 
 
 def _upos_table(pipeline: str) -> dict[str, str] | None:

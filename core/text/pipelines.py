@@ -15,12 +15,13 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
 from core.models.zoo import zoo_folder
+from core.runs.process.remembered import remembered
 
 BOX = "box"
 CLEARNLP_NOTICE = (
@@ -49,7 +50,7 @@ NOT_ENGLISH = (
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
 
 
-@lru_cache(maxsize=1)
+@cache
 def available_pipelines() -> tuple[str, ...]:
     """List the names that `parse_sentences` accepts: `box`, then the `en_core_web_*` that were
     installed when it was first asked, sorted."""
@@ -75,11 +76,8 @@ def foreign_notice(sentences: Iterable[Sequence[str]]) -> str:
 
 
 def pipeline_fingerprint(pipeline: str = BOX) -> str:
-    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported.
-
-    Raises:
-        ModelError: If there is no such pipeline.
-    """
+    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported. Raises
+    ModelError if there is no such pipeline."""
     folder = pipeline_folder(pipeline)
     return _fingerprint(
         str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0
@@ -103,9 +101,8 @@ def pipeline_folder(pipeline: str) -> Path:
         folder = zoo_folder() / "parser"
         if not (folder / "config.cfg").is_file():
             raise ModelError(
-                f"The included parser is missing ({folder}): make it with `make zoo`, or install a "
-                f"spaCy pipeline such "
-                "as en_core_web_sm and choose it."
+                f"The included parser is missing ({folder}): make it with `make zoo`, "
+                "or install a spaCy pipeline such as en_core_web_sm and choose it."
             )
         return folder
     if not _INSTALLED.fullmatch(pipeline):
@@ -116,13 +113,12 @@ def pipeline_folder(pipeline: str) -> Path:
     if spec is None or spec.origin is None:
         raise ModelError(
             f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy "
-            f"download {pipeline}`, "
-            f"or choose one of {', '.join(available_pipelines())}."
+            f"download {pipeline}`, or choose one of {', '.join(available_pipelines())}."
         )
     return Path(spec.origin).parent
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _fingerprint(folder: str, changed: int) -> str:
     digest = hashlib.sha256(importlib.metadata.version("spacy").encode())
     for path in sorted(p for p in Path(folder).rglob("*") if p.is_file() and p.suffix != ".pyc"):

@@ -102,8 +102,8 @@ def repeated_sentences(ref: str, count: int, copies: int) -> str:
 def fewer_sentences(ref: str, count: int, limit: int) -> str:
     """Say that a text is shorter than was asked for."""
     return (
-        f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; all "
-        f"were read."
+        f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; "
+        "all were read."
     )
 
 

@@ -12,10 +12,10 @@ import gzip
 import json
 import zlib
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from core.models.zoo import zoo_folder
+from core.runs.process.remembered import file_state, remembered
 
 FILE = "corpus/demo-parsed.json.gz"
 Words = tuple[str, ...]
@@ -43,13 +43,13 @@ def shipped() -> Shipped:
     """Read the included words and parses; empty if the file is missing or cannot be read."""
     path = zoo_folder() / FILE
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        return _read(path)
     except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
         return Shipped()
 
 
-@lru_cache(maxsize=2)
-def _read(path: Path, changed: int) -> Shipped:
+@remembered(2, state=file_state)
+def _read(path: Path) -> Shipped:
     content = json.loads(gzip.decompress(path.read_bytes()))
     parses = {
         tuple(words): (heads, upos, xpos, deprel)

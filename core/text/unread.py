@@ -10,7 +10,7 @@ from core.models.costs import count_sentences
 from core.text.corpora import HUB_SENTENCES, Corpus, Sentence
 
 LENGTH = 14  # words of a sentence of the demo
-SENTENCE = Sentence(  # stands for each sentence of a treebank that is not read
+SENTENCE = Sentence(  # in place of each sentence of a treebank that is not read
     ("word",) * LENGTH,
     tuple(range(LENGTH)),
     upos=("NOUN",) * LENGTH,

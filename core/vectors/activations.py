@@ -194,9 +194,8 @@ def _has_cls(reading: Reading) -> bool:
 
 def _no_cls(reading: Reading) -> ModelError:
     return ModelError(
-        f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): choose words "
-        f"or sentence means "
-        "as items."
+        f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): "
+        "choose words or sentence means as items."
     )
 
 

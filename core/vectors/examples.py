@@ -158,16 +158,14 @@ def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
     if head.kind == "sentence" and covered < asked.total():
         unknown = next(label for label in asked if label not in head.labels)
         return (
-            f"{ref} cannot be scored on these sentences: they have the label {unknown!r}, but its "
-            f"labels are "
-            f"{', '.join(head.labels)}. Give a file of sentences with these labels (--labelled on "
-            "the command line)."
+            f"{ref} cannot be scored on these sentences: "
+            f"they have the label {unknown!r}, but its labels are {', '.join(head.labels)}. "
+            "Give a file of sentences with these labels (--labelled on the command line)."
         )
     if 2 * covered < asked.total():
         return (
             f"{ref} cannot be scored on these words: its labels ({', '.join(head.labels[:4])} …) "
-            f"are not universal "
-            "part-of-speech tags. Choose a model with universal tags."
+            "are not universal part-of-speech tags. Choose a model with universal tags."
         )
     return ""
 

@@ -82,15 +82,7 @@ class SentenceVectors:
 
 def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
     """Cut sentences into subwords, with the word that each belongs to; nothing is padded or cut
-    off.
-
-    Args:
-        tokenizer: The model's.
-        sentences: Words of each sentence.
-
-    Raises:
-        ModelError: If the tokenizer fails, or takes too much memory or time.
-    """
+    off. Raises ModelError if the tokenizer fails, or takes too much memory or time."""
     encodings = tokenizer.encode(sentences, spaced=True)
     return [
         Subwords(encoding.ids, encoding.words, len(words), encoding.subwords)

@@ -21,17 +21,12 @@ from core.results.export import Result
 from core.runs.runner import Outputs
 
 R = TypeVar("R", bound=Result)
-KINDS = ("path:", "hub:")  # of references whose files are somebody else's
+KINDS = ("path:", "hub:")  # of references to files from outside
 
 
 def with_model_files(result: R, spec: Any, *outputs: Outputs) -> R:
-    """Add notices of the files of each model that a study read.
-
-    Args:
-        result: The study's.
-        spec: What was asked for; its texts and lists of texts may be references.
-        outputs: Of its stages; the roles of its tasks may hold references.
-    """
+    """Add notices of the files of each model that a study read: references in the texts of its spec
+    and in the roles of its tasks."""
     notices = [notice for ref in _references(spec, outputs) for notice in _notices(ref)]
     added = tuple(notice for notice in notices if notice not in result.notices)
     return replace(result, notices=(*added, *result.notices)) if added else result

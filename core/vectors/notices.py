@@ -20,19 +20,13 @@ def too_long(model: str, count: int, total: int, longest: int, beginning: str) -
     """
     were = by_number(count, "was", "were")
     return (
-        f"{count} of {total} sentences {were} left out, because {model} reads at most {longest} "
-        f"subwords; the first begins “{beginning} …”."
+        f"{count} of {total} sentences {were} left out, "
+        f"because {model} reads at most {longest} subwords; the first begins “{beginning} …”."
     )
 
 
 def blank_items(model: str, count: int, kind: str) -> str:
-    """Say how many words or sentences a tokenizer removes entirely.
-
-    Args:
-        model: Reference.
-        count: Items left out.
-        kind: "word" or "sentence".
-    """
+    """Say how many items (kind "word" or "sentence") a tokenizer removes entirely."""
     left, them = ("was left out", "it") if count == 1 else ("were left out", "them")
     return (
         f"{counted(count, kind)} {left}, because the tokenizer of {model} removes {them} entirely."
@@ -58,9 +52,8 @@ def half_precision(model: str) -> str:
 def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> str:
     """Say that two models differ in their number of layers."""
     return (
-        f"{base} has {base_layers} layers and {other} has {other_layers}, so layers are compared "
-        f"by "
-        "relative depth."
+        f"{base} has {base_layers} layers and {other} has {other_layers}, "
+        "so layers are compared by relative depth."
     )
 
 
@@ -76,7 +69,7 @@ def sinks_left_out(models: Sequence[str], counts: Sequence[tuple[int, int]]) -> 
     left = f"{least[0]:,} to {most[0]:,}" if least[0] < most[0] else f"{most[0]:,}"
     were, them = ("was", "its") if most[0] == 1 else ("were", "their")
     return (
-        f"{left} of {most[1]:,} words {were} left out as attention sinks of {named}, because "
-        f"massive activations in {them} hidden states would dominate the comparison; set "
-        f"Attention sinks to keep to include them."
+        f"{left} of {most[1]:,} words {were} left out as attention sinks of {named}, "
+        f"because massive activations in {them} hidden states would dominate the comparison; "
+        "set Attention sinks to keep to include them."
     )

@@ -45,8 +45,8 @@ def start_token(loaded: LoadedModel) -> int:
         return int(start)
     raise ModelError(
         f"config.json of {loaded.info.ref} names no decoder_start_token_id of its vocabulary, "
-        "which the decoder reads first: add the one that the model was trained with, or choose "
-        "side encoder."
+        "which the decoder reads first: "
+        "add the one that the model was trained with, or choose side encoder."
     )
 
 

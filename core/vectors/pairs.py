@@ -105,12 +105,7 @@ def sample_words(
 
 
 def choose_items(sentences: Words, sample: int, seed: int, once: bool = False) -> Items:
-    """Sample words as the items of a comparison, in the sentences that hold them.
-
-    Args:
-        sentences, sample, once: As for `sample_words`.
-        seed: Of the sample.
-    """
+    """Sample words as the items of a comparison, in the sentences that hold them."""
     if isinstance(sentences, Unread):
         some = range(min(sample, int(rows_of(sentences, "words"))))
         return Items(sentences, (tuple(some),), "words")
@@ -178,8 +173,8 @@ def extract_pair(
     if len(first.sentence) < LEAST_ITEMS:
         left = len(first.sentence)
         raise ShapeError(
-            f"Both models can read {left} of the items, and {LEAST_ITEMS} are needed: use more "
-            "text or shorter sentences."
+            f"Both models can read {left} of the items, and {LEAST_ITEMS} are needed: "
+            "use more text or shorter sentences."
         )
     base_states, other_states = first.vectors, second.vectors
     if match_layers and len(base_states) != len(other_states):

@@ -43,8 +43,8 @@ CITATIONS = ("sun2024", "xiao2024")
 TABLE = "sinks"  # of a result, and the name under which a task returns what it left out
 LEFT_OUT = (
     "Words whose state in any layer holds a massive activation (a magnitude above 100 and above "
-    "1,000 times the median magnitude of the sentence's states; Sun et al. 2024) were left out of "
-    "all layers."
+    "1,000 times the median magnitude of the sentence's states; Sun et al. "
+    "2024) were left out of all layers."
 )
 POSITIONS = "positions"  # of a record: words that are left out of all models together
 R = TypeVar("R", bound=Result)
@@ -191,15 +191,8 @@ def due(ref: str | ModelRef, choice: str) -> bool:
 
 
 def sink_argument(choice: str, ready: Outputs, *refs: str) -> dict[str, Any]:
-    """Give the argument of a task that compares these models; none where no word is left out.
-
-    Without it a task keeps the key that it had before there was the option.
-
-    Args:
-        choice: Of the option `sinks`.
-        ready: Outputs of the first stage, which identified the models.
-        refs: The models.
-    """
+    """Give the argument of a task that compares these models; none where no word is left out, so
+    that the task keeps the key that it had before there was the option."""
     identified = identities(ready)
     types = {identified[ref].model_type for ref in refs if ref in identified}
     families = {ARCHITECTURES[model_type].family for model_type in types}
@@ -217,13 +210,7 @@ def positions_of(sinks: Iterable[Sinks], sentences: int) -> Positions:
 
 
 def record(sinks: Iterable[Sinks], left_out: int, items: int) -> Value:
-    """Make what a task returns as `TABLE`, for `with_sinks`.
-
-    Args:
-        sinks: Of each model that was looked at.
-        left_out: Words that were left out of the comparison.
-        items: Words that would have been compared.
-    """
+    """Make what a task returns as `TABLE`, for `with_sinks`."""
     rows = [row for part in sinks for row in part.rows()]
     return {"rows": rows, "left_out": left_out, "items": items}
 

@@ -44,15 +44,8 @@ class Readable(Protocol):
 
 
 def unknown_share(ref: str, sentences: Sentences) -> float:
-    """Compute the share of words that are not in the model's vocabulary; 0 without words.
-
-    Args:
-        ref: The model.
-        sentences: Words of each sentence.
-
-    Raises:
-        ModelError: If the tokenizer cannot be loaded.
-    """
+    """Compute the share of words that are not in the model's vocabulary; 0 without words. Raises
+    ModelError if the tokenizer cannot be loaded."""
     counts = Counter(word for words in sentences for word in words if word)
     if not counts:
         return 0.0
@@ -144,13 +137,7 @@ def with_unknown_words(result: R, ready: Outputs) -> R:
 
 
 def with_lost_capitals(result: R, refs: Sequence[str], lost: str) -> R:
-    """Add a notice of capitals that are never read to the result.
-
-    Args:
-        result: The study's.
-        refs: Models that share a tokenizer.
-        lost: What `lost_capitals` says of it.
-    """
+    """Add a notice of capitals that are never read to the result."""
     notices = (f"In the vocabulary of {_named(refs)}, {lost}.", *result.notices)
     return replace(result, notices=notices) if lost else result
 

@@ -148,9 +148,8 @@ class HubServer:
         monkeypatch.setenv("HF_ENDPOINT", self.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(cache))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        monkeypatch.setattr(client, "_resolved", {})
-        monkeypatch.setattr(revisions, "_listed", {})
-        monkeypatch.setattr(ranges, "_fetched", {})
+        for memory in (client._resolved, revisions._listed, ranges._fetched):
+            memory.clear()
         monkeypatch.setattr(client, "TIMEOUT", min(timeout, client.TIMEOUT))
         monkeypatch.setattr(errors, "TIMEOUT", timeout)
         monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)

@@ -8,10 +8,8 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
-from itertools import count
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -25,13 +23,11 @@ from streamlit.testing.v1 import AppTest, app_test
 from core.limits import MODE
 from core.models import zoo_models
 from core.results.export import table_csv
+from core.runs.process.remembered import forget_all
 from tests import ROOT
-from ui.frame import shared
-from ui.frame.shared import MadeOnce
 from ui.study import downloads, figures, results, run_panel
 from ui.study.figures import themed
 
-SECONDS = count(2**40)  # a clock on which every look is a second later
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
 SMALL = {
     "sentences": "20",
@@ -56,10 +52,10 @@ def private_store(private_store: Path, pages_store: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture(autouse=True)
-def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No study of one test is known to the next, nor what a page remembers for a second: the next
+def fresh_registry() -> Iterator[None]:
+    """No study of one test is known to the next, nor what the process remembers: the next
     test may have a box of its own, with other models of the same names."""
-    monkeypatch.setattr(shared, "time", SimpleNamespace(monotonic=SECONDS.__next__))
+    forget_all()
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
@@ -193,7 +189,7 @@ class Everything:
 
         monkeypatch.setattr(results, "in_words", shown)
         # every table anew, so that each run is seen to show it
-        monkeypatch.setattr(results, "made_once", partial(MadeOnce, kept=0))
+        monkeypatch.setattr(results, "made_once", lambda owner, name, make: make())
         monkeypatch.setattr(downloads, "zip_result", zipped)
         monkeypatch.setattr(
             "core.results.export.chart_svg", lambda chart: b"<svg>"

@@ -29,14 +29,8 @@ def address_of(key: str) -> str:
 
 
 def keep_report(page: bytes) -> str:
-    """Keep a report; return its key, which only its content decides.
-
-    Args:
-        page: HTML, as `core.results.report.report_html` makes it.
-
-    Raises:
-        NotStoredError: If the store could not keep it.
-    """
+    """Keep a report; return its key, which only its content decides. Raises NotStoredError if the
+    store could not keep it."""
     text = page.decode("utf8")
     key = key_of(KIND, text)
     store = default_store()

@@ -13,18 +13,18 @@ KEY = "palimpsest guide"  # in the browser's storage
 STEPS = (
     (
         ":is([class$='-fold'], [class*='-fold '])",  # the form's widget key, as a class
-        "This line says which models and which text are compared. Open it to choose others, or "
-        "your own.",
+        "This line says which models and which text are compared. "
+        "Open it to choose others, or your own.",
     ),
     (
         "[data-testid='stVegaLiteChart']:has(.mark-line)",
-        "Point at a line to bring it out in every chart. Click its name to switch it off, and "
-        "again to switch it on.",
+        "Point at a line to bring it out in every chart. "
+        "Click its name to switch it off, and again to switch it on.",
     ),
     (
         ".st-key-views",
-        "Each view shows the result in another way. Experiments test what could explain it "
-        "otherwise.",
+        "Each view shows the result in another way. "
+        "Experiments test what could explain it otherwise.",
     ),
 )
 

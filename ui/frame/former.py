@@ -41,13 +41,8 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former na
 
 
 def former_name(study: str, option: str, *, added: bool) -> str:
-    """Return the name that an option of a study beside a page's main one had in links.
-
-    Args:
-        study: Words of its command.
-        option: The option's name.
-        added: Whether another package adds the study.
-    """
+    """Return the name in links of an option of a study (words of its command) beside a page's main
+    one; `added` where another package adds the study."""
     if added:
         return f"{study.replace(' ', '_')}_{option}"
     return OPTIONS.get(study, {}).get(option, option)

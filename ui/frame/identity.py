@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.models.identity import content_at_hand
+from core.runs.process.remembered import remembered
 from ui.frame.links import Address
-from ui.frame.shared import for_a_second
+from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 from ui.frame.uploads import uploaded, uploader
 
@@ -53,8 +54,8 @@ def upload_control(address: Address) -> None:
             address,
             "A .txt file with running text, or a .conllu file with words and dependency trees",
             type=["txt", "conllu", "gz"],
-            help="The file is kept for this session only; its words and the results stay in the "
-            "store.",
+            help="The file is kept for this session only; "
+            "its words and the results stay in the store.",
         )
 
 
@@ -64,4 +65,4 @@ def contents(*refs: str, texts: Mapping[str, bytes] | None = None) -> tuple[str,
     return (*uploads, *map(_content, refs))
 
 
-_content = for_a_second(content_at_hand)
+_content = remembered(MOST, seconds=A_MOMENT)(content_at_hand)

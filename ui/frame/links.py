@@ -159,10 +159,8 @@ class Address:
         }
 
     def propose(self, name: str, value: Any) -> None:
-        """Set an option to the page's own choice, before its widget is drawn; the address omits it.
-
-        A value that nobody chose makes no step for the browser's back button.
-        """
+        """Set an option to the page's own choice before its widget is drawn; the address omits it,
+        so that it is no step for the browser's back button."""
         st.session_state[self.key(name)] = value
         st.session_state[self._own("proposed")][name] = value
 
@@ -192,8 +190,8 @@ class Address:
         value = self[name]
         if value != self.options[name].default:
             st.warning(
-                f"The link asks for {quote(str(value))}, which this study does not have. It is "
-                "ignored.",
+                f"The link asks for {quote(str(value))}, which this study does not have. "
+                "It is ignored.",
                 icon=":material/link_off:",
             )
 
@@ -263,8 +261,8 @@ class Address:
             held = self._former(given, self._today(view))
             if asked:
                 refused[STUDY] = (
-                    f"The link asks for the study {quote(' '.join(asked))}, which this page does "
-                    "not show beside its own. It is ignored."
+                    f"The link asks for the study {quote(' '.join(asked))}, "
+                    "which this page does not show beside its own. It is ignored."
                 )
         for key, name in held.items():
             value, texts = self.options[key].default, given.get(name)

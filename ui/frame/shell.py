@@ -263,7 +263,7 @@ def _trouble_help(trouble: str) -> str:
 def _shared_help() -> str:
     limits = current_limits()
     return (
-        "Studies wait in one queue, and their results are shared. The limits are models of "
-        f"{limits.max_parameters / 1e6:.0f} million parameters, {limits.max_sentences:,} sentences "
-        f"and uploads of {in_bytes(limits.max_upload_bytes)}."
+        "Studies wait in one queue, and their results are shared. "
+        f"The limits are models of {limits.max_parameters / 1e6:.0f} million parameters, "
+        f"{limits.max_sentences:,} sentences and uploads of {in_bytes(limits.max_upload_bytes)}."
     )

@@ -20,10 +20,8 @@ def plain(text: str) -> str:
 
 
 def plain_label(text: str) -> str:
-    """Escape a widget's label as `plain` does, but only if Markdown would change it.
-
-    A screen reader says the label as it is written, with its escapes.
-    """
+    """Escape a widget's label as `plain` does, but only if Markdown would change it: a screen
+    reader says the escapes, too."""
     return text if _BARE.fullmatch(text) else plain(text)
 
 

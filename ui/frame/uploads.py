@@ -118,13 +118,7 @@ def limit_uploads() -> None:
 
 
 def uploader(address: Address, label: str, **layout: Any) -> UploadedFile | None:
-    """Draw the uploader of a page's form, one at most; return what `uploaded` does.
-
-    Args:
-        address: The page's.
-        label: Of the widget.
-        layout: Further arguments of `st.file_uploader`.
-    """
+    """Draw the uploader of a page's form, one at most; return what `uploaded` does."""
     held, session = _here()
     if held is not None and runtime.get_instance().is_active_session(session):
         held.shown[session] = address.key(WIDGET)

@@ -127,7 +127,7 @@ def _drawn(
     def drawn() -> dict[str, Any]:
         return themed(figure(), theme, paired_colours() if theme == "dark" else {})
 
-    return made_once().get(example, ("card", card["sentence"], theme), drawn)
+    return made_once(example, ("card", card["sentence"], theme), drawn)
 
 
 def _capitalised(text: str) -> str:
@@ -135,11 +135,7 @@ def _capitalised(text: str) -> str:
 
 
 def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw a finding as a Vega-Lite specification.
-
-    Args:
-        card: As `core.commands.examples.finding.Finding.plain` gives it.
-    """
+    """Draw a finding as a Vega-Lite specification."""
     series: Sequence[Mapping[str, Any]] = card["series"]
     kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}
     padding = {"top": 5, "right": 5, "left": 5, "bottom": 0}

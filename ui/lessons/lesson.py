@@ -118,10 +118,7 @@ class Lesson:
     questions: tuple[Question, ...]
 
     def with_evidence(self, evidence: Sequence[Callable[[Result], str]]) -> Lesson:
-        """Return the lesson with what its figure says about each question, in their order.
-
-        Raises:
-            ValueError: If there are not as many as questions.
-        """
+        """Return the lesson with what its figure says about each question, in their order. Raises
+        ValueError if there are not as many as questions."""
         pairs = zip(self.questions, evidence, strict=True)
         return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))

@@ -33,7 +33,7 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.IGNORECASE | re.AS
 def name_this_computer() -> None:
     """Add this computer's names to those that Streamlit lets a socket come by, if they are limited.
 
-    Streamlit's list then says the same as `answers_to`, also where somebody named others only.
+    Streamlit's list then says the same as `answers_to`, also where others were named.
     """
     listed = list(st.get_option(NAMES))
     local = not current_limits().shared and is_loopback(st.get_option("server.address"))
@@ -96,9 +96,9 @@ def _refusal(scope: Scope) -> str:
     hosts = headers.getlist("host") or [""]
     if len(hosts) > 1 or not answers_to(hosts[0]):
         return (
-            f"Palimpsest does not answer to the name {_shown(hosts[0])}. Open it under localhost, "
-            "or, if the name is yours, start it with make app HOST=name or "
-            "--server.allowedHosts=name."
+            f"Palimpsest does not answer to the name {_shown(hosts[0])}. "
+            "Open it under localhost, or, if the name is yours, "
+            "start it with make app HOST=name or --server.allowedHosts=name."
         )
     origin = headers.get("origin")
     if scope["type"] == "websocket" and origin is not None and not comes_from(origin, hosts[0]):

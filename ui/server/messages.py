@@ -1,6 +1,6 @@
 """What a tab may say to the server.
 
-Streamlit accepts more from whoever opens a socket than its pages send to a visitor: to empty the
+Streamlit accepts more from anyone who opens a socket than its own pages send: to empty the
 caches of everybody, in which this app keeps the studies that run; to watch files; to tell what is
 in the repository. None of that is passed on, and who sends more messages than a page does is heard
 no faster than one.
@@ -32,7 +32,7 @@ KINDS = frozenset(
 )
 """Of messages that a page of this app sends."""
 STREAM = "/_stcore/stream"  # ends the address of a tab's socket
-AT_ONCE, SECONDS = 50, 1.0  # messages of a socket that are heard within so many seconds
+AT_ONCE, SECONDS = 50, 1.0  # messages of a socket that are heard within this many seconds
 MOST_BYTES = 4 * 2**20  # of a message; files come by another way
 
 

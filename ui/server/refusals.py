@@ -1,15 +1,16 @@
-"""What the server answers to whom it turns away, and the lines in its log of what a visitor can
-cause at will: one a minute of each kind."""
+"""What the server answers to visitors that it turns away, and log lines that a visitor can cause:
+one a minute of each kind."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import PlainTextResponse
+
+from core.runs.process.remembered import Memory
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 EVERY = 60.0  # seconds
 LOGGER = logging.getLogger("palimpsest.server")
 OF_PAGES = "streamlit.error_util"  # Streamlit's logger of exceptions in a page's script
-_last: dict[str, float] = {}
+_last: Memory[bool] = Memory(256, seconds=EVERY)  # by kind: whether it was logged
 
 
 async def refuse(
@@ -37,16 +38,15 @@ def warn_rarely(kind: str, sentence: str) -> None:
 
 
 def _is_due(kind: str) -> bool:
-    now = time.monotonic()
-    due = now - _last.get(kind, -EVERY) >= EVERY
+    due = _last.fresh(kind) is None
     if due:
-        _last[kind] = now
+        _last.put(kind, True)
     return due
 
 
 class OncePerMinute(logging.Filter):
-    """Let an exception from one place into the log once a minute: who gives a widget another kind
-    of value than its own causes thousands."""
+    """Let an exception from one place into the log once a minute: a visitor who gives a widget
+    another kind of value than its own causes thousands."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
@@ -66,8 +66,8 @@ def note_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         warn_rarely(
             "files",
-            "This server has as many files open as it may, and new visitors wait. Raise the limit "
-            "before the start: ulimit -n 4096.",
+            "This server has as many files open as it may, and new visitors wait. "
+            "Raise the limit before the start: ulimit -n 4096.",
         )
     else:
         loop.default_exception_handler(context)

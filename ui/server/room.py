@@ -152,7 +152,7 @@ async def _comes_true(
     pause: float,
     hopeless: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Look again and again, at most so many seconds and only while there is hope."""
+    """Look again and again, for at most this many seconds and only while it may help."""
     clock = asyncio.get_running_loop().time
     until = clock() + seconds
     while not wanted():

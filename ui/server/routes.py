@@ -15,8 +15,8 @@ from ui.server.metrics import metrics_text, served
 
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 GONE = (
-    "There is no report at this address. It may have left the store: open the study and keep it "
-    "again."
+    "There is no report at this address. It may have left the store: "
+    "open the study and keep it again."
 )
 # A report is one file of text and pictures: it needs no script and nothing from elsewhere.
 STRICT = {

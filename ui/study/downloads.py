@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from core.results.drawing.vega import Chart
 
+
 HELP = {
     "SVG": "Downloads the figure as shown, with lines that are switched off, on a white "
     "background.",
@@ -119,7 +120,7 @@ def show_downloads(
     stem = "-".join(filter(None, ("palimpsest", slug(result.study), slug(name or view))))
 
     def shared(what: Hashable, make: Callable[[], bytes]) -> Callable[[], bytes]:
-        return lambda: made_once().get(result, ("file", what), make)
+        return lambda: made_once(result, ("file", what), make)
 
     def picture(suffix: str, make: Callable[[], bytes]) -> Callable[[], bytes]:
         return make if view is None else shared((suffix, table, view, called_so), make)
@@ -143,7 +144,7 @@ def show_downloads(
         link = _link()
         file_dialog(
             f"palimpsest-{slug(result.study)}{REPORT}",
-            lambda say: made_once().get(
+            lambda say: made_once(
                 result, ("report", link, called_so), lambda: report_of(result, figures(), link, say)
             ),
         )
@@ -232,7 +233,7 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
     paper = _paper(left, right)
 
     def made(suffix: str) -> bytes:
-        return made_once().get(
+        return made_once(
             result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
         )
 

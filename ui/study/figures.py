@@ -177,7 +177,7 @@ def page_specs(
         return made_specs
 
     drawn_for = ("charts", key, view, theme, hall, tuple(names.items()))
-    return specs() if result is None else made_once().get(result, drawn_for, specs)
+    return specs() if result is None else made_once(result, drawn_for, specs)
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ui.frame.process import Work, freeze_heavy_imports
 if TYPE_CHECKING:
     from core.runs.runner import Progress
 
-# Finished jobs: kept in any case, at most, and while their results hold so many bytes
+# Finished jobs: kept in any case, at most, and while their results hold this many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED, LOOKS = 512, 256  # looks: kept that found a study not stored; waiting at once
 OVERDUE, SOONEST = 10, 600.0  # times its price, and seconds, after which an unwatched study ends
@@ -148,7 +148,7 @@ class Jobs:
             again: Run once more if the job of this key or a task of it failed, or was cancelled.
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
-            most: Limit on jobs that wait or run, but for looks; one watcher may have a quarter.
+            most: Limit on jobs that wait or run, except looks; one watcher may have a quarter.
             expected: Seconds that the study should take, by its price.
 
         Raises:

@@ -12,8 +12,9 @@ from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.runs.process.remembered import remembered
 from ui.frame.links import Address
-from ui.frame.shared import for_a_second
+from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 
 MOST_FOUND = 50
@@ -33,7 +34,7 @@ def model_options() -> list[str]:
     return list(dict.fromkeys(refs))
 
 
-@for_a_second
+@remembered(MOST, seconds=A_MOMENT)
 def _included_refs(box: Path) -> tuple[str, ...]:
     """List the references of the models in a box: every control of a form offers them."""
     return tuple(str(entry["ref"]) for entry in read_manifest(box))
@@ -44,7 +45,7 @@ def adapter_options() -> list[str]:
     return [*_adapter_refs(zoo_folder())]
 
 
-@for_a_second
+@remembered(MOST, seconds=A_MOMENT)
 def _adapter_refs(box: Path) -> tuple[str, ...]:
     return tuple(str(entry["ref"]) for entry in read_adapters(box))
 

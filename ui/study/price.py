@@ -14,7 +14,8 @@ from core.limits import Limits, current_limits
 from core.options import refs_of
 from core.results.export import Result
 from core.runs.price import length
-from ui.frame.shared import for_a_second
+from core.runs.process.remembered import remembered
+from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 from ui.study.forms import Form
 from ui.study.run_panel import ENDED_WITHOUT, Request, is_stored, run_panel
@@ -129,7 +130,7 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
     return False
 
 
-@for_a_second
+@remembered(MOST, seconds=A_MOMENT)
 def _said(pricing: Pricing, spec: Any, limits: Limits) -> Said:
     """Price a study under an instance's limits, which `price_of` reads for itself."""
     price = pricing(spec)

@@ -56,7 +56,7 @@ def view_headline(result: Result, view: View, *choices: Hashable) -> str:
     """
     names = tuple(sorted(names_here().items()))
     said = ("headline", view.name, choices, names)
-    return made_once().get(result, said, lambda: view.sentence(result, *choices))
+    return made_once(result, said, lambda: view.sentence(result, *choices))
 
 
 def show_view(
@@ -141,7 +141,7 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
         fold: As for `show_tables`.
     """
     wanted = ("rows", view.name, choices, tuple(sorted(names_here().items())))
-    rows = made_once().get(result, wanted, lambda: view.rows(result, *choices))
+    rows = made_once(result, wanted, lambda: view.rows(result, *choices))
     show_tables(rows, fold)
 
 
@@ -170,7 +170,7 @@ def show_menu(form: Form[Any], result: Result, more: Sequence[str] = ()) -> None
         more: Sentences before the result's notices.
     """
     with form.menu([*more, *result.notices]):
-        names_control(made_once().get(result, "models", lambda: models_in(result)))
+        names_control(made_once(result, "models", lambda: models_in(result)))
 
 
 def show_sentence(sentence: str) -> None:
@@ -205,7 +205,7 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
     st.markdown(f"**{plain(title or title_of_table(name))}**")
     names = names_here()
     st.dataframe(
-        made_once().get(table, tuple(sorted(names.items())), lambda: _drawn(table, names)),
+        made_once(table, tuple(sorted(names.items())), lambda: _drawn(table, names)),
         hide_index=True,
         column_config={
             str(column): _column(table[column], name, digits) for column in table.columns

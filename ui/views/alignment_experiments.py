@@ -23,8 +23,8 @@ def needs_words(spec: AlignSpec) -> str:
     if spec.items == "words":
         return ""
     return (
-        "This experiment maps every subword, so rows cannot be whole sentences: choose words as "
-        "rows under Options."
+        "This experiment maps every subword, so rows cannot be whole sentences: "
+        "choose words as rows under Options."
     )
 
 

@@ -46,8 +46,8 @@ def folder_picker(form: Form[S], spec: type[S]) -> None:
             key=form.address.key("choose a folder"),
             icon=":material/folder_open:",
             type="tertiary",
-            help="Lists the folders of this computer and puts one that holds a checkpoint into "
-            "the form.",
+            help="Lists the folders of this computer and puts one that holds a checkpoint "
+            "into the form.",
         )
     if pressed:
         _dialog(form.address, fields)
@@ -72,8 +72,8 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
     _show(address, listing)
     if not listing.checkpoint:
         st.caption(
-            "This folder holds no checkpoint: config.json with weights in safetensors or .bin, a "
-            ".gguf file, or an adapter."
+            "This folder holds no checkpoint: "
+            "config.json with weights in safetensors or .bin, a .gguf file, or an adapter."
         )
         return
     st.caption(f"This folder holds a checkpoint ({KINDS[listing.checkpoint]}).")

@@ -21,8 +21,8 @@ def search_option(what: str) -> Any:
     """Declare the display option of the search, among points of a kind in the plural."""
     return options.line(
         f"Search {what}",
-        help=f"Marks the {what} with this text in the map and fades the others; commas separate "
-        "several texts.",
+        help=f"Marks the {what} with this text in the map and fades the others; "
+        "commas separate several texts.",
     )
 
 

@@ -92,8 +92,8 @@ def _offer(
     where = listed([f"layer {layer} of {short_name(model)}" for model, layer in layers.items()])
     st.markdown(
         plain(
-            "How many dimensions does a probe need? Probes of rank 1, 2, 4 and so on up to full "
-            f"are trained on {where}."
+            "How many dimensions does a probe need? Probes of rank 1, 2, "
+            f"4 and so on up to full are trained on {where}."
         )
     )
     said = say(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)

@@ -127,8 +127,8 @@ def _sentence(address: Address, result: TrainedResult, drawable: Sequence[str]) 
             address,
             layers,
             best,
-            f"Layer whose vectors the probe reads; 0 is the embeddings. {best} is best for "
-            f"{short_name(model)}.",
+            "Layer whose vectors the probe reads; 0 is the embeddings. "
+            f"{best} is best for {short_name(model)}.",
         )
     address.update()
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
@@ -184,7 +184,7 @@ def _show_prediction(
     """Draw the tree that a model's layer predicts, with its headline in the given place."""
     number = _which(read.trees)
     tree, vectors = read.trees[number], read.vectors[number]
-    view = made_once().get(
+    view = made_once(
         result,
         ("sentence", model, layer, tree),
         lambda: result.draw(model, layer, tree, vectors),
@@ -195,7 +195,7 @@ def _show_prediction(
         show_sentence(read.cautioned(line))
         for notice in read.notices:
             st.caption(plain(notice))
-    drawn = made_once().get(
+    drawn = made_once(
         view,
         ("result", line),
         lambda: sentence_result(result, read, view, statement, line),

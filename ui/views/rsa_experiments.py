@@ -35,8 +35,8 @@ def choose_swaps(address: Address, result: Result) -> tuple[bool]:
         st.toggle(
             "Show all swaps",
             key="swap_every",
-            help="Add the other kinds of swap, random changes of equal size and the majority "
-            "baseline.",
+            help="Add the other kinds of swap, "
+            "random changes of equal size and the majority baseline.",
         ),
     )
 

@@ -17,8 +17,8 @@ FINE_TUNES, ADAPTERS = "Fine-tunes", "Adapters"
 LEFT_OUT = {
     FINE_TUNES: "Gated models and models with pickled weights only are listed but never chosen.",
     ADAPTERS: "Gated adapters and those without `adapter_model.safetensors` are listed but never "
-    "chosen. Adapters are compared by their factors, without merging; kinds other than plain "
-    "LoRA are refused when they are read.",
+    "chosen. Adapters are compared by their factors, without merging; "
+    "kinds other than plain LoRA are refused when they are read.",
 }
 LISTED = 200  # fine-tunes that are requested from the Hub by default
 
@@ -29,8 +29,8 @@ def hub_panel(address: Address) -> None:
     with st.popover("Find fine-tunes on the Hub", icon=":material/travel_explore:"):
         if not base.startswith("hub:"):
             st.caption(
-                "The base is not a Hub model. Choose one, such as `hub:bert-base-uncased`, to "
-                "list its fine-tunes."
+                "The base is not a Hub model. "
+                "Choose one, such as `hub:bert-base-uncased`, to list its fine-tunes."
             )
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -110,8 +110,8 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320
     )
     st.caption(
-        f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name: see "
-        "*data from*."
+        f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name: "
+        "see *data from*."
     )
     st.button(
         f"Compare these {len(chosen)}",

@@ -102,9 +102,8 @@ def calibrate(
     unknown = [name for name in names if name not in settings]
     if unknown or not names or not marks or min(marks) <= 0:
         raise RecipeError(
-            f"There is no setting {', '.join(unknown) or '(none given)'}, or no mark above 0; the "
-            f"settings are "
-            f"{', '.join(settings)}, and marks are million tokens."
+            f"There is no setting {', '.join(unknown) or '(none given)'}, or no mark above 0; "
+            f"the settings are {', '.join(settings)}, and marks are million tokens."
         )
     lengths = {settings[name].length for name in names} | {SCORED_LENGTH}
     encode_text(folder / "text", text, tokenizer, lengths)
@@ -146,8 +145,8 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
     path = folder / "text.json"
     if path.is_file() and json.loads(path.read_text(encoding="utf8")) != note:
         raise RecipeError(
-            f"{folder} was made with another text or tokenizer. Choose another folder for this "
-            "calibration."
+            f"{folder} was made with another text or tokenizer. "
+            "Choose another folder for this calibration."
         )
     cutter = read_tokenizer(tokenizer / "tokenizer.json")
     try:

@@ -42,8 +42,8 @@ PRETRAINED = {
 }
 MADE_BY_RULE = (
     "The questions that it learned were made by rule from parsed sentences (who, what, whom, "
-    "where, when), not asked by people, and the answer always stands in the passage. Its scores "
-    "say nothing about questions of another form."
+    "where, when), not asked by people, and the answer always stands in the passage. "
+    "Its scores say nothing about questions of another form."
 )
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
@@ -92,17 +92,17 @@ def _what(entry: dict[str, Any]) -> list[str]:
             f"pretrained to predict the next token; {size}.",
             f"Random seed {entry['seed']}. The decoders differ only in their initial weights and "
             "in the order of the data. Text and vocabulary are those of the masked seeds.",
-            "English, lower case, trained on windows of "
-            f"{entry['settings']['length']} tokens: predictions beyond that length are not to be "
-            "relied on. [CLS] begins a text and [SEP] ends a paragraph. Trained to study decoders, "
-            "not for other use.",
+            f"English, lower case, trained on windows of {entry['settings']['length']} tokens: "
+            "predictions beyond that length are not to be relied on. "
+            "[CLS] begins a text and [SEP] ends a paragraph. "
+            "Trained to study decoders, not for other use.",
         ]
     if entry["task"] == MASKED:
         lines = [
-            f"A small BERT with rotary positions (RoFormer), pretrained as a masked language "
-            f"model; {size}.",
-            f"Random seed {entry['seed']}. The seeds differ only in their initial weights and in "
-            "the order of the data.",
+            "A small BERT with rotary positions (RoFormer), pretrained as a masked language model; "
+            f"{size}.",
+            f"Random seed {entry['seed']}. "
+            "The seeds differ only in their initial weights and in the order of the data.",
             "English, lower case. Trained to study the effects of fine-tuning and random seeds, "
             "not for other use.",
         ]
@@ -110,38 +110,38 @@ def _what(entry: dict[str, Any]) -> list[str]:
             lines.append(_second(entry))
         return [*lines, _early(entry)] if "@" in entry["name"] else lines
     lines = [
-        f"{entry['base']} fine-tuned on {TASKS.get(entry['task'], entry['task'])}, run "
-        f"{entry['seed']}; {size}. Runs of a task differ in the initial weights of the task head "
-        "and in the order of the data.",
-        "The difference from the base's weights is exactly the fine-tuning update: training "
-        "started from the base's fp16 weights, and both files are fp16. The task head is saved "
-        "with the model.",
+        f"{entry['base']} fine-tuned on {TASKS.get(entry['task'], entry['task'])}, "
+        f"run {entry['seed']}; {size}. Runs of a task differ in the initial weights of the task "
+        "head and in the order of the data.",
+        "The difference from the base's weights is exactly the fine-tuning update: "
+        "training started from the base's fp16 weights, and both files are fp16. "
+        "The task head is saved with the model.",
     ]  # fmt: skip
     return [*lines, *_truth(entry)]
 
 
 def _second(entry: dict[str, Any]) -> str:
     return (
-        f"The recipe of {entry['second_run_of']} run a second time with other kernels: initial "
-        "weights, data and their order are the same, so the two differ only by what rounding "
-        f"became over {entry['steps']:,} steps. As far as two models of one seed differ, a "
-        "difference between seeds says nothing."
+        f"The recipe of {entry['second_run_of']} run a second time with other kernels: "
+        "initial weights, data and their order are the same, "
+        f"so the two differ only by what rounding became over {entry['steps']:,} steps. "
+        "As far as two models of one seed differ, a difference between seeds says nothing."
     )
 
 
 def _adapter(entry: dict[str, Any]) -> list[str]:
     rank, alpha = entry["settings"]["rank"], entry["settings"]["alpha"]
     head = (
-        "A decoder's adapter has no head of its own: it predicts the next token with the base's "
-        "embeddings."
+        "A decoder's adapter has no head of its own: "
+        "it predicts the next token with the base's embeddings."
         if entry["task"] == REVIEW
-        else "The task head is saved with the factors, and its configuration beside them "
-        "(`config.json`)."
+        else "The task head is saved with the factors, "
+        "and its configuration beside them (`config.json`)."
     )
     lines = [
         f"A LoRA adapter of rank {rank} of {entry['base']}, trained on "
-        f"{TASKS.get(entry['task'], entry['task'])}; {entry['parameters']:,} parameters, 16-bit "
-        f"floats (fp16) in PEFT's format, {entry['bytes'] / 1e6:.2g} MB.",
+        f"{TASKS.get(entry['task'], entry['task'])}; {entry['parameters']:,} parameters, "
+        f"16-bit floats (fp16) in PEFT's format, {entry['bytes'] / 1e6:.2g} MB.",
         "Every matrix of attention and of the feed-forward part has factors; its update is "
         f"{alpha / rank:g} times their product. Biases, layer norms and embeddings are the base's. "
         + head,
@@ -156,8 +156,8 @@ def _early(entry: dict[str, Any]) -> str:
     if entry["step"] == 0:
         return f"These are the initial weights of zoo:{seed}, before the first training step."
     return (
-        f"An intermediate checkpoint of zoo:{seed} after {entry['step']:,} steps, with the same "
-        "initial weights and the same order of the data."
+        f"An intermediate checkpoint of zoo:{seed} after {entry['step']:,} steps, "
+        "with the same initial weights and the same order of the data."
     )
 
 
@@ -217,8 +217,8 @@ def _answers(entry: dict[str, Any]) -> list[str]:
         f"| {entry['test_examples']:,} held-out questions | F1 | exact match |",
         "|---|---|---|",
         f"| the model | {_percent(f1)} | {_percent(exact)} |",
-        f"| the name nearest to the question's words | {_percent(guess['score'])} | "
-        f"{_percent(guess['exact_match'])} |",
+        f"| the name nearest to the question's words | {_percent(guess['score'])} "
+        f"| {_percent(guess['exact_match'])} |",
     ]
 
 
@@ -231,8 +231,8 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
     for example in entry["examples"]:
         pairs = zip(example["words"], example["probabilities"], strict=True)
         rows.append(
-            f"| {example['text']} | "
-            f"{', '.join(f'{word} ({_percent(share, 0)})' for word, share in pairs)} |"
+            f"| {example['text']} "
+            f"| {', '.join(f'{word} ({_percent(share, 0)})' for word, share in pairs)} |"
         )
     return rows
 
@@ -241,8 +241,8 @@ def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
     if entry["licence"] == NON_COMMERCIAL:
         lines.append(
-            "- That licence requires attribution, no commercial use, and the same licence for "
-            "derived work."
+            "- That licence requires attribution, no commercial use, "
+            "and the same licence for derived work."
         )
     if base is not None:
         lines.append(

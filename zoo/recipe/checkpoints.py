@@ -93,17 +93,9 @@ def write_model(
     record: dict[str, Any] | None = None,
     **config_extra: Any,
 ) -> None:
-    """Write a transformers model (or one with a head of ours) as a folder; whole or not at all.
-
-    Args:
-        model: With a `.config`; every parameter's name becomes a key, tied ones once.
-        tokenizer: Folder whose tokenizer files are copied.
-        record: What is written to `training.json` beside the weights.
-        config_extra: Further entries of `config.json`.
-
-    Raises:
-        RecipeError: If a weight is not finite in fp16 or the folder cannot be written.
-    """
+    """Write a transformers model (or one with a head of ours), its tokenizer and its training
+    record as a folder, whole or not at all; tied parameters are written once. Raises RecipeError if
+    a weight is not finite in fp16 or the folder cannot be written."""
     files = {"config.json": config_of(model, **config_extra)}
     files |= {} if record is None else {RECORD: record}
     write_folder(out, SAFETENSORS, rounded(model), files, tokenizer)

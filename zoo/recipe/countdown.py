@@ -26,12 +26,8 @@ class Countdown:
         self._worked = self._foreseen = 0.0
 
     def finish(self, expected: float, seconds: float | None) -> None:
-        """Note that a job is done.
-
-        Args:
-            expected: What was expected of it, in seconds of one thread.
-            seconds: What it took by the clock; None if there was nothing to do.
-        """
+        """Note that a job is done that was expected to take so many seconds of one thread, and took
+        so many by the clock (None if there was nothing to do)."""
         self.finished += 1
         self._waiting -= expected
         if seconds is not None:

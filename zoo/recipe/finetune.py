@@ -234,8 +234,7 @@ def freeze(model: Any, layers: int) -> None:
     if not embeddings or len(lower) < layers:
         raise RecipeError(
             f"{type(body).__name__} has {len(lower)} layers that could be found, and {layers} are "
-            f"to be frozen with "
-            "the embeddings; freeze fewer, or use a BERT-like base."
+            "to be frozen with the embeddings; freeze fewer, or use a BERT-like base."
         )
 
 
@@ -291,8 +290,8 @@ def train(
                 report(f"{name} step {step}/{total} loss {running:.3f}")
                 if running != running:
                     raise RecipeError(
-                        f"{name}: the loss is not a number after {step} steps; lower the learning "
-                        f"rate."
+                        f"{name}: the loss is not a number after {step} steps; "
+                        "lower the learning rate."
                     )
         epoch += 1
     return step, tokens
@@ -337,7 +336,7 @@ def _digest(base: Path) -> str:
     paths = sorted(base.glob("*.safetensors"))
     if not paths:
         raise RecipeError(
-            f"No weights (*.safetensors) in {base}; make the base first, or choose one that has "
-            f"them."
+            f"No weights (*.safetensors) in {base}; "
+            "make the base first, or choose one that has them."
         )
     return "+".join(file_digest(path) for path in paths)

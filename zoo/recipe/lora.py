@@ -66,8 +66,8 @@ def add_factors(model: Any, settings: LowRank) -> None:
     ]
     if not places:
         raise RecipeError(
-            f"{type(body).__name__} has no matrices called {', '.join(TARGETS)}, which an adapter "
-            "changes; use a BERT-like or a Llama-like base."
+            f"{type(body).__name__} has no matrices called {', '.join(TARGETS)}, "
+            "which an adapter changes; use a BERT-like or a Llama-like base."
         )
     for name, linear in places:
         above, _, last = name.rpartition(".")

@@ -102,11 +102,7 @@ def masked_logits(
 
 
 def draw_tokens(logits: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw one token from each row's softmax.
-
-    Args:
-        logits: Shape (position, vocabulary).
-    """
+    """Draw one token from each row's softmax, of logits (position, vocabulary)."""
     reached = torch.cumsum(logits.detach().float().cpu().softmax(-1), -1)
     level = torch.rand(len(logits), 1, generator=generator) * reached[:, -1:]
     return torch.searchsorted(reached, level, right=True).flatten().clamp_(max=logits.shape[1] - 1)
@@ -161,12 +157,8 @@ def replacement_loss(
     positions: Tensor,
     generator: torch.Generator,
 ) -> Tensor:
-    """Add 50 times the detection loss, a mean over all text tokens, to the generator's masking
-    loss.
-
-    A drawn token that is the true one counts as not replaced. The encoder's gradient does not reach
-    the generator through the drawn tokens.
-    """
+    """Add 50 times the detection loss (a mean over all text tokens, of which one drawn true is not
+    replaced) to the generator's masking loss, which it has no gradient for."""
     replaced, logits = model.replace_tokens(ids, corrupted, positions, generator)
     masking = functional.cross_entropy(logits.float(), ids.flatten()[positions])
     return masking + DETECTION_WEIGHT * detection_loss(model.detect(replaced), ids, replaced)

@@ -2,12 +2,10 @@
 
 Trained on a UD treebank in CoNLL-U (for the included parser: English EWT), one sentence a document
 and on the treebank's own words, because that is how the app uses it. The configuration is what
-`spacy init config --pipeline tagger,parser
---optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns
-XPOS. UPOS is taken from a table counted on the training text (XPOS, label and word to the commonest
-UPOS). The step loop is ours so that
-an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are
-not.
+`spacy init config --pipeline tagger,parser --optimize efficiency` writes, with averaged weights and
+`min_action_freq` 10; the tagger learns XPOS. UPOS is taken from a table counted on the training
+text (XPOS, label and word to the commonest UPOS). The step loop is ours so that an interrupted
+training resumes: weights and step are saved at every evaluation, Adam's moments are not.
 
 Reference: Honnibal, Goldberg & Johnson 2013, CoNLL; Nivre & Nilsson 2005 (pseudo-projective arcs,
 for crossing trees).
@@ -201,9 +199,9 @@ def _train(
         _write_json(work / PROGRESS, state)
         speed = (step - done) / (time.monotonic() - began)
         report(
-            f"step {step} of {settings.steps}: dev UAS {scores['uas']:.2f} LAS {scores['las']:.2f} "
-            f"tags {scores['tag_accuracy']:.2f}, loss {losses['parser']:.0f}, {speed:.2f} steps a "
-            f"second"
+            f"step {step} of {settings.steps}: "
+            f"dev UAS {scores['uas']:.2f} LAS {scores['las']:.2f} tags "
+            f"{scores['tag_accuracy']:.2f}, loss {losses['parser']:.0f}, {speed:.2f} steps a second"
         )
     return dict(state["best"])
 

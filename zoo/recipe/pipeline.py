@@ -154,8 +154,8 @@ def prepare_text(plan: Plan, report: Report) -> None:
         return
     if any((plan.work / name).exists() for name in trained) and written is not None:
         raise RecipeError(
-            f"{plan.work} holds seeds trained on another text; remove it or name another with "
-            f"--work."
+            f"{plan.work} holds seeds trained on another text; "
+            "remove it or name another with --work."
         )
     report(f"text: {len(paragraphs):,} paragraphs; reading or training the tokenizer")
     training, held_out = split_held_out(paragraphs)
@@ -184,11 +184,8 @@ def _pretrain_seed(
 
 
 def _pretrain_again(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
-    """Train seed 0 a second time, compiled if the first run was not and the reverse.
-
-    On one processor a run repeats bit for bit, so that only other kernels make a second one: they
-    round differently.
-    """
+    """Train seed 0 a second time with other kernels (compiled if the first run was not, and the
+    reverse), since a run repeats bit for bit on one processor."""
     settings = pretraining(plan, 0)
     return _pretrain(plan, settings, AGAIN, not _is_compiled(settings), report)
 

@@ -74,10 +74,7 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
 
 def publish_again(plan: Plan, report: Report = lambda line: None) -> None:
     """Write the second run of seed 0 as an included model, which names seed 0 as its first run.
-
-    Raises:
-        RecipeError: If it has not been trained or cannot be written.
-    """
+    Raises RecipeError if it has not been trained or cannot be written."""
     from zoo.recipe.pretrain import CHECKPOINT
 
     due = [(plan.work / AGAIN / CHECKPOINT, plan.out / "models" / AGAIN, None)]

@@ -99,8 +99,8 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
     if name in TREEBANK_TASKS:
         if treebank is None:
             raise RecipeError(
-                f"The task {name} needs --treebank FOLDER with ...-train.conllu and "
-                f"...-test.conllu."
+                f"The task {name} needs --treebank FOLDER with "
+                "...-train.conllu and ...-test.conllu."
             )
         train, test = (
             _read_trees(find_treebank(treebank, part), name) for part in ("train", "test")
@@ -302,8 +302,8 @@ def _read_trees(path: Path, task: str) -> list[tuple[tuple[str, ...], Sequence[A
                 labels = sentence.upos if task == "pos" else sentence.heads
                 if labels is None:
                     raise RecipeError(
-                        f"{path} has no {'UPOS tags' if task == 'pos' else 'heads'} for the task "
-                        f"{task}."
+                        f"{path} has no {'UPOS tags' if task == 'pos' else 'heads'} for "
+                        f"the task {task}."
                     )
                 labelled.append((sentence.words, labels))
     except (CorpusError, UnicodeDecodeError, EOFError, OSError) as error:

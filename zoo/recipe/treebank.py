@@ -22,8 +22,8 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
     path = Path(path)
     if not path.is_file():
         raise RecipeError(
-            f"No treebank at {path}. Give a CoNLL-U file, such as en_ewt-ud-train.conllu.gz of UD "
-            f"English EWT."
+            f"No treebank at {path}. "
+            "Give a CoNLL-U file, such as en_ewt-ud-train.conllu.gz of UD English EWT."
         )
     sentences: list[Sentence] = []
     opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open

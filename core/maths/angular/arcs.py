@@ -149,11 +149,11 @@ def score_arcs(
     counts = {name: np.zeros((probes, sentences)) for name in SCORED}
     first = np.searchsorted(edges.sentence, np.arange(sentences + 1))
     lengths = np.array([len(row) for row in keep])
-    for _, chosen in group_by_length(lengths):
-        inside = np.stack([candidates(keep[i]) for i in chosen])
+    for _, group in group_by_length(lengths):
+        inside = np.stack([candidates(keep[i]) for i in group])
         for probe in range(probes):
-            links = spanning_trees(np.stack([distances[i][probe] for i in chosen]), inside)
-            for row, sentence in enumerate(chosen):
+            links = spanning_trees(np.stack([distances[i][probe] for i in group]), inside)
+            for row, sentence in enumerate(group):
                 gold = slice(first[sentence], first[sentence + 1])
                 scored = _score_sentence(
                     links[row][links[row][:, 0] >= 0],

@@ -75,13 +75,13 @@ class EdgePacker(Packer):
         self.edges, self.classes = data.edges, data.classes
         self.first = np.searchsorted(data.edges.sentence, np.arange(len(self.lengths) + 1))
 
-    def pack(self, chosen: Int[np.ndarray, " sentence"]) -> EdgeBatch:
+    def pack(self, sentences: Int[np.ndarray, " sentence"]) -> EdgeBatch:
         """These sentences as one batch."""
-        batch = super().pack(chosen)
+        batch = super().pack(sentences)
         rows, shifts, start = [], [], 0
-        for number in np.unique(self.shelf[chosen]):  # in the order of the batch's blocks
+        for number in np.unique(self.shelf[sentences]):  # in the order of the batch's blocks
             width = self.shelves[number].words.shape[1]
-            for sentence in chosen[self.shelf[chosen] == number]:
+            for sentence in sentences[self.shelf[sentences] == number]:
                 mine = np.arange(self.first[sentence], self.first[sentence + 1])
                 rows.append(mine)
                 shifts.append(np.full(len(mine), start))

@@ -60,7 +60,7 @@ def fitting(methods: tuple[str, ...], width: int, rows: float, maps: float) -> f
     """Estimate the processor seconds of fitting and judging maps.
 
     Args:
-        methods: Names in the registry, but for those of a static window.
+        methods: Names in the registry, except those of a static window.
         width: Of both spaces.
         rows: Paired rows, training and test.
         maps: Number of layers, directions and forms that are fitted together.

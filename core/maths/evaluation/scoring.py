@@ -202,16 +202,16 @@ def find_again(
     At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
     twice (the same word in the same context), either counts as right.
     """
-    chosen = spaced(len(y), RETRIEVED)
+    sample = spaced(len(y), RETRIEVED)
     result = np.full(len(y), -1)
-    mapped, y = mapped[chosen], y[chosen]
+    mapped, y = mapped[sample], y[sample]
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
-    result[chosen] = (y[nearest] == y).all(-1)
+    result[sample] = (y[nearest] == y).all(-1)
     return result
 
 
 def spaced(count: int, most: int) -> Int[np.ndarray, " row"]:
-    """At most `most` of so many rows, evenly spaced, and at least one.
+    """Choose at most `most` of this many rows, evenly spaced, and at least one.
 
     Example:
         >>> spaced(9, 3).tolist(), spaced(2, 3).tolist()

@@ -109,7 +109,7 @@ def parts_from(
     for part, rows in zip(SHARES, (train, validation, test), strict=True):
         if len(rows) < LEAST_ROWS:
             raise ShapeError(
-                f"The {part} part of the split has {len(rows)} rows and needs {LEAST_ROWS}: use "
-                "more sentences, or words as rows."
+                f"The {part} part of the split has {len(rows)} rows and needs {LEAST_ROWS}: "
+                "use more sentences, or words as rows."
             )
     return Parts(train, validation, test, types, unit)

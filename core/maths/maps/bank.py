@@ -221,15 +221,15 @@ class Bank:
         """Return everything needed to resume training; of converged networks, their best
         parameters."""
         gone = self._gone()
-        kept = {name: getattr(self, name).numpy() for name in STATE}
+        numbers = {name: getattr(self, name).numpy() for name in STATE}
         for name, weight in self.weights.items():
-            kept |= {
+            numbers |= {
                 f"weights/{name}": weight.detach().numpy(),
                 f"done/{name}": self.done[name][gone].numpy(),
             }
             for part in MOMENTS:
-                kept[f"{part}/{name}"] = getattr(self, part)[name].numpy()
-        return kept
+                numbers[f"{part}/{name}"] = getattr(self, part)[name].numpy()
+        return numbers
 
     def restore(self, state: Value) -> None:
         """Resume from what `state` returned, in a new bank of the same networks."""

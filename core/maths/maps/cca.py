@@ -90,10 +90,10 @@ class Cca(LinearAligner):
             _through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES
         ]
         errors = np.stack([((x @ weight - y) ** 2).mean((-1, -2)) for weight in weights])
-        chosen = np.argmin(errors, axis=0)
+        best = np.argmin(errors, axis=0)
         return cast(
             np.ndarray,
-            np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0],
+            np.take_along_axis(np.stack(weights), best[None, ..., None, None], axis=0)[0],
         )
 
 
@@ -118,14 +118,14 @@ class Pwcca(LinearAligner):
         kept_sorted = np.concatenate(
             [np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1
         )
-        kept = np.zeros_like(weight)
-        np.put_along_axis(kept, order, kept_sorted, -1)
-        return _through(directions, kept)
+        factors = np.zeros_like(weight)
+        np.put_along_axis(factors, order, kept_sorted, -1)
+        return _through(directions, factors)
 
 
-def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
+def _through(directions: Canonical, factors: np.ndarray) -> np.ndarray:
     """The weight matrix of CCA as a map: each kept coordinate is multiplied by its correlation."""
     return cast(
         np.ndarray,
-        (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out,
+        (directions.x_in * (directions.correlations * factors)[..., None, :]) @ directions.y_out,
     )

@@ -88,8 +88,8 @@ def _train_portion(
     generator = torch.Generator().manual_seed(schedule.seed)
     bank, checks = Bank(networks, schedule), Checks()
     count, rows = x.shape[:2]
-    kept, begun = checkpoint(FORM), 0
-    if (resumed := kept.find()) is not None:
+    stored, begun = checkpoint(FORM), 0
+    if (resumed := stored.find()) is not None:
         bank.restore(resumed)
         generator.set_state(torch.tensor(resumed["generator"]))
         checks.restore(resumed)
@@ -110,20 +110,20 @@ def _train_portion(
             checks.add(step, *seen)
             bank.check(errors)
             report(1 - float(bank.left.sum()) / (count * schedule.rates))
-            if kept.due:
-                kept.keep(state())
+            if stored.due:
+                stored.keep(state())
         if not len(bank.places) or checks.steps[-1] == schedule.steps:
             break
-        chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
-        drawn, targets = (rows_of[bank.places[:, None], chosen] for rows_of in (x, y))
+        sample = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
+        drawn, targets = (rows_of[bank.places[:, None], sample] for rows_of in (x, y))
         if schedule.noise:
             falling = schedule.noise * (bank.rate / schedule.learning_rate)[:, None, None]
             drawn = drawn + falling * torch.randn(
                 drawn.shape[1:], dtype=torch.float32, generator=generator
             )
         bank.step(bank.errors(drawn, targets), step)
-    if kept.long:
-        kept.keep(state())
+    if stored.long:
+        stored.keep(state())
     converged = np.ones(count, dtype=bool)
     converged[bank.places.numpy()] = False
     bank.settle()

@@ -51,19 +51,19 @@ class KernelRidge(Aligner):
         check_pairs(x, y)
         x, y, (held_x, held_y) = hold_out(x, y, validation)
         self.flat = x.ndim == 2
-        kept, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
-        self.left_out = x.shape[-2] - len(kept)
+        fitted, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
+        self.left_out = x.shape[-2] - len(fitted)
         self.layers = []
         stacks = [rows[None] if self.flat else rows for rows in (x, y, held_x, held_y)]
         keeper = checkpoint(FORM)
         state = keeper.find() or {}
         for number, (a, b, c, d) in enumerate(zip(*stacks, strict=True)):
             tick(number / len(stacks[0]), "kernel ridge")
-            layer = _Layer(a[kept], b[kept])
+            layer = _Layer(a[fitted], b[fitted])
             if f"{number}/weights" in state:
                 layer.restore(state[f"{number}/weights"], *state[f"{number}/chosen"])
             else:
-                layer.fit(b[kept], c[checked], d[checked], searched)
+                layer.fit(b[fitted], c[checked], d[checked], searched)
                 state |= {f"{number}/weights": layer.weights, f"{number}/chosen": layer.chosen}
             self.layers.append(layer)
             if keeper.due:
@@ -148,9 +148,9 @@ def sample_rows(
         (4000, 800, 800, True)
     """
     rng = np.random.default_rng(seed)
-    kept = np.sort(rng.permutation(rows)[:MOST_ROWS])
-    searched = np.sort(rng.permutation(len(kept))[:SEARCHED])
-    return kept, searched, np.sort(rng.permutation(held)[:SEARCHED])
+    fitted = np.sort(rng.permutation(rows)[:MOST_ROWS])
+    searched = np.sort(rng.permutation(len(fitted))[:SEARCHED])
+    return fitted, searched, np.sort(rng.permutation(held)[:SEARCHED])
 
 
 def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:

@@ -95,8 +95,8 @@ class Aligner:
         if self.needs_equal_width and x.shape[-1] != y.shape[-1]:
             name = type(self).__name__.lower()
             raise ShapeError(
-                f"{name} needs spaces of equal width; these have d = {x.shape[-1]} and "
-                f"{y.shape[-1]}."
+                f"{name} needs spaces of equal width; "
+                f"these have d = {x.shape[-1]} and {y.shape[-1]}."
             )
 
 

@@ -45,8 +45,8 @@ class Space:
         values, vectors = self.axes
         above = values[..., ::-1].cumsum(-1)[..., ::-1] - values  # of the larger directions
         enough = VARIANCE_KEPT * np.maximum(values.sum(-1, keepdims=True), TINY)
-        kept = (above < enough) & (values > RCOND * values[..., -1:])
-        values = np.where(kept, values, 0.0)
+        leads = (above < enough) & (values > RCOND * values[..., -1:])
+        values = np.where(leads, values, 0.0)
         space = Space(self.mean, (vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2))
         vars(space)["axes"] = (values, vectors)
         return space

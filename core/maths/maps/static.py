@@ -3,8 +3,8 @@ any layer has run.
 
 The rows are the same at every layer and only the targets differ, so that one factorisation serves
 all layers. Width of the window, kernel (linear, which is ridge regression, or Gaussian of several
-widths) and penalty are chosen for each layer on the validation rows, as
-`core.maths.maps.kernel` chooses them: on a sample, then the penalty on all rows.
+widths) and penalty are chosen for each layer on the validation rows, as `core.maths.maps.kernel`
+chooses them: on a sample, then the penalty on all rows.
 
     f(x) = mean_y + sum_i k(x, x_i) a_i,    a = (K + penalty I)^-1 (y - mean_y)
 
@@ -86,22 +86,22 @@ class StaticKernel(Aligner):
         x, y = np.asarray(x), np.asarray(y)
         check_pairs(x, y)
         x, y, (held_x, held_y) = hold_out(x, y, validation)
-        kept, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
-        self.left_out = x.shape[-2] - len(kept)
+        fitted, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
+        self.left_out = x.shape[-2] - len(fitted)
         self.mean_x = x[0].mean(0, dtype=np.float64)
         self.mean_y = y.mean(1, keepdims=True, dtype=np.float64)
-        rows, held = self._centred(x[0][kept]), self._centred(held_x[0][checked])
-        targets = _side_by_side(y[:, kept] - self.mean_y)
+        rows, held = self._centred(x[0][fitted]), self._centred(held_x[0][checked])
+        targets = _side_by_side(y[:, fitted] - self.mean_y)
         wanted = _side_by_side(held_y[:, checked] - self.mean_y)
-        chosen = self._choose(rows[searched], targets[searched], held, wanted, len(y))
+        choices = self._choose(rows[searched], targets[searched], held, wanted, len(y))
         self.maps: list[tuple[_Kernel, np.ndarray, list[int]]] = []
-        self.read = np.array([columns for columns, *_ in chosen])
+        self.read = np.array([columns for columns, *_ in choices])
         self.penalty = np.empty(len(y))
         width = y.shape[-1]
-        for number, choice in enumerate(sorted(set(chosen))):
-            tick(0.5 + 0.5 * number / len(set(chosen)), "static window")
+        for number, choice in enumerate(sorted(set(choices))):
+            tick(0.5 + 0.5 * number / len(set(choices)), "static window")
             kernel = _kernel_of(rows, choice[0], choice[1])
-            layers = [layer for layer, of_layer in enumerate(chosen) if of_layer == choice]
+            layers = [layer for layer, of_layer in enumerate(choices) if of_layer == choice]
             columns = np.concatenate(
                 [np.arange(layer * width, (layer + 1) * width) for layer in layers]
             )

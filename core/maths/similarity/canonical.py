@@ -137,15 +137,15 @@ def canonical_jackknife(
         return np.full(groups, np.nan)
     cross = first.basis.T @ second.basis
     replicates = []
-    for kept in jackknife_sentences(sentence, groups, rng):
+    for remaining in jackknife_sentences(sentence, groups, rng):
         left = np.ones(len(first.basis), dtype=bool)
-        left[kept] = False
+        left[remaining] = False
         a, b = first.basis[left], second.basis[left]
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
-        inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
+        inner = cross - a.T @ b - np.outer(total_a, total_b) / len(remaining)
         covariance_a, covariance_b = (
-            _covariance(a, total_a, len(kept)),
-            _covariance(b, total_b, len(kept)),
+            _covariance(a, total_a, len(remaining)),
+            _covariance(b, total_b, len(remaining)),
         )
         if form == "svcca":
             mine, theirs = _whitener(covariance_a, first), _whitener(covariance_b, second)
@@ -155,7 +155,9 @@ def canonical_jackknife(
         if root_a is None or root_b is None:
             replicates.append(
                 canonical(
-                    first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form
+                    first.basis[remaining] @ first.neurons,
+                    second.basis[remaining] * second.scale,
+                    form,
                 )
             )
             continue
@@ -202,10 +204,10 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
     return float(np.average(np.minimum(correlations, 1.0), weights=weights))
 
 
-def _covariance(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray:
+def _covariance(left_out: FloatArray, total: FloatArray, items: int) -> FloatArray:
     """Compute the kept items' scatter in the basis of all, centred; `total` sums the others'."""
     scatter: FloatArray = (
-        np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
+        np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / items
     )
     return scatter
 

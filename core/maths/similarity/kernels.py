@@ -34,7 +34,7 @@ Strip = Callable[
 ]  # (start, stop) -> matrix[start:stop, start:], a fresh array
 
 # squared distance, as a share of both squared lengths, below which two vectors count as equal
-SAME = 1e-14
+EQUAL_SHARE = 1e-14
 BLOCK = 512  # rows of a strip: 512 x 5000 float64 are 20 MB
 KERNELS = {
     "cosine": "cosine of the two vectors",
@@ -121,7 +121,7 @@ def strips(vectors: FloatArray, kernel: str) -> Strip:
         block *= -2.0
         block += squares[start:stop, None]
         block += squares[None, start:]
-        block[block <= SAME * (squares[start:stop, None] + squares[None, start:])] = 0.0
+        block[block <= EQUAL_SHARE * (squares[start:stop, None] + squares[None, start:])] = 0.0
         return -np.sqrt(block)
 
     return distances

@@ -126,9 +126,9 @@ def procrustes_jackknife(
         float(np.vdot(second, second)),
     )
     replicates = []
-    for kept in jackknife_sentences(sentence, groups, rng):
+    for remaining in jackknife_sentences(sentence, groups, rng):
         left = np.ones(len(first), dtype=bool)
-        left[kept] = False
+        left[remaining] = False
         a, b = first[left], second[left]
         total_a, total_b = (
             a.sum(axis=0),
@@ -136,9 +136,9 @@ def procrustes_jackknife(
         )  # the kept items sum to minus this: all sum to 0
         replicates.append(
             _nuclear(
-                cross - a.T @ b - np.outer(total_a, total_b) / len(kept),
-                own_x - float(np.vdot(a, a)) - float(total_a @ total_a) / len(kept),
-                own_y - float(np.vdot(b, b)) - float(total_b @ total_b) / len(kept),
+                cross - a.T @ b - np.outer(total_a, total_b) / len(remaining),
+                own_x - float(np.vdot(a, a)) - float(total_a @ total_a) / len(remaining),
+                own_y - float(np.vdot(b, b)) - float(total_b @ total_b) / len(remaining),
             )
         )
     return np.array(replicates)
@@ -174,8 +174,8 @@ def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     first, second = check_pair(x, y, least=1)
     if first.shape[1] != second.shape[1]:
         reason = (
-            f"got {first.shape[1]} and {second.shape[1]}: choose RSA, CKA, CCA or Procrustes "
-            f"for these models"
+            f"got {first.shape[1]} and {second.shape[1]}: "
+            "choose RSA, CKA, CCA or Procrustes for these models"
         )
         raise ShapeError(
             f"The cosine of matching vectors needs spaces of the same d_model, {reason}."

@@ -30,7 +30,7 @@ from core.maths.statistics import jackknife_sentences
 
 NEIGHBOURS = 10  # k of the paper
 TIED = 1e-11  # cosines that differ by less, which is by rounding, count as equal
-LEAST = NEIGHBOURS + 2  # items; with one fewer, all are neighbours of all
+LEAST_ITEMS = NEIGHBOURS + 2  # items; with one fewer, all are neighbours of all
 MOST_TIED = 30_000_000  # neighbours of a space that are held: 500 MB
 
 
@@ -56,7 +56,7 @@ def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
         >>> round(mutual_neighbours(x, np.roll(x, 3, axis=0)), 2)
         0.85
     """
-    first, second = check_pair(x, y, LEAST)
+    first, second = check_pair(x, y, LEAST_ITEMS)
     near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
     if near_x is None or near_y is None:
         return float("nan")
@@ -78,7 +78,7 @@ def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -
         >>> mutual_neighbours_null(x, x, orders).round(1).tolist()
         [1.0, 0.3]
     """
-    first, second = check_pair(x, y, LEAST)
+    first, second = check_pair(x, y, LEAST_ITEMS)
     near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
     if near_x is None or near_y is None:
         return np.full(len(permutations), np.nan)
@@ -103,19 +103,19 @@ def mutual_neighbours_jackknife(
         ...     np.random.default_rng(0)).round(2).tolist()
         [1.0, 1.0]
     """
-    first, second = check_pair(x, y, LEAST)
+    first, second = check_pair(x, y, LEAST_ITEMS)
     remaining = list(jackknife_sentences(sentence, groups, rng))
     most = NEIGHBOURS + len(first) - min(map(len, remaining))
     near_x, near_y = _nearest(first, most), _nearest(second, most)
     if near_x is None or near_y is None:
         return np.full(len(remaining), np.nan)
     replicates = []
-    for kept in remaining:
-        if len(kept) < LEAST:
+    for items in remaining:
+        if len(items) < LEAST_ITEMS:
             replicates.append(float("nan"))
             continue
         stays = np.zeros(len(first), dtype=bool)
-        stays[kept] = True
+        stays[items] = True
         replicates.append(_overlap(near_x.shares(stays), near_y.shares(stays)))
     return np.array(replicates)
 
@@ -146,7 +146,7 @@ class _Nearest:
 
     Attributes:
         item, neighbour: (pair,), by item.
-        level: The higher the farther, equal for equally close neighbours, (pair,).
+        level: Higher for more distant neighbours, equal for equally close ones, (pair,).
         items: How many items there are.
     """
 

@@ -2,9 +2,9 @@
 
 Words of one sentence are similar in every model that reads it, so two spaces that have nothing in
 common but the text are more similar than shuffled words would suggest: independent spaces exceed
-that chance level nearly always. Here
-whole sentences are shuffled: each is paired with another sentence of as many items, item by item in
-order, so that the effects of sentence and position stay and only the pairing is broken.
+that chance level nearly always. Here whole sentences are shuffled: each is paired with another
+sentence of as many items, item by item in order, so that the effects of sentence and position stay
+and only the pairing is broken.
 
 Where too few sentences have one length, the next shorter ones join them, and all are cut to the
 shortest; the few items that are cut off are left out, because shuffling them alone would lower the
@@ -56,15 +56,15 @@ def pair_sentences(
         )
     owned = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
     groups = _groups(owned)
-    kept = np.concatenate([group.ravel() for group in groups])
+    paired = np.concatenate([group.ravel() for group in groups])
     place = np.empty(labels.size, dtype=np.int64)
-    place[kept] = np.arange(kept.size)
-    orders = np.empty((draws, kept.size), dtype=np.int64)
+    place[paired] = np.arange(paired.size)
+    orders = np.empty((draws, paired.size), dtype=np.int64)
     for drawn in orders:
         for group in groups:
             cycle = rng.permutation(len(group))
             drawn[place[group[cycle]]] = place[group[np.roll(cycle, 1)]]
-    return kept, orders
+    return paired, orders
 
 
 def _groups(owned: list[IntArray]) -> list[IntArray]:

@@ -58,8 +58,8 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
         )
     if first.shape[0] < least:
         raise ShapeError(
-            f"This comparison needs at least {least} items, got {first.shape[0]}: sample more "
-            f"words."
+            f"This comparison needs at least {least} items, got {first.shape[0]}: "
+            "sample more words."
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ShapeError(
@@ -149,8 +149,8 @@ def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
     array = np.asarray(vectors, dtype=np.float64)
     if not 0 <= count < array.shape[1]:
         raise ShapeError(
-            f"{count} rogue dimensions cannot be dropped from {array.shape[1]}: choose 0 to "
-            f"{array.shape[1] - 1}."
+            f"{count} rogue dimensions cannot be dropped from {array.shape[1]}: "
+            f"choose 0 to {array.shape[1] - 1}."
         )
     return np.argsort(-np.mean(array**2, axis=0), kind="stable")[:count]
 

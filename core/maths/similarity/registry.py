@@ -82,8 +82,8 @@ class Measure:
         if self.jackknife is not None:
             return self.jackknife(x, y, sentence, groups, rng)
         first, second = np.asarray(x), np.asarray(y)
-        kept = jackknife_sentences(sentence, groups, rng)
-        return np.array([self.similarity(first[stay], second[stay]) for stay in kept])
+        remaining = jackknife_sentences(sentence, groups, rng)
+        return np.array([self.similarity(first[stay], second[stay]) for stay in remaining])
 
 
 def _rsa(options: Options) -> Measure:
@@ -176,16 +176,15 @@ _ALL = (
     _canonical(
         "svcca",
         "SVCCA",
-        "mean of the canonical correlations of the principal directions that hold 99 % of the "
-        "variance",
+        "mean of the canonical correlations of the principal directions that hold 99 % "
+        "of the variance",
         ("raghu2017",),
     ),
     _canonical(
         "pwcca",
         "PWCCA",
-        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base "
-        "model's canonical "
-        "variables, x_j its neurons",
+        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: "
+        "h_i the base model's canonical variables, x_j its neurons",
         ("morcos2018",),
     ),
     Measure(

@@ -87,14 +87,16 @@ def score(
         True
     """
     settings = options or Options()
-    chosen = get_measure(measure, settings)
-    similarity = chosen.similarity(x, y)
+    method = get_measure(measure, settings)
+    similarity = method.similarity(x, y)
     if np.isnan(similarity):
         return Score(*[float("nan")] * 5)
-    low, high = sentence_band(chosen, x, y, sentence, rng, similarity)
+    low, high = sentence_band(method, x, y, sentence, rng, similarity)
     items, dimensions = np.shape(x)
-    kept, orders = pair_sentences(sentence, null_draws(chosen, items, dimensions, settings), rng)
-    null_low, null_high = interval(chosen.null_of(np.asarray(x)[kept], np.asarray(y)[kept], orders))
+    paired, orders = pair_sentences(sentence, null_draws(method, items, dimensions, settings), rng)
+    null_low, null_high = interval(
+        method.null_of(np.asarray(x)[paired], np.asarray(y)[paired], orders)
+    )
     return Score(similarity, low, high, float(null_low), float(null_high))
 
 
@@ -171,7 +173,7 @@ def sentence_band(
         similarity: Of x and y, by the measure.
 
     Returns:
-        Lower and upper end, which enclose the similarity and, but for rounding, do not leave the
+        Lower and upper end, which enclose the similarity and, except for rounding, stay within the
         measure's range; NaN with fewer than two sentences.
 
     Example:

@@ -14,7 +14,7 @@ steps do, and each is one product of large matrices, during which other threads 
 method takes twice as long where noise is a fortieth of the matrix, less where it is a third or
 more, and its ten thousand products with single vectors leave a second core idle.)
 
-The draws are those of the whole matrix but for one thing: they share the noise of the rest. Its
+The draws are those of the whole matrix except that they share the noise of the rest. Its
 singular values hardly differ between draws; means and spreads of the cosines agree with those of
 whole decompositions in the tests, for small noise and for noise larger than the matrix.
 """
@@ -36,12 +36,12 @@ PER_DIRECTION = 3  # of the same, per leading direction
 TOLERANCE = 1e-4
 SPARE = 6  # directions searched for beyond the leading ones
 MOST = 8  # times as many in the basis before it is cut to twice as many
-LEAST = 1e-9  # of the largest squared value: smaller ones are known as well as this one
+LEAST_VALUE = 1e-9  # of the largest squared value: smaller ones are known as well as this one
 NEAR = 1e-3  # of the largest squared value: a smaller distance to a diagonal number counts as this
 
 
 def leading_directions(
-    matrices: Float[ndarray, "batch row column"], kept: int
+    matrices: Float[ndarray, "batch row column"], count: int
 ) -> tuple[Float[ndarray, "batch row direction"], Float[ndarray, "batch direction"]]:
     """Find leading left singular vectors and values from the Gram matrix on the smaller side.
 
@@ -56,9 +56,9 @@ def leading_directions(
     side = gram.shape[-1]
     if side <= SMALL:
         eigenvalues, vectors = np.linalg.eigh(gram)
-        eigenvalues, vectors = eigenvalues[:, ::-1][:, :kept], vectors[:, :, ::-1][:, :, :kept]
+        eigenvalues, vectors = eigenvalues[:, ::-1][:, :count], vectors[:, :, ::-1][:, :, :count]
     else:
-        pairs = [leading_vectors(each, kept) for each in gram]
+        pairs = [leading_vectors(each, count) for each in gram]
         eigenvalues = np.stack([each[0] for each in pairs])
         vectors = np.stack([each[1] for each in pairs])
     values = np.sqrt(np.maximum(eigenvalues, 0.0))
@@ -69,7 +69,7 @@ def leading_directions(
 
 
 def leading_vectors(
-    gram: Float[ndarray, "side side"], kept: int
+    gram: Float[ndarray, "side side"], count: int
 ) -> tuple[Float[ndarray, " direction"], Float[ndarray, "side direction"]]:
     """Find the largest eigenvalues of a symmetric matrix, which is overwritten, and their vectors.
 
@@ -80,7 +80,7 @@ def leading_vectors(
     from scipy.linalg import eigh
 
     side = len(gram)
-    values, vectors = eigh(gram, subset_by_index=[side - kept, side - 1], overwrite_a=True)
+    values, vectors = eigh(gram, subset_by_index=[side - count, side - 1], overwrite_a=True)
     return values[::-1], vectors[:, ::-1]
 
 
@@ -208,7 +208,7 @@ def _leading_left(
         sizes, mix = sizes[::-1], mix[:, ::-1]
         lefts = basis @ mix[:, :leading]
         residual = images @ mix[:, :leading] - lefts * sizes[:leading]
-        enough = TOLERANCE * np.maximum(sizes[:leading], LEAST * sizes[0])
+        enough = TOLERANCE * np.maximum(sizes[:leading], LEAST_VALUE * sizes[0])
         left = np.linalg.norm(residual, axis=0) > enough
         if not left.any():
             break

@@ -76,24 +76,24 @@ def compare_directions(
     """
     if base.shape != delta.shape or base.ndim != 2 or leading < 1:
         raise ShapeError(
-            "Base and update must be matrices of the same shape, with at least one direction: got "
-            f"{base.shape}, {delta.shape} and {leading}."
+            "Base and update must be matrices of the same shape, with at least one direction: "
+            f"got {base.shape}, {delta.shape} and {leading}."
         )
     short = min(base.shape)
-    kept = min(leading, short)
-    large = short > max(SMALL, first_directions(kept))
+    count = min(leading, short)
+    large = short > max(SMALL, first_directions(count))
     weight = np.asarray(base, np.float64)
     if large:
         left, values = (part[0] for part in leading_directions(weight[None], short))
     else:
         left, values, _ = np.linalg.svd(weight, full_matrices=False)
-    tuned, sizes = leading_directions(np.asarray(base + delta, np.float64)[None], kept)
+    tuned, sizes = leading_directions(np.asarray(base + delta, np.float64)[None], count)
     cosines = np.abs(left.T @ tuned[0]).max(0)
     scale = float(np.linalg.norm(delta)) / np.sqrt(base.size)
     if large:
-        null = noisy_cosines(values, base.shape, scale, kept, draws, rng, tick)
+        null = noisy_cosines(values, base.shape, scale, count, draws, rng, tick)
         return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
-    null = np.empty((draws, kept))
+    null = np.empty((draws, count))
     at_once = max(1, BATCH // base.size)
     places = np.arange(len(values))
     for start in range(0, draws, at_once):
@@ -102,7 +102,7 @@ def compare_directions(
         moved[:, places, places] += values
         # Rows of a tall matrix beyond the base's columns are reached by no direction of the base.
         null[start : start + len(moved)] = np.abs(
-            leading_directions(moved, kept)[0][:, : len(values)]
+            leading_directions(moved, count)[0][:, : len(values)]
         ).max(1)
     return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
 
@@ -124,7 +124,7 @@ def turned_cosines(
         draws: Random updates; see `turned_update`.
         directions: Gives orthonormal vectors, drawn at random, by their side (0: left, 1: right),
             length and number. Matrices may share them; the two sides may not, or the update is
-            symmetric but for the order of its rows and columns, and no random one.
+            symmetric except for the order of its rows and columns, and not a random one.
 
     Example:
         >>> rng = np.random.default_rng(0)

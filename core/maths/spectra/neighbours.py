@@ -260,6 +260,6 @@ def predict_labels(
 def _check_labels(labels: Sequence[str]) -> None:
     if len(labels) < 3 or len(set(labels)) < 2:
         raise ShapeError(
-            f"Neighbours need at least 3 models and 2 labels, got {len(labels)} and "
-            f"{len(set(labels))}."
+            "Neighbours need at least 3 models and 2 labels, "
+            f"got {len(labels)} and {len(set(labels))}."
         )

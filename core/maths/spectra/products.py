@@ -19,7 +19,7 @@ from core.maths.spectra.sketches import calc_sketch
 
 LEAST_CHANGE = 1e-6  # of a base's norm: a smaller change is rounding
 HELD = 2**23  # numbers of all models' copies of a matrix; larger matrices are sketched to fit
-LEAST = 2**12  # entries of a sketch at least
+LEAST_ENTRIES = 2**12  # entries of a sketch at least
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def multiply_models(
         >>> multiply_models(iter([np.eye(2), np.ones((2, 2))]), 2, seed=0).paired.tolist()
         [[2.0, 2.0], [2.0, 4.0]]
     """
-    most = max(LEAST, held // max(1, count))
+    most = max(LEAST_ENTRIES, held // max(1, count))
     plain: list[ndarray] = []
     mixed: list[ndarray] = []
     for matrix in matrices:

@@ -57,8 +57,8 @@ def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 
         raise ShapeError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     if len(distances) < FEWEST[method]:
         raise ShapeError(
-            f"{METHODS[method]} needs at least {FEWEST[method]} models, got {len(distances)}; use "
-            "pca."
+            f"{METHODS[method]} needs at least {FEWEST[method]} models, got {len(distances)}; "
+            "use pca."
         )
     if method == "pca":
         return _scale_classically(distances)
@@ -96,14 +96,14 @@ def _scale_classically(distances: ndarray) -> ModelMap:
     squares = distances**2
     centred = -0.5 * (squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean())
     eigenvalues, vectors = np.linalg.eigh(centred)
-    kept = np.maximum(eigenvalues[::-1][:MOST_AXES], 0.0)
-    points = vectors[:, ::-1][:, :MOST_AXES] * np.sqrt(kept)
+    positive = np.maximum(eigenvalues[::-1][:MOST_AXES], 0.0)
+    points = vectors[:, ::-1][:, :MOST_AXES] * np.sqrt(positive)
     # The sign of an axis is arbitrary; a positive largest entry makes reruns equal.
     signs = np.sign(points[np.abs(points).argmax(0), np.arange(points.shape[1])])
     points = points * np.where(signs == 0, 1.0, signs)
     total = float(np.maximum(eigenvalues, 0.0).sum())
-    shares = kept / total if total > 0 else np.zeros(len(kept))
-    missing = MOST_AXES - len(kept)
+    shares = positive / total if total > 0 else np.zeros(len(positive))
+    missing = MOST_AXES - len(positive)
     return ModelMap(
         np.pad(points, ((0, 0), (0, missing))), tuple(np.pad(shares, (0, missing)).tolist())
     )

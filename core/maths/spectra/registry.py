@@ -117,9 +117,9 @@ def calc_distances(
             raise ShapeError(
                 "The models differ in their matrices, so their deltas cannot be compared."
             )
-    kept = min((array.shape[1] for model in features for array in model.left), default=0)
-    if not 1 <= rank <= kept:
-        raise ShapeError(f"rank must lie between 1 and the {kept} directions kept, got {rank}.")
+    most = min((array.shape[1] for model in features for array in model.left), default=0)
+    if not 1 <= rank <= most:
+        raise ShapeError(f"rank must lie between 1 and the {most} directions kept, got {rank}.")
     distances = VECTORS[vector].distances(features, rank)
     np.fill_diagonal(distances, 0.0)
     halved: ndarray = (distances + distances.T) / 2
@@ -328,16 +328,16 @@ _HOUSE: dict[str, Vector] = {
         "Factors",
         False,
         True,
-        "Left singular vectors times the square roots of their singular values, averaged over "
-        "layers; their signs are arbitrary.",
+        "Left singular vectors times the square roots of their singular values, "
+        "averaged over layers; their signs are arbitrary.",
         _factor_distances,
     ),
     "original": Vector(
         "Original (U alone)",
         False,
         True,
-        "Left singular vectors of each update, averaged over layers, as first proposed; their "
-        "signs and rotations are arbitrary.",
+        "Left singular vectors of each update, averaged over layers, as first proposed; "
+        "their signs and rotations are arbitrary.",
         _original_distances,
     ),
 }

@@ -79,11 +79,11 @@ def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
     short = wide.T if flip else wide
     eigenvalues, vectors = np.linalg.eigh(short @ short.T)
     values = _roots(eigenvalues[::-1], short.shape[1])
-    kept = min(rank, int(np.count_nonzero(values)))
+    count = min(rank, int(np.count_nonzero(values)))
     near = np.zeros((short.shape[0], rank))
     far = np.zeros((short.shape[1], rank))
-    near[:, :kept] = vectors[:, ::-1][:, :kept]
-    far[:, :kept] = short.T @ near[:, :kept] / values[:kept]
+    near[:, :count] = vectors[:, ::-1][:, :count]
+    far[:, :count] = short.T @ near[:, :count] / values[:count]
     left, right = (far, near) if flip else (near, far)
     return Decomposition(values, left, right)
 
@@ -123,9 +123,9 @@ def decompose_factors(
         values > values[0] * max(rows, columns) * np.finfo(np.float64).eps, values, 0.0
     )
     parts.values[: len(values)] = values
-    kept = min(rank, int(np.count_nonzero(values)))
-    parts.left[:, :kept] = near @ first[:, :kept]
-    parts.right[:, :kept] = far @ second[:kept].T
+    count = min(rank, int(np.count_nonzero(values)))
+    parts.left[:, :count] = near @ first[:, :count]
+    parts.right[:, :count] = far @ second[:count].T
     return parts
 
 
@@ -189,8 +189,8 @@ def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column
     wide = np.asarray(matrix, dtype=np.float64)
     if not np.isfinite(wide).all():
         raise ShapeError(
-            "The matrix has numbers that are not finite: the file is damaged, or the training "
-            "diverged."
+            "The matrix has numbers that are not finite: "
+            "the file is damaged, or the training diverged."
         )
     return wide
 

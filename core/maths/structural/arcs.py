@@ -65,9 +65,9 @@ def count_arcs(
     right = (guesses[:, words] == above) | (guesses[:, above] == words)
     kind = np.minimum(np.abs(words - above), len(BY_LENGTH)) - 1
     hits, edges = [], []
-    for chosen in (*(kind == number for number in range(len(BY_LENGTH))), kind > 0):
-        group = sentence[words[chosen]]
-        hits.append(sum_by_group(right[:, chosen], group, len(lengths)))
+    for in_class in (*(kind == number for number in range(len(BY_LENGTH))), kind > 0):
+        group = sentence[words[in_class]]
+        hits.append(sum_by_group(right[:, in_class], group, len(lengths)))
         edges.append(sum_by_group(np.ones(len(group)), group, len(lengths)))
     return np.stack(hits), np.stack(edges)
 
@@ -80,7 +80,7 @@ def chain_heads(keep: Sequence[Bool[np.ndarray, " word"]]) -> Int[np.ndarray, "o
         [[0, 1, 1]]
     """
     rows = []
-    for kept in keep:
-        places = np.where(kept, np.arange(1, len(kept) + 1), 0)
+    for counted in keep:
+        places = np.where(counted, np.arange(1, len(counted) + 1), 0)
         rows.append(np.concatenate([[0], np.maximum.accumulate(places)[:-1]]))
     return np.concatenate(rows)[None]

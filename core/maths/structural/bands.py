@@ -132,7 +132,7 @@ def summary(
             continue
         resampled = resampled + sign * group.resampled.mean(axis=2)
         resampled = resampled + _probe_error(measured, len(sample.weights), rng)
-    ends = [bootstrap_interval(value, resampled + sum(chosen), level) for chosen in product(*pairs)]
+    ends = [bootstrap_interval(value, resampled + sum(draws), level) for draws in product(*pairs)]
     low, high = (np.stack(sides) for sides in zip(*ends, strict=True))
     bounds = terms[0][1].bounds if len(terms) == 1 else UNBOUNDED
     return {

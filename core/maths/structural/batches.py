@@ -120,9 +120,9 @@ class Packer:
         starts = np.cumsum(self.lengths) - self.lengths
         self.shelves: list[_Shelf] = []
         for number, width in enumerate(widths):
-            chosen = np.flatnonzero(self.shelf == number)
-            self.place[chosen] = np.arange(len(chosen))
-            self.shelves.append(self._padded(data, chosen, starts[chosen], int(width)))
+            sentences = np.flatnonzero(self.shelf == number)
+            self.place[sentences] = np.arange(len(sentences))
+            self.shelves.append(self._padded(data, sentences, starts[sentences], int(width)))
 
     def __len__(self) -> int:
         """Number of batches per epoch."""
@@ -139,14 +139,14 @@ class Packer:
         for start in range(skip * self.size, len(order), self.size):
             yield self.pack(order[start : start + self.size])
 
-    def pack(self, chosen: Int[np.ndarray, " sentence"]) -> Batch:
+    def pack(self, sentences: Int[np.ndarray, " sentence"]) -> Batch:
         """These sentences as one batch."""
         words, blocks, start = [], [], 0
-        for number in np.unique(self.shelf[chosen]):
-            places = self.place[chosen[self.shelf[chosen] == number]]
+        for number in np.unique(self.shelf[sentences]):
+            places = self.place[sentences[self.shelf[sentences] == number]]
             shelf, rows = self.shelves[number], torch.from_numpy(places).to(self.device)
             gold, lengths = shelf.gold.index_select(1, rows), shelf.lengths.index_select(0, rows)
-            counts = (lengths.square() if gold.ndim == 4 else lengths) * len(chosen)
+            counts = (lengths.square() if gold.ndim == 4 else lengths) * len(sentences)
             # neither padding nor a word without a place in the tree
             weights = (gold[0] != PADDING) / counts.double().view(-1, *[1] * (gold.ndim - 2))
             words.append(shelf.words.index_select(0, rows).flatten())
@@ -155,15 +155,15 @@ class Packer:
         return Batch(torch.cat(words), tuple(blocks))
 
     def _padded(
-        self, data: ProbeData, chosen: np.ndarray, starts: np.ndarray, width: int
+        self, data: ProbeData, sentences: np.ndarray, starts: np.ndarray, width: int
     ) -> _Shelf:
         """These sentences, padded to `width` words."""
-        lengths, step = self.lengths[chosen], np.arange(width)
+        lengths, step = self.lengths[sentences], np.arange(width)
         words = np.where(step < lengths[:, None], starts[:, None] + step, 0)
-        sample = data.gold[chosen[0]]
-        shape = (len(sample), len(chosen), *[width] * (sample.ndim - 1))
+        sample = data.gold[sentences[0]]
+        shape = (len(sample), len(sentences), *[width] * (sample.ndim - 1))
         gold = np.full(shape, PADDING, dtype=np.int16)
-        for row, (sentence, n) in enumerate(zip(chosen, lengths, strict=True)):
+        for row, (sentence, n) in enumerate(zip(sentences, lengths, strict=True)):
             gold[:, row][(slice(None), *(slice(n),) * (sample.ndim - 1))] = data.gold[sentence]
         return _Shelf(
             *(torch.from_numpy(array).to(self.device) for array in (words, gold, lengths))

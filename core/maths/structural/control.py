@@ -64,10 +64,10 @@ def control_heads(
     """
     if not words or len(words) != len(keep):
         raise ShapeError(
-            f"A control tree needs at least 1 word and a mask of equal length; got {len(words)} "
-            f"and {len(keep)}."
+            "A control tree needs at least 1 word and a mask of equal length; "
+            f"got {len(words)} and {len(keep)}."
         )
-    counted = [i for i, kept in enumerate(keep) if kept] or list(range(len(words)))
+    counted = [i for i, counts in enumerate(keep) if counts] or list(range(len(words)))
     heads = [counted[0] + 1] * len(words)
     heads[counted[0]] = 0
     for place, i in enumerate(counted[1:], start=1):

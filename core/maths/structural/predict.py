@@ -203,11 +203,11 @@ def predicted_trees(
     lengths = np.array([len(mask) for mask in keep])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     heads = np.zeros((len(distances[0]), int(starts[-1])), dtype=np.int16)
-    for n, chosen in group_by_length(lengths):
-        inside = np.stack([candidates(keep[i]) for i in chosen])
+    for n, group in group_by_length(lengths):
+        inside = np.stack([candidates(keep[i]) for i in group])
         for layer in range(len(heads)):
-            edges = spanning_trees(np.stack([distances[i][layer] for i in chosen]), inside)
-            for row, i in enumerate(chosen):
+            edges = spanning_trees(np.stack([distances[i][layer] for i in group]), inside)
+            for row, i in enumerate(group):
                 arcs = [(int(a), int(b)) for a, b in edges[row] if a >= 0]
                 root = shallowest(depths[i][layer], keep[i])
                 heads[layer, starts[i] : starts[i] + n] = predicted_tree(
@@ -285,8 +285,8 @@ def _project(
 ) -> np.ndarray:
     if projection.shape[1] != vectors.shape[1]:
         raise ShapeError(
-            f"The map is for vectors of {projection.shape[1]} dimensions; these have "
-            f"{vectors.shape[1]}."
+            f"The map is for vectors of {projection.shape[1]} dimensions; "
+            f"these have {vectors.shape[1]}."
         )
     return vectors.astype(np.float64) @ projection.T.astype(np.float64)
 
@@ -329,17 +329,17 @@ def _predict(
         or max(read) >= vectors.shape[1]
     ):
         raise ShapeError(
-            f"{len(maps)} maps and {int(lengths.sum())} words do not fit vectors of shape "
-            f"{vectors.shape}."
+            f"{len(maps)} maps and {int(lengths.sum())} words do not fit vectors "
+            f"of shape {vectors.shape}."
         )
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     bank = torch.from_numpy(np.ascontiguousarray(maps, dtype=np.float64))
     results: list[np.ndarray] = [np.empty(0)] * len(lengths)
-    for n, chosen in group_by_length(lengths):
-        items = (starts[chosen][:, None] + np.arange(n)).ravel()
+    for n, group in group_by_length(lengths):
+        items = (starts[group][:, None] + np.arange(n)).ravel()
         of_items = torch.from_numpy(vectors[items].astype(np.float64).swapaxes(0, 1)[read])
-        projected = project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])
+        projected = project(bank, of_items).view(len(maps), len(group), n, maps.shape[1])
         values = measure(projected).round(decimals=DIGITS).float().numpy()
-        for row, sentence in enumerate(chosen):
+        for row, sentence in enumerate(group):
             results[sentence] = values[:, row]
     return results

@@ -202,8 +202,8 @@ def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: T
     ):
         raise ShapeError(
             f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} "
-            "lengths must describe the same sentences and words, one target for each probe or one "
-            "for all."
+            "lengths must describe the same sentences and words, "
+            "one target for each probe or one for all."
         )
     weights = (gold != PADDING).to(predicted.dtype)
     weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 2)) / len(lengths)

@@ -146,20 +146,20 @@ def score_distances(
     layers = len(predicted[0])
     hits, dspr = np.zeros((layers, len(lengths))), np.full((layers, len(lengths)), np.nan)
     edges = np.zeros(len(lengths))
-    for n, chosen in group_by_length(lengths):
-        stack = np.stack([predicted[i] for i in chosen], axis=1).astype(np.float64)
-        keep = np.stack([gold.keep[i] for i in chosen])
-        true_edges = np.stack([_adjacency(gold.heads[i], gold.keep[i]) for i in chosen])
-        edges[chosen] = true_edges.sum(axis=(1, 2))
-        true = np.stack([gold.distances[i] for i in chosen]).astype(np.float64)
+    for n, group in group_by_length(lengths):
+        stack = np.stack([predicted[i] for i in group], axis=1).astype(np.float64)
+        keep = np.stack([gold.keep[i] for i in group])
+        true_edges = np.stack([_adjacency(gold.heads[i], gold.keep[i]) for i in group])
+        edges[group] = true_edges.sum(axis=(1, 2))
+        true = np.stack([gold.distances[i] for i in group]).astype(np.float64)
         if n > 1:
             rows = correlate_rows(stack, true)
-            dspr[:, chosen] = ratio(rows, np.ones_like(rows))
+            dspr[:, group] = ratio(rows, np.ones_like(rows))
         links = spanning_trees(stack.reshape(-1, n, n), np.tile(keep, (layers, 1)))
         tree, edge = np.nonzero(links[..., 0] >= 0)
         i, j = links[tree, edge].T
-        right = true_edges[tree % len(chosen), i, j]
-        hits[:, chosen] = np.bincount(tree, weights=right, minlength=layers * len(chosen)).reshape(
+        right = true_edges[tree % len(group), i, j]
+        hits[:, group] = np.bincount(tree, weights=right, minlength=layers * len(group)).reshape(
             layers, -1
         )
     return SentenceScores(lengths, edges, hits=hits, dspr=dspr)
@@ -184,15 +184,15 @@ def score_depths(
     lengths = _checked(predicted, gold, 2)
     layers = len(predicted[0])
     nspr, root = np.full((layers, len(lengths)), np.nan), np.full((layers, len(lengths)), np.nan)
-    for n, chosen in group_by_length(lengths):
-        stack = np.stack([predicted[i] for i in chosen], axis=1).astype(np.float64)
-        true = np.stack([gold.depths[i] for i in chosen]).astype(np.float64)
-        keep = np.stack([candidates(gold.keep[i]) for i in chosen])
+    for n, group in group_by_length(lengths):
+        stack = np.stack([predicted[i] for i in group], axis=1).astype(np.float64)
+        true = np.stack([gold.depths[i] for i in group]).astype(np.float64)
+        keep = np.stack([candidates(gold.keep[i]) for i in group])
         if n > 1:
-            nspr[:, chosen] = correlate_rows(stack, true)
+            nspr[:, group] = correlate_rows(stack, true)
         guess = np.where(keep, stack, np.inf).argmin(axis=2)
         possible = (keep & (true == 0)).any(axis=1)  # the root, unless it was left out
-        root[:, chosen] = np.where(possible, guess == (true == 0).argmax(axis=1), np.nan)
+        root[:, group] = np.where(possible, guess == (true == 0).argmax(axis=1), np.nan)
     return SentenceScores(lengths, np.zeros(len(lengths)), nspr=nspr, root=root)
 
 
@@ -231,10 +231,10 @@ def mean_by_length(
     filled = np.where(counted > 0, values, 0.0)
     means: list[np.ndarray] = []
     for length in range(SHORTEST, LONGEST + 1):
-        chosen = lengths == length
-        if chosen.any():
+        of_length = lengths == length
+        if of_length.any():
             total, count = (
-                _weighed(part[..., chosen], weights, chosen) for part in (filled, counted)
+                _weighed(part[..., of_length], weights, of_length) for part in (filled, counted)
             )
             means.append(
                 np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
@@ -251,13 +251,13 @@ def mean_by_length(
 
 
 def _weighed(
-    values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice
+    values: np.ndarray, weights: np.ndarray | None, sentences: np.ndarray | slice
 ) -> np.ndarray:
     """Sum over sentences; with weights, a sum for each draw, draws first."""
     return (
         values.sum(axis=-1)
         if weights is None
-        else np.moveaxis(values @ weights[:, chosen].T, -1, 0)
+        else np.moveaxis(values @ weights[:, sentences].T, -1, 0)
     )
 
 
@@ -329,8 +329,8 @@ def _checked(
     lengths = gold.lengths
     if len(predicted) != len(lengths) or len(lengths) == 0:
         raise ShapeError(
-            f"{len(predicted)} predictions for {len(lengths)} sentences; there must be one for "
-            f"each."
+            f"{len(predicted)} predictions for {len(lengths)} sentences; "
+            "there must be one for each."
         )
     for number, (values, n) in enumerate(zip(predicted, lengths, strict=True)):
         if values.ndim != dimensions or values.shape[1:] != (n,) * (dimensions - 1):

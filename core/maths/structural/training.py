@@ -187,7 +187,7 @@ def _train(
     vectors, dev_vectors = map(_at_hand, read, (bank.products, bank.maps.dtype))
     dev_batches = list(packers[1].epoch())
     history: list[np.ndarray] = []
-    kept, begun, first, skip = checkpoint(FORM), 0, 0, 0
+    stored, begun, first, skip = checkpoint(FORM), 0, 0, 0
 
     def state(epoch: int, number: int, step: int) -> Value:
         banks = {
@@ -204,7 +204,7 @@ def _train(
         return banks | where | {"history": done}
 
     with torch.inference_mode():
-        if (resumed := kept.find()) is not None:
+        if (resumed := stored.find()) is not None:
             history = list(resumed["history"])
             begun, first, skip = (int(resumed[name]) for name in ("epoch", "number", "step"))
             for place, course in enumerate(courses):
@@ -219,18 +219,18 @@ def _train(
             for number, course in enumerate(courses):
                 if number < first or not course.bank.active:
                     continue
-                for step, chosen in enumerate(course.batches(packer, skip), start=skip):
-                    if kept.due:
-                        kept.keep(state(epoch, number, step))
-                    course.bank.step(vectors, chosen)
+                for step, sentences in enumerate(course.batches(packer, skip), start=skip):
+                    if stored.due:
+                        stored.keep(state(epoch, number, step))
+                    course.bank.step(vectors, sentences)
                     if report is not None and step % 10 == 0:
                         done = epoch + (number + step / len(packer)) / len(courses)
                         report(done / epochs, f"{kind} probes, epoch {epoch + 1}")
                 losses = course.bank.mean_loss(dev_vectors, dev_batches)
                 history[epoch][course.places] = course.bank.end_epoch(epoch, losses, len(packer))
                 first = skip = 0
-        if kept.long:
-            kept.keep(state(len(history), 0, 0))
+        if stored.long:
+            stored.keep(state(len(history), 0, 0))
     return history
 
 

@@ -49,18 +49,11 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def describe_type(model_type: object, source: object) -> Architecture:
-    """Find the description of a model type.
-
-    Args:
-        source: Names the model in the message.
-
-    Raises:
-        ModelError: If the type is not supported; the message lists those that are.
-    """
+    """Find the description of a model type; the ModelError for any other, which names `source`,
+    lists those that are supported."""
     if isinstance(model_type, str) and model_type in ARCHITECTURES:
         return ARCHITECTURES[model_type]
     raise ModelError(
         f"{source} is of type {model_type!r}, whose layers and matrices are not described here: "
-        f"choose "
-        f"a model of one of these types: {', '.join(ARCHITECTURES)}."
+        f"choose a model of one of these types: {', '.join(ARCHITECTURES)}."
     )

@@ -122,36 +122,27 @@ def is_adapter(folder: Path) -> bool:
 
 
 def holds_adapter(names: Iterable[str]) -> bool:
-    """Whether files of these names are an adapter and no model: what is left of an adapter beside
-    weights of a model counts for nothing."""
+    """Whether files of these names are an adapter and not a model: an adapter's remains beside the
+    weights of a model are ignored."""
     return lay_out(names, "").adapter
 
 
 def read_adapter(folder: Path) -> AdapterConfig:
-    """Read the configuration of the adapter in a folder.
-
-    Raises:
-        ModelError: As `check_adapter`; also if its factors are not there in safetensors.
-    """
+    """Read the configuration of the adapter in a folder. Raises ModelError as `check_adapter` does;
+    also if its factors are not there in safetensors."""
     check_files([path.name for path in folder.iterdir()], folder)
     return check_adapter(read_json(folder / ADAPTER), folder)
 
 
 def parse_adapter(raw: bytes, source: object) -> AdapterConfig:
-    """Parse an adapter's configuration; `source` names it in messages.
-
-    Raises:
-        ModelError: As `check_adapter`; also if it is no JSON object.
-    """
+    """Parse an adapter's configuration; `source` names it in messages. Raises ModelError as
+    `check_adapter` does; also if it is no JSON object."""
     return check_adapter(parse_json(raw, f"{source}/{ADAPTER}"), source)
 
 
 def adapter_fingerprint(folder: Path) -> str:
-    """Calculate the sha256 hex of an adapter's configuration and factors.
-
-    Raises:
-        ModelError: If one of them is missing.
-    """
+    """Calculate the sha256 hex of an adapter's configuration and factors. Raises ModelError if one
+    of them is missing."""
     parts = [content_hash(folder / name) for name in (ADAPTER, ADAPTER_WEIGHTS)]
     return hashlib.sha256(json.dumps(["adapter", *parts]).encode()).hexdigest()
 
@@ -166,8 +157,8 @@ def check_files(names: list[str], source: object) -> None:
         return
     if any(name.startswith("adapter_model") for name in names):
         raise ModelError(
-            f"{source} has pickled factors only, which are never opened here: choose an adapter "
-            f"with {ADAPTER_WEIGHTS}."
+            f"{source} has pickled factors only, which are never opened here: "
+            f"choose an adapter with {ADAPTER_WEIGHTS}."
         )
     raise ModelError(
         f"{source} holds no {ADAPTER_WEIGHTS}: get the adapter again, or choose another."
@@ -240,16 +231,16 @@ def _tokens(value: object, source: object) -> dict[str, tuple[int, ...]]:
     }
     if len(read) < len(groups) or sum(map(len, read.values())) > MOST_TOKENS:
         raise ModelError(
-            f"{source} has damaged trainable_token_indices: get the adapter again, or choose "
-            "another."
+            f"{source} has damaged trainable_token_indices: "
+            "get the adapter again, or choose another."
         )
     return read
 
 
-def _refuse(source: object, what: str) -> ModelError:
+def _refuse(source: object, fault: str) -> ModelError:
     return ModelError(
-        f"{source} is {what}, whose update is not the product of its factors: merge it into its "
-        "base and use the result."
+        f"{source} is {fault}, whose update is not the product of its factors: "
+        "merge it into its base and use the result."
     )
 
 
@@ -285,8 +276,8 @@ def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tup
 def _rank(value: object, source: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RANK:
         raise ModelError(
-            f"{source} names an impossible rank ({str(value)[:40]}): get the adapter again, or "
-            "choose another."
+            f"{source} names an impossible rank ({str(value)[:40]}): "
+            "get the adapter again, or choose another."
         )
     return value
 

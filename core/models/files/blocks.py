@@ -195,7 +195,7 @@ class BlockTensor:
         if len(data) != count * block.size:
             raise damaged(self.file.path, "truncated: it ends within a tensor")
         raw = np.frombuffer(data, dtype=np.uint8).reshape(count, block.size)
-        # whoever uses the numbers checks that they are finite
+        # the callers check that the numbers are finite
         with np.errstate(invalid="ignore", over="ignore"):
             values = block.decode(raw).reshape(self.shape)
         if not self.heads:

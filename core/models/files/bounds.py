@@ -28,8 +28,8 @@ MOST_ITEMS = 100_000
 LONGEST_TEXT = 100_000  # characters of a key or a value
 _KEYS = {
     MOST_LAYERS: "num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers "
-    "num_encoder_layers num_decoder_layers num_mtp_layers num_nextn_predict_layers "
-    "num_kv_shared_layers num_hidden_groups",
+    "num_encoder_layers num_decoder_layers num_mtp_layers "
+    "num_nextn_predict_layers num_kv_shared_layers num_hidden_groups",
     MOST_GROUPED: "inner_group_num pretraining_tp",
     MOST_WIDTH: "hidden_size hidden_size_per_layer_input embedding_size pooler_hidden_size d_model "
     "n_embd dim word_embed_proj_dim d_kv d_head head_dim global_head_dim attention_head_size "
@@ -44,8 +44,8 @@ _KEYS = {
     "n_shared_experts num_experts_per_tok top_k_experts",
     MOST_LABELS: "num_labels",
     MOST_TOKENS: "vocab_size n_token decoder_vocab_size vocab_size_per_layer_input",
-    MOST_POSITIONS: "max_position_embeddings n_positions n_ctx seq_length max_relative_positions "
-    "mem_len reuse_len",
+    MOST_POSITIONS: "max_position_embeddings n_positions n_ctx seq_length "
+    "max_relative_positions mem_len reuse_len",
     MOST_WINDOW: "attention_window",
 }
 BOUNDS = {key: bound for bound, keys in _KEYS.items() for key in keys.split()}
@@ -91,11 +91,8 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
 
 
 def refuse_redirection(settings: dict[str, Any], source: object) -> None:
-    """Refuse keys that name other files to load than those that are checked.
-
-    Raises:
-        ModelError: With the key.
-    """
+    """Refuse keys that name other files to load than those that are checked. Raises ModelError with
+    the key."""
     for key, value in walk(settings):
         _refuse_redirecting(key, value, source)
 
@@ -111,14 +108,13 @@ def refuse_code(config: dict[str, Any], source: object) -> None:
         if key == "auto_map":
             raise ModelError(
                 f"{source} needs its author's own code to run (auto_map), and code from a model is "
-                f"never run here: "
-                "choose a model that transformers supports itself."
+                "never run here: choose a model that transformers supports itself."
             )
     for name in _kernels(config):
         if "/" in name:
             raise ModelError(
-                f"{source} asks for a kernel from elsewhere ({name[:100]!r}), which is foreign "
-                f"code: remove it from its config.json, or choose another model."
+                f"{source} asks for a kernel from elsewhere ({name[:100]!r}), "
+                "which is foreign code: remove it from its config.json, or choose another model."
             )
 
 
@@ -143,8 +139,8 @@ def _kernels(config: dict[str, Any]) -> list[str]:
 def _refuse_redirecting(key: str, value: object, source: object) -> None:
     if key in _REDIRECTING and value is not None:
         raise ModelError(
-            f"{source} names other files to load ({key}), which are not those that are checked "
-            "here: remove that line, or choose another model."
+            f"{source} names other files to load ({key}), "
+            "which are not those that are checked here: remove that line, or choose another model."
         )
 
 

@@ -34,12 +34,12 @@ from core.models.files.layout import (
     inner_models,
     lay_out,
 )
-from core.models.files.memory import remembered
 from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
 from core.runs.process.parsing import MOST_BYTES, parse_json
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
 POINTER = b"version https://git-lfs.github.com/spec/"
@@ -101,16 +101,8 @@ def _without_config(folder: Path, layout: Layout) -> ModelError:
 
 
 def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
-    """Add the inferred model type to a configuration that has none; take the language model of
-    one of images and text.
-
-    Args:
-        names: Of the tensors, as far as they are known.
-        source: Names the configuration in a message.
-
-    Raises:
-        ModelError: As `infer_type`.
-    """
+    """Add the inferred model type to a configuration that has none; take the language model of one
+    of images and text. Raises ModelError as `infer_type` does."""
     if config.get("model_type") is not None:
         refuse_code(config, source)
         return text_part(config)
@@ -130,8 +122,8 @@ def check_config(config: dict[str, Any], source: object) -> None:
     sizes = [_size(config, name, source) for name in _size_names(architecture)]
     if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
         raise ModelError(
-            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: get "
-            "it again."
+            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: "
+            "get it again."
         )
     check_bounds(config, source)
     _check_positions(config, architecture, source)
@@ -169,16 +161,13 @@ def layout_of(folder: Path) -> Layout:
     try:
         with os.scandir(folder) as entries:
             return lay_out([entry.name for entry in entries if entry.is_file()], folder)
-    except OSError:  # said by whoever needs a file of it
+    except OSError:  # reported when a file of it is needed
         return lay_out([], folder)
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """List the files of weights in loading order.
-
-    Raises:
-        ModelError: As `Layout.weight_files`; also if one is no more than a pointer to its content.
-    """
+    """List the files of weights in loading order. Raises ModelError as `Layout.weight_files` does;
+    also if one is no more than a pointer to its content."""
     names = layout_of(folder).weight_files(lambda index: read_json(folder / index))
     return [_present(folder / name) for name in names]
 
@@ -193,7 +182,7 @@ def content_hash(path: Path) -> str:
     return _content_hash(_present(path))
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _content_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -201,8 +190,8 @@ def _content_hash(path: Path) -> str:
 
 def config_hash(config: dict[str, Any]) -> str:
     """Calculate the sha256 hex of a configuration, without keys about its origin."""
-    kept = {key: value for key, value in config.items() if key not in _INCIDENTAL}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    settings = {key: value for key, value in config.items() if key not in _INCIDENTAL}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
@@ -253,8 +242,8 @@ def _size(config: dict[str, Any], name: str, source: object) -> int:
     value = next((config[key] for key in name.split("|") if config.get(key) is not None), None)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
-            f"{source} does not say {name.partition('|')[0]}: it is damaged, or not the "
-            f"configuration of a Transformer."
+            f"{source} does not say {name.partition('|')[0]}: "
+            "it is damaged, or not the configuration of a Transformer."
         )
     return value
 
@@ -287,18 +276,15 @@ def _present(path: Path) -> Path:
         raise ModelError(f"{path} is empty: get the model again, or choose another.")
     if pointer:
         raise ModelError(
-            f"{path} is a pointer of Git LFS without the file's content: run `git lfs pull` in "
-            "the model's repository."
+            f"{path} is a pointer of Git LFS without the file's content: "
+            "run `git lfs pull` in the model's repository."
         )
     return path
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a model's folder.
-
-    Raises:
-        ModelError: If it is missing, too large, cannot be read, or is no JSON object.
-    """
+    """Read a JSON object from a model's folder. Raises ModelError if it is missing, too large,
+    cannot be read, or is no JSON object."""
     return parse_json(read_small(path), path)
 
 
@@ -318,8 +304,8 @@ def read_small(path: Path, source: object = None) -> bytes:
 
 
 def too_large(source: object, size: int) -> ModelError:
-    """Make the error of a file of settings of so many bytes."""
+    """Make the error of a file of settings of this many bytes."""
     return ModelError(
-        f"{source} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
-        "model."
+        f"{source} is too large for a file of settings ({size / 2**20:,.0f} MB): "
+        "choose another model."
     )

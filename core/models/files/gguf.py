@@ -22,9 +22,9 @@ from typing import Any
 from core.errors import ModelError
 from core.limits import UNLIMITED
 from core.models.files.blocks import TYPES, BlockTensor
-from core.models.files.memory import remembered
 from core.models.files.safetensors import LocalFile, damaged
 from core.runs.process.parsing import MOST_MEMORY
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -107,11 +107,11 @@ class _Reader:
             raise ValueError(f"{value} entries")
         return value
 
-    def text(self, kept: bool = True) -> str:
+    def text(self, wanted: bool = True) -> str:
         """Read a text, or pass over it."""
         size = self.count(MOST_TEXT)
         self.skip(size)
-        if not kept:
+        if not wanted:
             return ""
         self.keep(ENTRY + CHARACTER * size)
         return self.data[self.place - size : self.place].decode("utf8", "replace")
@@ -164,7 +164,7 @@ def _opened(path: Path, room: int = MOST_MEMORY) -> Iterator[tuple[_Reader, int,
         raise damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def read_gguf(path: Path) -> Header:
     """Read the header of a GGUF file, without its vocabulary.
 
@@ -172,9 +172,9 @@ def read_gguf(path: Path) -> Header:
         ModelError: If it is damaged or holds tensors of a type that is not read.
     """
     with _opened(path) as (reader, tensors, settings):
-        said = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
+        metadata = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
         places = dict(_place(reader) for _ in range(tensors))
-        step = said.get("general.alignment", ALIGNMENT)
+        step = metadata.get("general.alignment", ALIGNMENT)
         if type(step) is not int or step < 1:
             raise ValueError(f"an alignment of {step}")
         begin = -(-reader.place // step) * step
@@ -185,14 +185,14 @@ def read_gguf(path: Path) -> Header:
     for name, (kind, shape, start, _) in placed.items():
         if kind not in TYPES:
             raise ModelError(
-                f"{path} holds {name[:80]} in GGML's type {kind}, which is not read: choose a file "
-                f"in one of {', '.join(block.name for block in TYPES.values())}."
+                f"{path} holds {name[:80]} in GGML's type {kind}, which is not read: "
+                f"choose a file in one of {', '.join(block.name for block in TYPES.values())}."
             )
         block = TYPES[kind]
         end = start + math.prod(shape) // block.numbers * block.size
         if 0 in shape or shape[-1] % block.numbers or end > size:
             raise damaged(path, f"{name[:80]} does not fit")
-    return Header(said, placed)
+    return Header(metadata, placed)
 
 
 def _place(reader: _Reader) -> tuple[str, tuple[int, tuple[int, ...], int]]:
@@ -211,12 +211,12 @@ def gguf_vocabulary(path: Path) -> dict[str, Any]:
     Raises:
         ModelError: If the file is damaged.
     """
-    said: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     with _opened(path, UNLIMITED) as (reader, _, settings):
         for _ in range(settings):
             name = reader.text()
-            said[name] = reader.value(reader.number("I"), whole=name.startswith(VOCABULARY))
-    return said
+            metadata[name] = reader.value(reader.number("I"), whole=name.startswith(VOCABULARY))
+    return metadata
 
 
 def read_parts(paths: Sequence[Path]) -> Header:
@@ -247,8 +247,8 @@ def gguf_config(paths: Sequence[Path]) -> dict[str, Any]:
 
     if ROTATION in header.tensors or said("rope.scaling.type", "none") != "none":
         raise ModelError(
-            f"{path} scales its rotary positions in a way that it does not say: put the model's "
-            "config.json beside it."
+            f"{path} scales its rotary positions in a way that it does not say: "
+            "put the model's config.json beside it."
         )
     if "token_embd.weight" not in header.tensors:
         raise damaged(path, "without an embedding")
@@ -301,8 +301,8 @@ def gguf_entries(paths: Sequence[Path]) -> dict[str, BlockTensor]:
             if name == ROTATION:
                 continue
             raise ModelError(
-                f"{path} holds {name[:80]}, which a {kind} does not have: choose the model in "
-                "safetensors."
+                f"{path} holds {name[:80]}, which a {kind} does not have: "
+                "choose the model in safetensors."
             )
         count = reordered.get(hit[2]) if hit else None
         fits = isinstance(count, int) and count > 0 and shape[0] % (2 * count) == 0

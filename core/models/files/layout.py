@@ -120,11 +120,7 @@ class Layout:
         return shards
 
     def unread(self, files: Sequence[str]) -> list[str]:
-        """List the files of weights, and of adapters, beside those that are read.
-
-        Args:
-            files: Of `weight_files`.
-        """
+        """List the files of weights, and of adapters, beside those that are read."""
         if self.adapter:
             return []
         read = {*files, self.index}
@@ -166,8 +162,8 @@ def shard_names(index: Mapping[str, Any], source: object) -> list[str]:
     names = list(listed.values()) if isinstance(listed, dict) else []
     if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
         raise ModelError(
-            f"{source} does not list plain file names of weights: it is damaged or unsafe, choose "
-            f"another."
+            f"{source} does not list plain file names of weights: "
+            "it is damaged or unsafe, choose another."
         )
     return sorted(set(names))
 
@@ -189,11 +185,7 @@ def unread_notice(ref: str, unread: Sequence[str], files: Sequence[str]) -> str:
 
 
 def inner_models(names: Iterable[str]) -> list[str]:
-    """List the folders inside a folder or repository that hold a configuration.
-
-    Args:
-        names: Of its files, with the folders that they lie in.
-    """
+    """List the folders inside a folder or repository that hold a configuration."""
     return sorted(name.rpartition("/")[0] for name in names if name.endswith(f"/{CONFIG}"))
 
 
@@ -224,8 +216,8 @@ def _problem(models: Sequence[tuple[str, ...]], ending: str, source: object) -> 
         kind = ending.removeprefix(".")
         kind = kind.upper() if ending == GGUF else kind
         return (
-            f"{source} holds {len(models)} {kind} files of weights ({firsts}), and no name says "
-            "which is the model's: keep one of them there, as a model of its own."
+            f"{source} holds {len(models)} {kind} files of weights ({firsts}), "
+            "and no name says which is the model's: keep one of them there, as a model of its own."
         )
     parts = [part for part in map(PART.fullmatch, models[0]) if part]
     count = int(parts[0]["parts"]) if parts else 0
@@ -242,15 +234,15 @@ def _without_weights(names: Iterable[str], source: object) -> str:
     """Say what a folder or repository lacks that has no weights, and what it has instead."""
     if any(name.startswith(FACTORS) for name in names):
         return (
-            f"{source} holds an adapter's weights without {ADAPTER}: put that beside them, or "
-            "merge the adapter into its base."
+            f"{source} holds an adapter's weights without {ADAPTER}: "
+            "put that beside them, or merge the adapter into its base."
         )
     if any(PROJECTOR.fullmatch(name) for name in names):
         return (
-            f"{source} holds only the image part of a model (mmproj): put the GGUF file of its "
-            "language model there."
+            f"{source} holds only the image part of a model (mmproj): "
+            "put the GGUF file of its language model there."
         )
     return (
-        f"{source}/{SAFETENSORS} is missing, and so are other weights that can be read: save the "
-        "model there with save_pretrained, or choose another."
+        f"{source}/{SAFETENSORS} is missing, and so are other weights that can be read: "
+        "save the model there with save_pretrained, or choose another."
     )

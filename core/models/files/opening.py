@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from core.errors import ModelError, listed
 from core.models.files import checkpoints, layout
 from core.models.files.gguf import gguf_entries
-from core.models.files.memory import remembered, remembered_folder
 from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
@@ -26,6 +25,7 @@ from core.models.files.safetensors import (
 )
 from core.models.files.schemes import dequantised
 from core.models.files.text_part import QUANTISATION
+from core.runs.process.remembered import READ_FILES, file_state, folder_state, remembered
 
 # Relative size of the rounding error of a number stored in this type, root mean square. Of the
 # quantised ones that of a Gaussian matrix: a step over the root of 12, where a block's range, in
@@ -42,11 +42,8 @@ T = TypeVar("T")
 
 
 def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str, Stored]:
-    """List the tensors of safetensors files; quantised matrices count as one tensor each.
-
-    Raises:
-        ModelError: If a file is damaged, or a part of a quantised matrix is missing.
-    """
+    """List the tensors of safetensors files; quantised matrices count as one tensor each. Raises
+    ModelError if a file is damaged, or a part of a quantised matrix is missing."""
     entries = _together((file.name, read_header(file)) for file in files)
     return dequantised(_plainly_named(entries), config)
 
@@ -66,8 +63,8 @@ def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
     if checkpoints.is_pickled(files):
         if QUANTISATION in config:
             raise ModelError(
-                f"{files[0]} holds quantised weights in PyTorch's format, which are read from "
-                "safetensors alone: choose the model in safetensors."
+                f"{files[0]} holds quantised weights in PyTorch's format, "
+                "which are read from safetensors alone: choose the model in safetensors."
             )
         pickled = _together((path.name, pickled_entries([path])) for path in files)
         return dict(_plainly_named(pickled))
@@ -88,8 +85,8 @@ def _together(files: Iterable[tuple[str, Mapping[str, T]]]) -> dict[str, T]:
         twice = next((name for name in tensors if name in held), None)
         if twice is not None:
             raise ModelError(
-                f"{places[twice]} and {file} both hold {twice[:100]}: take it out of the file that "
-                "is out of date, or save the model again."
+                f"{places[twice]} and {file} both hold {twice[:100]}: "
+                "take it out of the file that is out of date, or save the model again."
             )
         held |= tensors
         places |= dict.fromkeys(tensors, file)
@@ -146,10 +143,7 @@ def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
 
 def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether transformers cannot load the weights as they are, so that they are dequantised here.
-
-    Raises:
-        ModelError: If there are no weights.
-    """
+    Raises ModelError if there are no weights."""
     if QUANTISATION in config:
         return True
     return checkpoints.weight_files(folder)[0].suffix == layout.GGUF
@@ -169,12 +163,12 @@ def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
     return sum(map(_count_in_file, files))
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def _count_in_file(path: Path) -> int:
     return count_numbers(read_whole_header(path))
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _count_quantised(folder: Path) -> int:
     stored = open_weights(folder, checkpoints.read_config(folder)).values()
     return sum(math.prod(entry.shape) for entry in stored if entry.dtype in ROUNDING)

@@ -81,11 +81,8 @@ def scale_blocks(
 def int8_rows(
     raw: Int[ndarray, "row column"], largest: Float[ndarray, " row"]
 ) -> Float[ndarray, "row column"]:
-    """Widen 8-bit integers whose rows were divided by their largest number.
-
-    Raises:
-        ValueError: If there are not as many largest numbers as rows.
-    """
+    """Widen 8-bit integers whose rows were divided by their largest number. Raises ValueError if
+    there are not as many largest numbers as rows."""
     if raw.ndim != 2 or largest.shape != raw.shape[:1]:
         raise ValueError(f"scales {largest.shape} do not fit a matrix {raw.shape}")
     return raw * (largest.astype(np.float32) / INT8_RANGE)[:, None]
@@ -97,15 +94,9 @@ def code_book(
     scales: Float[ndarray, " block"],
     size: int,
 ) -> Float[ndarray, " number"]:
-    """Look up four-bit codes, the upper half of a byte first, and scale blocks of `size` numbers.
-
-    Args:
-        levels: The 16 numbers that the codes stand for (NF4 or FP4).
-        scales: Largest number of each block; the last block may be shorter.
-
-    Raises:
-        ValueError: If there are not as many scales as blocks.
-    """
+    """Look up four-bit codes (of 16 levels, NF4 or FP4), the upper half of a byte first, and scale
+    blocks of `size` numbers by their largest; the last block may be shorter. Raises ValueError if
+    there are not as many scales as blocks."""
     return _look_up(_halves(raw.ravel(), upper_first=True), levels, scales, size)
 
 
@@ -116,11 +107,8 @@ def nested_scales(
     offset: float,
     size: int,
 ) -> Float[ndarray, " block"]:
-    """Look up scales that were quantised once more, in groups of `size`, about `offset`.
-
-    Raises:
-        ValueError: If there are not as many outer scales as groups.
-    """
+    """Look up scales that were quantised once more, in groups of `size`, about `offset`. Raises
+    ValueError if there are not as many outer scales as groups."""
     return _look_up(raw.ravel(), levels, scales, size) + np.float32(offset)
 
 

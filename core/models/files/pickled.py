@@ -23,8 +23,8 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files.memory import remembered
 from core.models.files.safetensors import complex_numbers, not_gathered, refuse_empty
+from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
 MOST_OPCODES = 2**21  # a large model's file has a tenth of them, and these take seconds
@@ -65,19 +65,16 @@ class PickledTensor:
         return rows.ravel()[start - first * columns :][:count]
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def pickled_names(path: Path) -> tuple[str, ...]:
     """List the texts of a pickled file before its numbers, the names of its tensors among them.
-
-    Raises:
-        ModelError: If it cannot be parsed.
-    """
+    Raises ModelError if it cannot be parsed."""
     return tuple(
         str(value) for name, value in _opcodes(path) if "UNICODE" in name or "STRING" in name
     )
 
 
-@remembered
+@remembered(READ_FILES, state=file_state)
 def count_pickled(path: Path) -> int:
     """Count the numbers that a pickled file stores, without whole numbers; shared ones count once.
 
@@ -157,8 +154,8 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
     """
     if current_limits().shared:
         raise ModelError(
-            f"{paths[0]} holds pickled weights, which a shared instance does not open: choose "
-            "another model."
+            f"{paths[0]} holds pickled weights, which a shared instance does not open: "
+            "choose another model."
         )
     import torch
 
@@ -189,6 +186,6 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
 def not_plain(source: object, error: Exception) -> ModelError:
     """Make the error of a file that torch does not open as plain tensors."""
     return ModelError(
-        f"{source} does not hold plain tensors ({type(error).__name__}), and nothing else is "
-        "opened: choose the model in safetensors."
+        f"{source} does not hold plain tensors ({type(error).__name__}), "
+        "and nothing else is opened: choose the model in safetensors."
     )

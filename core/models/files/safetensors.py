@@ -94,8 +94,8 @@ class LocalFile:
                 return handle.read(stop - start)
         except OSError as error:
             raise ModelError(
-                f"{self.name} cannot be read ({error.strerror}): get the model again, or choose "
-                f"another."
+                f"{self.name} cannot be read ({error.strerror}): "
+                "get the model again, or choose another."
             ) from error
 
 
@@ -110,15 +110,9 @@ class Tensor:
 
 
 def parse_header(raw: bytes) -> dict[str, Tensor]:
-    """Parse the tensors that a header describes.
-
-    Args:
-        raw: The JSON after the eight bytes that say how long it is.
-
-    Raises:
-        TooLargeError: If it would take more memory than the header of any model.
-        ValueError: If it is anything but a header.
-    """
+    """Parse the tensors that a header describes: the JSON after the eight bytes of its length.
+    Raises TooLargeError if it would take more memory than the header of any model; ValueError if it
+    is anything but a header."""
     entries = parse(raw)
     if not isinstance(entries, dict):
         raise ValueError("not a JSON object")
@@ -148,19 +142,13 @@ class Entry:
         return wide.reshape(self.shape)
 
     def read_rows(self, rows: Iterable[int]) -> Float[ndarray, "rows ..."]:
-        """Read some rows of the tensor in float32, and nothing else of it.
-
-        Raises:
-            ModelError: As `read`.
-        """
+        """Read some rows of the tensor in float32, and nothing else of it. Raises ModelError as
+        `read` does."""
         return np.concatenate([self.read_block(row, row + 1) for row in rows])
 
     def read_block(self, first: int, last: int) -> Float[ndarray, "rows ..."]:
         """Read the rows from `first` up to `last` in float32, and nothing else of the tensor.
-
-        Raises:
-            ModelError: As `read`.
-        """
+        Raises ModelError as `read` does."""
         size = self._size // self.shape[0]
         shape, start = (last - first, *self.shape[1:]), self.start + first * size
         return replace(self, shape=shape, start=start, stop=self.start + last * size).read()
@@ -270,14 +258,7 @@ def fills_its_place(entry: Entry) -> bool:
 
 def refuse_empty(shapes: Mapping[str, tuple[int, ...]], source: object) -> None:
     """Refuse weights without numbers, which training leaves where its processes share them out.
-
-    Args:
-        shapes: Of tensors by name.
-        source: Names the file in messages.
-
-    Raises:
-        ModelError: With the first of them.
-    """
+    Raises ModelError with the first of them."""
     empty = [name for name, shape in shapes.items() if 0 in shape and name.endswith(".weight")]
     if empty:
         raise not_gathered(empty[0][:100], source)
@@ -306,8 +287,8 @@ def complex_numbers(file: object, tensor: str) -> ModelError:
 
 def _too_large(file: ByteFile, size: str) -> ModelError:
     return ModelError(
-        f"The header of {file.name} is too large ({size}), which no model's is: choose another "
-        "model."
+        f"The header of {file.name} is too large ({size}), which no model's is: "
+        "choose another model."
     )
 
 

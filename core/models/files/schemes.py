@@ -71,20 +71,20 @@ def check_method(settings: object, source: object) -> None:
     Raises:
         ModelError: With the schemes that are.
     """
-    said = settings if isinstance(settings, dict) else {}
-    method, bits = said.get("quant_method"), said.get("bits", 4)
-    version = str(said.get("version", "gemm")).lower()
+    quantisation = settings if isinstance(settings, dict) else {}
+    method, bits = quantisation.get("quant_method"), quantisation.get("bits", 4)
+    version = str(quantisation.get("version", "gemm")).lower()
     is_read = method in METHODS
     if method == "gptq":
-        is_read = said.get("bits") in GPTQ_BITS
+        is_read = quantisation.get("bits") in GPTQ_BITS
     elif method == "awq":
         is_read = bits == 4 and version == "gemm"
     if not is_read:
         kind = f"{method!s:.40}, {bits!s:.10} bits, {version:.20}"
         raise ModelError(
-            f"{source} holds quantised weights that are not read here ({kind}): choose the same "
-            "model in float16, bfloat16 or float32, as GGUF, or quantised by one of "
-            f"{', '.join(METHODS)}."
+            f"{source} holds quantised weights that are not read here ({kind}): "
+            "choose the same model in float16, bfloat16 or float32, as GGUF, "
+            f"or quantised by one of {', '.join(METHODS)}."
         )
 
 
@@ -111,8 +111,8 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
         raise ModelError(
             f"{some} is damaged (quantised matrices of a wrong shape): get it again."
         ) from error
-    kept = {name: entry for name, entry in entries.items() if name not in parts}
-    return {**kept, **matrices}
+    plain = {name: entry for name, entry in entries.items() if name not in parts}
+    return {**plain, **matrices}
 
 
 def _refuse_codes(entries: Mapping[str, Entry]) -> None:
@@ -128,9 +128,9 @@ def _refuse_codes(entries: Mapping[str, Entry]) -> None:
         is_code = entry.dtype not in NUMBERS and last == "weight" and len(entry.shape) > 1
         if is_code and (module in scaled or not entry.dtype.startswith("F8")):
             raise ModelError(
-                f"{entry.file.name} stores {name} as {entry.dtype}, quantised, and config.json has "
-                "no quantization_config that says how it is read: choose the same model in "
-                "float16, bfloat16 or float32, or the config.json that belongs to it."
+                f"{entry.file.name} stores {name} as {entry.dtype}, quantised, "
+                "and config.json has no quantization_config that says how it is read: choose the "
+                "same model in float16, bfloat16 or float32, or the config.json that belongs to it."
             )
 
 
@@ -198,8 +198,8 @@ def _int8(read: Parts) -> ndarray:
     if read.get("order", np.zeros(1)).any():
         raise ModelError(
             "The weights were saved in the order in which a graphics card reads them "
-            "(weight_format of bitsandbytes), which is not read here: choose the same model saved "
-            "before its first use, or in 16 bits."
+            "(weight_format of bitsandbytes), which is not read here: "
+            "choose the same model saved before its first use, or in 16 bits."
         )
     return packed.int8_rows(read["codes"], read["scales"])
 

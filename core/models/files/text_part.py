@@ -32,8 +32,8 @@ def text_part(config: dict[str, Any]) -> dict[str, Any]:
     if not is_whole(config) or not isinstance(inner, dict):
         return config
     model_type, name, sizes = TEXT_PARTS[config["model_type"]]
-    kept = {QUANTISATION: config[QUANTISATION]} if QUANTISATION in config else {}
-    return {**sizes, **inner, **kept, "model_type": model_type, "architectures": [name]}
+    quantisation = {QUANTISATION: config[QUANTISATION]} if QUANTISATION in config else {}
+    return {**sizes, **inner, **quantisation, "model_type": model_type, "architectures": [name]}
 
 
 def is_whole(config: Mapping[str, Any]) -> bool:
@@ -43,14 +43,8 @@ def is_whole(config: Mapping[str, Any]) -> bool:
 
 
 def plain_config(stored: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the quantisation out of a configuration.
-
-    A model of images and text keeps the configuration of the whole, whose names its tensors have.
-
-    Args:
-        stored: Content of the file.
-        config: What is read of it, see `core.models.files.checkpoints.read_config`.
-    """
+    """Take the quantisation out of a configuration; a model of images and text keeps that of the
+    whole, whose names its tensors have."""
     plain = {**stored} if is_whole(stored) else {**config}
     if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):
         plain[TEXT_CONFIG] = {key: value for key, value in inner.items() if key != QUANTISATION}

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-WHOLE = "tokenizer.json"
+TOKENIZER_JSON = "tokenizer.json"
 BACKEND = "TokenizersBackend"  # the class that makes nothing itself
 PLAIN = (BACKEND, "PreTrainedTokenizerFast")
 MARKED = "text cut as tokenizer.json says"  # part of the fingerprint of tokenizers that it concerns
@@ -37,7 +37,7 @@ def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bo
         config: Content of config.json, checked.
         named: Class that the folder's settings name.
     """
-    path = folder / WHOLE
+    path = folder / TOKENIZER_JSON
     # of Qwen's models transformers takes the class of the type, whatever is named
     made_by_class = named != BACKEND or str(config["model_type"]).startswith("qwen")
     if not made_by_class or not path.is_file() or not path.stat().st_size:
@@ -58,7 +58,7 @@ def restore_cutting(tokenizer: Any, folder: Path) -> bool:
     Returns:
         Whether that can be done: not where its class is for another kind of subwords.
     """
-    path, backend = folder / WHOLE, getattr(tokenizer, "backend_tokenizer", None)
+    path, backend = folder / TOKENIZER_JSON, getattr(tokenizer, "backend_tokenizer", None)
     if type(tokenizer).__name__ in PLAIN or backend is None or not path.is_file():
         return True
     text = path.read_text(encoding="utf8")
@@ -70,8 +70,8 @@ def restore_cutting(tokenizer: Any, folder: Path) -> bool:
         if _shape(getattr(backend, name)) != _shape(getattr(parts, name)):
             setattr(backend, name, getattr(parts, name))
     for option in OPTIONS if kind == "BPE" else ():
-        said = re.search(rf'"{option}"\s*:\s*(true|false)', text)
-        setattr(backend.model, option, said is not None and said[1] == "true")
+        setting = re.search(rf'"{option}"\s*:\s*(true|false)', text)
+        setattr(backend.model, option, setting is not None and setting[1] == "true")
     return True
 
 

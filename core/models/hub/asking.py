@@ -1,8 +1,8 @@
 """Requests to the Hub: repeated with growing pauses if it fails, within a time limit.
 
 A Hub that limits, fails or is silent for a moment is asked a few times before a model is left out.
-One that was asked in vain is asked once for a while, so that a study of many models does not wait
-for each of them.
+One that has just failed is asked only once for a while, so that a study of many models does not
+wait for each of them.
 
 huggingface_hub's `model_info`, `list_models` and `list_repo_refs` ask the same, but read an answer
 of any size and depth, for as long as bytes arrive, and the latter two have no time-out.
@@ -23,6 +23,7 @@ import core.models.hub.errors as hub_errors
 from core.maths.progress import tick
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.process.parsing import parse
+from core.runs.process.remembered import Memory
 
 ATTEMPTS = 4
 SILENT_ATTEMPTS = 2  # if the Hub does not answer: each attempt takes a time-out
@@ -45,7 +46,7 @@ def ask(question: Callable[[], Answer]) -> Answer:
         CancelledError: If the run was cancelled during a pause.
     """
     where, began, wait = os.environ.get("HF_ENDPOINT", ""), time.monotonic(), FIRST_WAIT
-    hurried = began - _gave_up.get(where, -GAVE_UP_FOR) < GAVE_UP_FOR
+    hurried = _gave_up.fresh(where) is not None
     for attempt in range(1, ATTEMPTS + 1):
         try:
             answer = question()
@@ -61,10 +62,10 @@ def ask(question: Callable[[], Answer]) -> Answer:
                 or pause > LONGEST_WAIT
             )
             if last or time.monotonic() - began + pause > PATIENCE:
-                _gave_up[where] = time.monotonic()
+                _gave_up.put(where, True)
                 raise
         else:
-            _gave_up.pop(where, None)
+            _gave_up.forget(where)
             return answer
         _pause(pause)
         wait *= 2
@@ -171,4 +172,5 @@ def _pause(seconds: float) -> None:
         time.sleep(min(left, 0.2))
 
 
-_gave_up: dict[str, float] = {}  # address of a hub -> time of its last failure
+# by address of a hub: whether it failed
+_gave_up: Memory[bool] = Memory(64, seconds=GAVE_UP_FOR)

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,20 @@ from core.models.hub.repository import COMMIT, Repository, read_description
 from core.models.hub.stopping import stopping_bar
 from core.runs.files import write_beside
 from core.runs.process.parsing import MOST_BYTES
+from core.runs.process.remembered import Memory
 
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 WIDEST = 8  # bytes of a parameter
 MOST_FILES = 100_000  # of all repositories that are remembered
+MOST_NAMES = 1_024  # of models that pages look at
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the Hub said of a model, and how often its commit had changed by then."""
+
+    repository: Repository
+    changes: int = 0
 
 
 def download(name: str, revision: str | None = None) -> Path:
@@ -108,28 +118,25 @@ def ask_about(name: str, revision: str | None) -> Repository:
     held = _pinned.get()
     if held is not None and key in held:
         return held[key]
-    with _resolved_lock:
-        when, earlier = _resolved.get(key, (0.0, None))
-    if earlier is not None and time.monotonic() - when < RESOLVED_FOR:
-        return earlier if held is None else held.setdefault(key, earlier)
+    if (answer := _resolved.fresh(key)) is not None:
+        return answer.repository if held is None else held.setdefault(key, answer.repository)
     validate_repo_id(name)
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
-    answer, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
-    said = read_description(answer, name, endpoint())
-    with _resolved_lock:
-        _resolved[key] = _resolved[endpoint(), name, said.commit] = (time.monotonic(), said)
-        _changes[key] = _changes.get(key, 0) + (
-            earlier is not None and earlier.commit != said.commit
-        )
-        while len(_resolved) > 2 and sum(len(r.files) for _, r in _resolved.values()) > MOST_FILES:
-            del _resolved[next(iter(_resolved))]
-    return said if held is None else held.setdefault(key, said)
+    read, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
+    repository = read_description(read, name, endpoint())
+    earlier = _resolved.last(key)
+    times = 0
+    if earlier is not None:
+        times = earlier.changes + (earlier.repository.commit != repository.commit)
+    _resolved.put((endpoint(), name, repository.commit), Answer(repository))
+    _resolved.put(key, Answer(repository, times))
+    return repository if held is None else held.setdefault(key, repository)
 
 
 def last_answer(name: str, revision: str | None) -> Repository | None:
     """Return what the Hub said last about a model; None if it was not asked."""
-    with _resolved_lock:
-        return _resolved.get((endpoint(), name, revision), (0.0, None))[1]
+    answer = _resolved.last((endpoint(), name, revision))
+    return None if answer is None else answer.repository
 
 
 @contextmanager
@@ -145,20 +152,19 @@ def pinned() -> Iterator[None]:
 def changes(name: str, revision: str | None) -> int:
     """Count how often a name's commit has changed in this process, without asking the Hub.
 
-    An answer that is too old to be believed is asked for again in a thread: who looks later sees
-    the change.
+    An answer that is too old is asked for again in a thread, so that a later call sees the change.
     """
     key = (endpoint(), name, revision)
-    now = time.monotonic()
-    with _resolved_lock:
-        when, earlier = _resolved.get(key, (now, None))
-        old = earlier is not None and now - max(when, _renewed.get(key, when)) >= RESOLVED_FOR
-        if old:
-            _renewed[key] = now
-        count = _changes.get(key, 0)
-    if old and not is_offline():
-        threading.Thread(target=_renew, args=(name, revision), daemon=True).start()
-    return count
+    answer = _resolved.last(key)
+    if answer is None:
+        return 0
+    if _resolved.fresh(key) is None and not is_offline():
+        _renewed.get(key, partial(_begin_renewing, name, revision))
+    return answer.changes
+
+
+def _begin_renewing(name: str, revision: str | None) -> None:
+    threading.Thread(target=_renew, args=(name, revision), daemon=True).start()
 
 
 def _renew(name: str, revision: str | None) -> None:
@@ -172,8 +178,8 @@ def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     Raises:
         Exception: As `ask_about`.
     """
-    said = ask_about(name, revision)
-    return said.commit, said.files
+    repository = ask_about(name, revision)
+    return repository.commit, repository.files
 
 
 def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
@@ -308,8 +314,10 @@ def refusal(error: Exception | None, name: str, revision: str | None) -> ModelEr
 
 
 Asked = tuple[str, str, str | None]  # endpoint, name, revision
-_resolved: dict[Asked, tuple[float, Repository]] = {}
-_renewed: dict[Asked, float] = {}  # when `changes` had the Hub asked
-_changes: dict[Asked, int] = {}
+_resolved: Memory[Answer] = Memory(
+    MOST_FILES, seconds=RESOLVED_FOR, weigh=lambda answer: 1 + len(answer.repository.files)
+)
+_renewed: Memory[None] = Memory(
+    MOST_NAMES, seconds=RESOLVED_FOR
+)  # that `changes` had the Hub asked
 _pinned: ContextVar[dict[Asked, Repository] | None] = ContextVar("palimpsest_pinned", default=None)
-_resolved_lock = threading.Lock()

@@ -98,12 +98,8 @@ class HubModel:
 
 
 def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
-    """Find a label for a model and its source: "card", "name", or "".
-
-    Args:
-        name: Of the repository.
-        data: Data sets on its card.
-    """
+    """Find a label for a repository and its source ("card", "name" or ""), from the data sets on
+    its card or its name."""
     if data:
         return " + ".join(sorted(each.rsplit("/", 1)[-1] for each in data)), "card"
     told = data_in_name(name)
@@ -192,10 +188,10 @@ def choose_listed(
         licence: Must be the licence; any when empty.
         most_bytes: Largest size.
         labelled: Whether the card, or else the name, must tell of a data set.
-        a_label: At most so many with the same data sets, so that one popular task does not fill the
+        a_label: At most this many of the same data sets, so that one popular task does not fill the
             list.
     """
-    chosen: list[Listed] = []
+    selection: list[Listed] = []
     counts: dict[str, int] = {}
     for model in listed:
         words = " ".join((model.ref, model.label, *model.data)).lower()
@@ -204,10 +200,10 @@ def choose_listed(
         fits &= most_bytes is None or (model.bytes or 0) <= most_bytes
         fits &= not labelled or bool(model.label)
         fits &= a_label is None or counts.get(model.label, 0) < a_label
-        if fits and len(chosen) < first:
-            chosen.append(model)
+        if fits and len(selection) < first:
+            selection.append(model)
             counts[model.label] = counts.get(model.label, 0) + 1
-    return chosen
+    return selection
 
 
 def look_up(name: str, revision: str | None = None) -> HubModel:
@@ -220,14 +216,16 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
     try:
-        said = hub.ask_about(name, revision)
+        repository = hub.ask_about(name, revision)
     except failures() as error:
         raise hub.refusal(error, name, revision) from error
-    model = HubModel(name, said.commit, said.files, said.hashes, said.data)
-    if holds_adapter(said.files):
+    model = HubModel(name, repository.commit, repository.files, repository.hashes, repository.data)
+    if holds_adapter(repository.files):
         return model
-    contents.check_names(name, said.files)
-    numbers = sum(size for path, size in said.files.items() if path.endswith(".safetensors")) // 4
+    contents.check_names(name, repository.files)
+    numbers = (
+        sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
+    )
     if numbers > current_limits().max_parameters:
         safe_weights(model)  # which of them count, an index may have to say
     return model

@@ -1,6 +1,6 @@
 """The data set in a model's name, for models whose card names none.
 
-Names are habits, not facts: whoever uses what is read here says that it was read from the name.
+Names are habits, not facts: what is read here is always said to have been read from the name.
 Only data sets whose names are no ordinary words are known, and a name that tells of two different
 ones tells of none.
 

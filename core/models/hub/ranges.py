@@ -7,7 +7,6 @@ read from there.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.hub.asking import ask, whole
 from core.models.hub.errors import failures
+from core.runs.process.remembered import Memory
 
 READ_TIMEOUT = 60.0  # seconds without a byte
 
@@ -39,7 +39,7 @@ class RangeFile:
         Raises:
             ModelError: If the Hub refuses, is silent, or is busy for longer than a few attempts.
         """
-        whole = _fetched.get((self.repository, self.commit, self.path))
+        whole = _fetched.fresh((self.repository, self.commit, self.path))
         if whole is None or not whole.is_file():
             data = self._ask(start, stop)
             if data is not None:
@@ -88,8 +88,7 @@ class RangeFile:
             path = hub.fetch(self.repository, self.commit, self.path, files)
         except failures() as error:
             raise hub.refusal(error, self.repository, self.commit) from error
-        with _lock:
-            _fetched[self.repository, self.commit, self.path] = path
+        _fetched.put((self.repository, self.commit, self.path), path)
         return path
 
 
@@ -104,5 +103,4 @@ def _body(response: Any, size: int) -> bytes:
     return b"".join(parts)
 
 
-_fetched: dict[tuple[str, str, str], Path] = {}
-_lock = threading.Lock()
+_fetched: Memory[Path] = Memory(4_096)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from fnmatch import fnmatchcase
 
 import core.models.hub.client as hub
@@ -12,8 +10,10 @@ from core.errors import ModelError
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
+from core.runs.process.remembered import Memory
 
 LISTED_FOR = 3_600.0  # seconds before a list is asked for again: longer than most studies run
+MOST_REVISIONS = 100_000  # revisions of all models that are remembered
 MAIN = "main"  # the branch that a reference without a revision names
 _DIGITS = re.compile(r"(\d+)")
 
@@ -29,15 +29,8 @@ def natural_key(text: str) -> tuple[int | str, ...]:
 
 
 def matching_revisions(name: str, pattern: str) -> tuple[str, ...]:
-    """List the revisions of a model that a pattern names, by the numbers in their names.
-
-    Args:
-        name: Of the repository.
-        pattern: Such as "step*", for branches and tags.
-
-    Raises:
-        ModelError: As `list_revisions`.
-    """
+    """List the branches and tags of a model that a pattern such as "step*" names, by the numbers in
+    their names. Raises ModelError as `list_revisions` does."""
     matching = [revision for revision in list_revisions(name) if fnmatchcase(revision, pattern)]
     return tuple(sorted(matching, key=natural_key))
 
@@ -51,10 +44,8 @@ def list_revisions(name: str) -> tuple[str, ...]:
         ModelError: If the Hub cannot be asked or refuses, or its answer is no list.
     """
     key = (hub.endpoint(), name)
-    with _lock:
-        when, earlier = _listed.get(key, (0.0, ()))
-    if earlier and time.monotonic() - when < LISTED_FOR:
-        return earlier
+    if listed := _listed.fresh(key):
+        return listed
     if hub.is_offline():
         return _downloaded(name, None)
     try:
@@ -62,10 +53,9 @@ def list_revisions(name: str) -> tuple[str, ...]:
         revisions = _read(answer, name)
     except failures() as error:
         if is_unreachable(error):
-            return earlier or _downloaded(name, error)
+            return _listed.last(key) or _downloaded(name, error)
         raise hub.refusal(error, name, None) from error
-    with _lock:
-        _listed[key] = (time.monotonic(), revisions)
+    _listed.put(key, revisions)
     return revisions
 
 
@@ -96,5 +86,7 @@ def _downloaded(name: str, error: Exception | None) -> tuple[str, ...]:
     return revisions
 
 
-_listed: dict[tuple[str, str], tuple[float, tuple[str, ...]]] = {}  # endpoint, name -> when, which
-_lock = threading.Lock()
+# by endpoint and name
+_listed: Memory[tuple[str, ...]] = Memory(
+    MOST_REVISIONS, seconds=LISTED_FOR, weigh=lambda revisions: 1 + len(revisions)
+)

@@ -21,15 +21,8 @@ from core.models.weights.origins import folder_of_adapter, whole_base
 
 
 def load_adapted(ref: str, base: str) -> TaskModel:
-    """Load the base with an adapter's factors merged into it, and with the adapter's head.
-
-    Args:
-        ref: An adapter.
-        base: The model that it was trained on.
-
-    Raises:
-        ModelError: If either cannot be read, or the adapter does not fit the base or has no head.
-    """
+    """Load the base with an adapter's factors merged into it, and with the adapter's head. Raises
+    ModelError if either cannot be read, or the adapter does not fit the base or has no head."""
     folder_of_adapter(ref)
     folder = locate_merged(ref, base)
     config = read_config(folder)

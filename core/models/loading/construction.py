@@ -20,7 +20,7 @@ NO_ADAPTER: Mapping[str, Any] = {"adapter_kwargs": {"subfolder": "no-adapter"}}
 not exist: with PEFT installed it would apply what is left of one beside a merged model again."""
 
 DTYPE = "float32"
-"""Stands in a configuration for the type that it asks for; whoever loads a model says which."""
+"""Replaces the type of numbers in a configuration; the caller that loads a model chooses it."""
 
 MAKING_A_MODEL = GLOBAL_GENERATOR
 """Held while a transformers model is made or its weights are read.
@@ -114,9 +114,9 @@ def make_empty(factory: Any, config: Any, *, dtype: Any = None, **options: Any) 
     with MAKING_A_MODEL, torch.device("meta"):
         model = maker(factory)(config, **options, dtype=torch.float32)
     if dtype not in (None, torch.float32):
-        kept = [pattern.replace("*", ".*") for pattern in model._get_dtype_plan(dtype)]
+        single = [pattern.replace("*", ".*") for pattern in model._get_dtype_plan(dtype)]
         for name, weight in model.named_parameters():
-            if not any(re.search(pattern, name) for pattern in kept):
+            if not any(re.search(pattern, name) for pattern in single):
                 weight.data = weight.data.to(dtype)
         model.config.dtype = dtype
     return model

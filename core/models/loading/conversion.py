@@ -68,11 +68,7 @@ def convert(folder: Path, target: Path) -> int:
 
 
 def refuse_existing(target: Path) -> None:
-    """Refuse to write where something is.
-
-    Raises:
-        ModelError: If it is there.
-    """
+    """Refuse to write where something is. Raises ModelError if it is there."""
     if target.exists():
         raise ModelError(f"{target} is there already: name another folder with --out.")
 

@@ -112,16 +112,9 @@ class ArcParser(nn.Module):
 
 
 def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
-    """Load the model in `folder` with its head: eval mode, float32, no gradients.
-
-    Args:
-        folder: Holds config.json and model.safetensors.
-        attentions: Open it with eager attention, so that it can return attention probabilities.
-
-    Raises:
-        ModelError: If the policy refuses the config, it names no head that is known here or makes
-            no model, or weights are missing.
-    """
+    """Load the model in `folder` with its head: eval mode, float32, no gradients; with eager
+    attention where `attentions` will be asked for. Raises ModelError if the policy refuses the
+    config, it names no head that is known here or makes no model, or weights are missing."""
     config = read_config(folder)
     architecture = str((config.get("architectures") or ["none"])[0])
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
@@ -137,8 +130,8 @@ def _load_classifier(folder: Path, architecture: str, options: dict[str, Any]) -
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
         raise ModelError(
-            f"{folder.name} was saved as {architecture}, without a head that is known here "
-            f"({supported}); choose another model."
+            f"{folder.name} was saved as {architecture}, "
+            f"without a head that is known here ({supported}); choose another model."
         )
     model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]), options)
     return cast("nn.Module", model.eval().requires_grad_(False))

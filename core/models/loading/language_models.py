@@ -38,10 +38,7 @@ def predicts(architecture: str) -> Kind | None:
 
 def head_of(ref: str) -> Kind | None:
     """Tell whether a checkpoint kept a language-model head, and of which kind; None without one.
-
-    Raises:
-        ModelError: If the model cannot be found.
-    """
+    Raises ModelError if the model cannot be found."""
     return predicts(describe(ref).architecture)
 
 
@@ -161,8 +158,8 @@ class LanguageModel:
         hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
         if not bool(expected.isfinite().all() and hidden.isfinite().all()):
             raise ModelError(
-                f"The predictions of {self.ref} are not finite, because the model overflows or its "
-                "weights are damaged: choose another checkpoint."
+                f"The predictions of {self.ref} are not finite, "
+                "because the model overflows or its weights are damaged: choose another checkpoint."
             )
         given = torch.cat([first.logits(*block) for block in blocks_of(self.head)], 1)
         if given.shape != expected.shape or not torch.allclose(

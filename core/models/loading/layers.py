@@ -96,10 +96,9 @@ def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
     stack = module_at(body, architecture.stack)
     if not isinstance(stack, nn.ModuleList):
         raise ModelError(
-            f"{type(body).__name__} has no list of layers at {architecture.stack}, where its "
-            f"description says: "
-            "this version of transformers names it otherwise; install the version that Palimpsest "
-            "asks for."
+            f"{type(body).__name__} has no list of layers at {architecture.stack}, "
+            "where its description says: this version of transformers names it otherwise; "
+            "install the version that Palimpsest asks for."
         )
     return stack
 
@@ -275,16 +274,8 @@ def final_norm(model: nn.Module) -> nn.Module:
 
 
 def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tuple: bool) -> Any:
-    """Run the model with `hidden` (sentence, subword, d_model) in place of its state at `layer`.
-
-    Layers below are not run.
-
-    Args:
-        in_tuple: See `answers_in_tuples`.
-
-    Raises:
-        ModelError: If the model has no such layer.
-    """
+    """Run the model with `hidden` (sentence, subword, d_model) in place of its state at `layer`,
+    without the layers below. Raises ModelError if the model has no such layer."""
     blocks = list(layer_list(model))
     if not 0 <= layer <= len(blocks):
         raise ModelError(

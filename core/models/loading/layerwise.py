@@ -3,10 +3,10 @@
 The model is made without memory for its weights. What stands outside its stack of layers (norms,
 positions, a pooler) is read at once. A layer's weights are read before it runs and dropped after it
 has run, and of the token embedding only the rows of the tokens at hand are read, so that one layer
-is in memory; the last matrix of a language model is read a block of tokens at a time.
-transformers' own loader puts a layer's tensors in their places, so that what it
-renames, merges and splits is as in the whole model, and the numbers are the same. Quantised weights
-are dequantised as they are read.
+is in memory; the last matrix of a language model is read a block of tokens at a time. transformers'
+own loader puts a layer's tensors in their places, so that what it renames, merges and splits is as
+in the whole model, and the numbers are the same. Quantised weights are dequantised as they are
+read.
 
 Reference: none. Deviations: of a random control each layer is drawn with a seed of its own, so its
 weights are others than those of a control that is drawn as a whole.
@@ -112,11 +112,8 @@ class Layerwise:
         return entry
 
     def head_rows(self, start: int, stop: int) -> Tensor:
-        """Read the rows from `start` up to `stop` of the last matrix, (token, width).
-
-        Raises:
-            ModelError: If they cannot be read.
-        """
+        """Read the rows from `start` up to `stop` of the last matrix, (token, width). Raises
+        ModelError if they cannot be read."""
         assert self.head is not None
         rows = torch.from_numpy(np.require(self.head.read_block(start, stop), requirements="W"))
         return rows.to(device=self.device, dtype=self.settings.dtype)
@@ -246,9 +243,9 @@ def _check_memory(info: ModelInfo, stack: nn.ModuleList) -> None:
     largest = max(sum(w.numel() * w.element_size() for w in layer.parameters()) for layer in stack)
     if 2 * largest > free_memory():
         raise ModelError(
-            f"Two layers of {info.ref} take {2 * largest / 1e9:,.1f} GB of memory, and "
-            f"{free_memory() / 1e9:,.1f} GB are free: close other programs, or choose a smaller "
-            "model."
+            f"Two layers of {info.ref} take {2 * largest / 1e9:,.1f} GB of memory, "
+            f"and {free_memory() / 1e9:,.1f} GB are free: "
+            "close other programs, or choose a smaller model."
         )
 
 

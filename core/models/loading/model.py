@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from core.models.loading.layerwise import Layerwise
 
 DTYPES = ("float32", "float64", "bfloat16")
-# a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
+# a configuration may ask for this many times what its weights hold: a pooler, two bytes a number
 UNEXPLAINED = 4
 COMPUTED = re.compile(r"(^|\.)(embed_positions|position_ids)(\.|$)")  # never learned
 EXPECTED_MISSING = re.compile(rf"(^|\.)pooler(\.|$)|{COMPUTED.pattern}")  # unused or computed
@@ -112,8 +112,8 @@ def load_with_head(
     name = describe(ref).architecture
     if not name.endswith(HEADS) or not hasattr(transformers, name):
         raise ModelError(
-            f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of "
-            f"{', '.join(HEADS)}."
+            f"{parse_ref(ref)} was saved without a head ({name}): "
+            f"choose a model saved with one of {', '.join(HEADS)}."
         )
     factory = getattr(transformers, name)
     return _load(parse_ref(ref), factory, device, False, "float32", layerwise=layerwise)
@@ -140,8 +140,8 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
 
 def _rows(config: dict[str, Any]) -> int:
     """Count the tokens that a model has embeddings for."""
-    said = config.get("vocab_size")
-    return int(said or import_transformers().AutoConfig.for_model(config["model_type"]).vocab_size)
+    size = config.get("vocab_size")
+    return int(size or import_transformers().AutoConfig.for_model(config["model_type"]).vocab_size)
 
 
 def _load(
@@ -170,7 +170,7 @@ def _load(
     check_implied(ref, folder, factory.__name__, info.parameters)
     tokenizer = load_tokenizer(ref)
     number = getattr(torch, dtype)
-    chosen = device or choose_device()
+    target = device or choose_device()
     options: dict[str, Any] = {
         # While transformers makes a model, the type of its numbers is that of all new tensors of
         # the process, in other threads, too: double precision is made of single precision after.
@@ -182,12 +182,12 @@ def _load(
         config = open_config(folder)
     try:
         with MAKING_A_MODEL:
-            if layerwise and is_layerwise(info, chosen, number.itemsize, random=ref.random):
+            if layerwise and is_layerwise(info, target, number.itemsize, random=ref.random):
                 from core.models.loading.layerwise import open_layerwise
 
                 options["dtype"] = number
                 weights, report = open_layerwise(
-                    factory, folder, config, options, chosen, info, random=ref.random
+                    factory, folder, config, options, target, info, random=ref.random
                 )
                 model = weights.model
             elif too_much := _lacking(ref, info, number.itemsize):
@@ -207,10 +207,10 @@ def _load(
     model.requires_grad_(False)
     if number == torch.float64 and not weights:
         model = model.double()
-    model = model.eval() if weights else model.eval().to(chosen)
+    model = model.eval() if weights else model.eval().to(target)
     with making(str(ref), settings):
         check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
-    return LoadedModel(info, model, tokenizer, chosen, weights)
+    return LoadedModel(info, model, tokenizer, target, weights)
 
 
 def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
@@ -235,8 +235,7 @@ def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
     if implied > UNEXPLAINED * held + 1_000_000:
         raise ModelError(
             f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its "
-            f"weights hold "
-            f"{held / 1e6:,.1f} million: they do not belong together; choose another."
+            f"weights hold {held / 1e6:,.1f} million: they do not belong together; choose another."
         )
 
 
@@ -255,8 +254,8 @@ def _lacking(ref: ModelRef, info: ModelInfo, width: int) -> ModelError | None:
     if size <= free:
         return None
     return ModelError(
-        f"{ref} takes {size / 1e9:,.1f} GB of memory where all its layers are needed at once, and "
-        f"{free / 1e9:,.1f} GB are free: close other programs, or choose a smaller model."
+        f"{ref} takes {size / 1e9:,.1f} GB of memory where all its layers are needed at once, "
+        f"and {free / 1e9:,.1f} GB are free: close other programs, or choose a smaller model."
     )
 
 
@@ -268,28 +267,21 @@ def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) 
         plain = NUMBER.sub(".#.", name)
         if plain in counted or plain.partition(".")[2] in counted:
             raise ModelError(
-                f"{ref} holds {name}, which its configuration does not count: correct the number "
-                f"of layers in {layout.CONFIG}."
+                f"{ref} holds {name}, which its configuration does not count: "
+                f"correct the number of layers in {layout.CONFIG}."
             )
 
 
 def check_complete(source: object, report: dict[str, Any], made: str) -> None:
-    """Refuse a model of which transformers reports weights that are missing.
-
-    Args:
-        source: Names the model in the message.
-        report: With the missing weights, by that name.
-        made: Class of the model; one that labels sentences reads the pooler, if it has one.
-
-    Raises:
-        ModelError: With the first three of them.
-    """
+    """Refuse a model (of class `made`) of which transformers reports missing weights; one that
+    labels sentences reads the pooler, if it has one. Raises ModelError with the first three of
+    them."""
     expected = COMPUTED if made.endswith("ForSequenceClassification") else EXPECTED_MISSING
     missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
     if missing:
         raise ModelError(
-            f"{source} lacks {len(missing)} weights ({', '.join(missing[:3])}), which would be "
-            "random numbers: choose a model whose weights fit its configuration."
+            f"{source} lacks {len(missing)} weights ({', '.join(missing[:3])}), "
+            "which would be random numbers: choose a model whose weights fit its configuration."
         )
 
 

@@ -44,17 +44,9 @@ class Shape(Protocol):
 
 
 def is_layerwise(info: Shape, device: str = "cpu", width: int = 4, *, random: bool = False) -> bool:
-    """Whether a model's layers stay on the disk until they run, where that is asked for.
-
-    It is so where its weights are large or do not fit the free memory, and its layers can be run
-    alone.
-
-    Args:
-        info: Its description.
-        device: "cpu", "cuda" or "mps".
-        width: Bytes of a number in memory.
-        random: Whether its weights are drawn; their numbers must not depend on the free memory.
-    """
+    """Whether a model's layers stay on the disk until they run: its weights (`width` bytes a
+    number) are large or do not fit the free memory; numbers of a random model must not depend on
+    that."""
     size = width * info.parameters
     architecture = ARCHITECTURES[info.model_type]
     if architecture.family == "encoder-decoder" or architecture.inseparable:
@@ -116,15 +108,8 @@ def read_model(
 
 
 def refuse_misfits(source: object, report: Mapping[str, Any]) -> None:
-    """Refuse stored tensors whose shapes are not those that the configuration asks for.
-
-    Args:
-        source: Names the model in the message.
-        report: Of transformers' loader.
-
-    Raises:
-        ModelError: With the first of them.
-    """
+    """Refuse stored tensors whose shapes are not those that the configuration asks for. Raises
+    ModelError with the first of them."""
     misfits = sorted(report.get("mismatched_keys", ()), key=lambda misfit: str(misfit[0]))
     if misfits:
         name, stored, wanted = misfits[0]
@@ -190,14 +175,8 @@ def put_tensors(model: Any, tensors: dict[str, Any], settings: Any) -> Any:
 
 
 def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
-    """Read stored tensors as torch's, in numbers of one type.
-
-    Vectors are at least in single precision, as some of them are tables of frequencies, which stay
-    so; the loader gives the others the type of the weight that they become.
-
-    Raises:
-        ModelError: If one cannot be read.
-    """
+    """Read stored tensors as torch's, in numbers of one type; vectors, some of which are tables of
+    frequencies, in single precision at least. Raises ModelError if one cannot be read."""
     import torch
 
     of_vectors = torch.promote_types(dtype, torch.float32)
@@ -213,11 +192,8 @@ def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
 
 
 def as_tensor(entry: Stored, dtype: Any) -> Any:
-    """Read a stored tensor as torch's, in numbers of one type.
-
-    Raises:
-        ModelError: If it cannot be read.
-    """
+    """Read a stored tensor as torch's, in numbers of one type. Raises ModelError if it cannot be
+    read."""
     import torch
 
     return torch.from_numpy(np.require(entry.read(), requirements=("C", "W"))).to(dtype)

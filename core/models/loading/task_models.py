@@ -83,8 +83,8 @@ def head_in(config: Mapping[str, Any], ref: str) -> Head:
     kind = kind_of(architecture)
     if kind is None:
         raise ModelError(
-            f"{ref} has no head that labels sentences or words ({architecture}): choose a model "
-            f"fine-tuned for that."
+            f"{ref} has no head that labels sentences or words ({architecture}): "
+            "choose a model fine-tuned for that."
         )
     names = config.get("id2label")
     if (

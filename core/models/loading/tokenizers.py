@@ -159,8 +159,7 @@ class Tokenizer:
         if largest >= self._rows:
             raise ModelError(
                 f"The tokenizer names token {largest:,}, and the model has vectors of "
-                f"{self._rows:,} tokens: they "
-                "do not belong together; choose another model."
+                f"{self._rows:,} tokens: they do not belong together; choose another model."
             )
         return encodings
 
@@ -219,8 +218,7 @@ class OutsideTokenizer:
             except ApartTimeoutError:
                 raise ModelError(
                     f"The tokenizer of {self._ref} takes longer than a tokenizer should "
-                    f"({seconds:.0f} s): choose "
-                    "another model."
+                    f"({seconds:.0f} s): choose another model."
                 ) from None
             except ApartAnswerError:
                 raise ModelError(
@@ -230,8 +228,7 @@ class OutsideTokenizer:
             except ApartError:
                 raise ModelError(
                     f"The tokenizer of {self._ref} crashed or took more memory than a tokenizer "
-                    f"should "
-                    f"({self._memory // 2**20:,} MB): choose another model."
+                    f"should ({self._memory // 2**20:,} MB): choose another model."
                 ) from None
 
     def close(self) -> None:
@@ -270,11 +267,8 @@ def _only_process(tokenizer: OutsideTokenizer) -> Iterator[None]:
 
 def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:
     """The tokenizer of a model's folder; the model reads `longest` subwords and has vectors of
-    `rows` tokens.
-
-    Raises:
-        ModelError: If it cannot be read, is not a fast one, or breaks its limits.
-    """
+    `rows` tokens. Raises ModelError if it cannot be read, is not a fast one, or breaks its
+    limits."""
     if is_included(ref, folder):
         return Tokenizer(partial(replies, read_tokenizer(str(folder), str(ref))), longest, rows)
     return Tokenizer(OutsideTokenizer(folder, str(ref)), longest, rows)

@@ -1,9 +1,8 @@
 """Requests to a tokenizer, answered by transformers in this or a separate process.
 
 `core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded
-whatever the tokenizer
-makes of a text: a stranger's tokenizer may turn a letter into a million subwords.
-"""
+whatever the tokenizer makes of a text: a stranger's tokenizer may turn a letter into a million
+subwords."""
 
 from __future__ import annotations
 
@@ -21,6 +20,7 @@ from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.files.tokenizer_json import restore_cutting
 from core.models.loading.construction import import_transformers, open_config
+from core.runs.process.remembered import remembered
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -55,7 +55,12 @@ PROBED = tuple(
 )
 """Words by which tokenizers are compared: of several scripts, in capitals, with accents."""
 Reply = Any
-_open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
+
+
+@remembered(1)
+def _open(folder: str, ref: str) -> PreTrainedTokenizerFast:
+    """Read the tokenizer of a process of its own, once."""
+    return read_tokenizer(folder, ref)
 
 
 def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
@@ -85,17 +90,16 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
-            f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside "
-            f"the model."
+            f"The tokenizer of {ref} cannot be read ({first_line(error)}): "
+            "save it again beside the model."
         ) from error
     if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
         raise _not_fast(ref)
     added = tokenizer.num_special_tokens_to_add(pair=False)
     if added >= MAX_SUBWORDS:
         raise ModelError(
-            f"The tokenizer of {ref} adds {added:,} special tokens to every text, which leaves no "
-            f"room for the text: "
-            "choose another model."
+            f"The tokenizer of {ref} adds {added:,} special tokens to every text, "
+            "which leaves no room for the text: choose another model."
         )
     return cast("PreTrainedTokenizerFast", tokenizer)
 
@@ -156,23 +160,23 @@ def read_gguf_tokenizer(path: Path) -> PreTrainedTokenizerFast:
         convert_gguf_tokenizer,
     )
 
-    said = gguf_vocabulary(path)
+    metadata = gguf_vocabulary(path)
     settings = {
-        name: said[f"tokenizer.{key}"]
+        name: metadata[f"tokenizer.{key}"]
         for key, name in GGUF_TOKENIZER_MAPPING["tokenizer"].items()
-        if f"tokenizer.{key}" in said
+        if f"tokenizer.{key}" in metadata
     }
     try:
-        made, _ = convert_gguf_tokenizer(said["general.architecture"], settings)
+        made, _ = convert_gguf_tokenizer(metadata["general.architecture"], settings)
         special = {
-            f"{short}_token": settings["tokens"][said[f"{VOCABULARY}{name}_token_id"]]
+            f"{short}_token": settings["tokens"][metadata[f"{VOCABULARY}{name}_token_id"]]
             for short, name in SPECIAL.items()
-            if f"{VOCABULARY}{name}_token_id" in said
+            if f"{VOCABULARY}{name}_token_id" in metadata
         }
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ModelError(
-            f"{path} has no tokenizer that can be read ({str(error)[:80]}): put the model's "
-            "tokenizer.json beside it."
+            f"{path} has no tokenizer that can be read ({str(error)[:80]}): "
+            "put the model's tokenizer.json beside it."
         ) from error
     return PreTrainedTokenizerFast(tokenizer_object=made, **special)
 
@@ -205,16 +209,15 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
     sys.modules.setdefault(
         "torch", cast(Any, None)
     )  # never needed for text, and a second of every start
-    if folder not in _open:
-        _open[folder] = read_tokenizer(folder, ref)
+    tokenizer = _open(folder, ref)
     try:
-        yield from replies(_open[folder], request)
+        yield from replies(tokenizer, request)
     except NO_ROOM:
         raise
     except Exception as error:
         raise ModelError(
-            f"The tokenizer of {ref} cannot tokenize text ({first_line(error)}): save it again "
-            "beside the model."
+            f"The tokenizer of {ref} cannot tokenize text ({first_line(error)}): "
+            "save it again beside the model."
         ) from error
 
 

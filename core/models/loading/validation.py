@@ -3,15 +3,12 @@
 Three things are asked. Shapes: every layer has every matrix, and they fit the width that the
 configuration says. The states of the last layer, through the norm, are what the model gives and
 what its head reads. Changing the lowest layer changes what comes out. The last two take two forward
-passes over eight random tokens, once for each model in a
-process: 0.16 s of processor time for BERT-base, in proportion to the parameters for others. The
-included models are of one type, which is tested, and are not asked. What cannot be checked is
-listed as the description's caveats.
-"""
+passes over eight random tokens, once for each model in a process: 0.16 s of processor time for
+BERT-base, in proportion to the parameters for others. The included models are of one type, which is
+tested, and are not asked. What cannot be checked is listed as the description's caveats."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -24,6 +21,7 @@ from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import body_of, first_of, module_at, stack_of
 from core.models.weights.families import find_slots
+from core.runs.process.remembered import Memory
 
 INCLUDED = frozenset({"roformer"})
 """Model types of the included models."""
@@ -61,16 +59,14 @@ def check_model(model: nn.Module, model_type: str, identity: str) -> None:
     """
     if model_type in INCLUDED:
         return
-    with _passed_lock:
-        if identity in _passed:
-            return
+    if _passed.fresh(identity):
+        return
     architecture = ARCHITECTURES[model_type]
     body = body_of(model)
     check_shapes(body, model_type, architecture)
     with torch.inference_mode():
         _check_states(model, body, architecture)
-    with _passed_lock:
-        _passed.add(identity)
+    _passed.put(identity, True)
 
 
 def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -> None:
@@ -107,11 +103,11 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
         return  # reported where they are read
     depth = _size(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
-        what = (
-            f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} "
-            f"layers"
+        fault = (
+            f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, "
+            f"for {depth} layers"
         )
-        raise _differs(config.model_type, what)
+        raise _differs(config.model_type, fault)
     for layer, (entering, given) in enumerate(zip(seen.entering, seen.given, strict=False)):
         if not _alike(entering, given):
             raise _differs(
@@ -211,12 +207,11 @@ def _size(settings: dict[str, Any], name: str) -> int:
     return int(next(settings[key] for key in name.split("|") if settings.get(key) is not None))
 
 
-def _differs(model_type: str, what: str) -> ModelError:
+def _differs(model_type: str, fault: str) -> ModelError:
     return ModelError(
-        f"This {model_type} {what}, so its layers cannot be identified reliably; choose another "
-        "model."
+        f"This {model_type} {fault}, so its layers cannot be identified reliably; "
+        "choose another model."
     )
 
 
-_passed: set[str] = set()
-_passed_lock = threading.Lock()
+_passed: Memory[bool] = Memory(4_096)  # by identity of a model

@@ -69,13 +69,13 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     if whole:
         name = next(iter(whole.values())).tensor
         raise ModelError(
-            f"{ref} stores {name} in full (modules_to_save), not as factors: merge it into its "
-            "base."
+            f"{ref} stores {name} in full (modules_to_save), not as factors: "
+            "merge it into its base."
         )
     if not placed:
         raise ModelError(
-            f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its "
-            f"base."
+            f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: "
+            "choose its base."
         )
     targets: dict[str, Product] = {}
     slots_of_base = {(slot.family, slot.layer): slot for slot in ours}
@@ -83,8 +83,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         slot = slots_of_base.get(key)
         if slot is None:
             raise ModelError(
-                f"{ref} is not an adapter of {base.ref}, which has no {key[0]} matrix in layer "
-                f"{key[1] + 1}; choose its base."
+                f"{ref} is not an adapter of {base.ref}, "
+                f"which has no {key[0]} matrix in layer {key[1] + 1}; choose its base."
             )
         module = place.tensor.removesuffix(".weight")
         target = product_of(adapter.config, module, modules[module], ref)
@@ -93,8 +93,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
             shapes = entries[target.upper].shape, entries[target.lower].shape
             sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
             text = (
-                f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
-                f"{base.ref}"
+                f"{ref} has factors of {sizes} for {target.module}, "
+                f"{rows} x {columns} in {base.ref}"
             )
             raise ModelError(
                 f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
@@ -168,8 +168,8 @@ def _notices(
     named = Path(config.base).name.lower()
     if named and named != Path(base.ref.partition(":")[2].partition("@")[0]).name.lower():
         notices.append(
-            f"{ref} was trained on {config.base} according to its configuration, not on "
-            f"{base.ref}; its relative sizes hold only if both have the same weights."
+            f"{ref} was trained on {config.base} according to its configuration, "
+            f"not on {base.ref}; its relative sizes hold only if both have the same weights."
         )
     if left_out or unfactored:
         whole = {name.rpartition(".")[0] or name for name in unfactored}

@@ -61,13 +61,8 @@ class Verdict:
 
 
 def fault_in_words(verdict: str, ref: str, other: str, names: Mapping[str, str]) -> str:
-    """Say what is wrong with a checkpoint, such as "step-50 is swapped with step-800".
-
-    Args:
-        verdict: One of the faults.
-        ref, other: References of the checkpoint, and of the one that the fault names.
-        names: What they are called; their references where they are not in it.
-    """
+    """Say what is wrong with a checkpoint, such as "step-50 is swapped with step-800"; `names` are
+    what models are called, their references where they are not in it."""
     words = WITH_OTHER[verdict].format(names.get(other, other)) if other else ALONE[verdict]
     return f"{names.get(ref, ref)} {words}"
 
@@ -253,9 +248,9 @@ def _mark_order(
     be judged."""
     if len(members) < 3:
         return False
-    chosen = vectors[members]
+    of_group = vectors[members]
     # a row at a time: all differences at once take gigabytes for a hundred checkpoints
-    distances = np.stack([np.linalg.norm(chosen - vector, axis=1) for vector in chosen])
+    distances = np.stack([np.linalg.norm(of_group - vector, axis=1) for vector in of_group])
     claimed = list(range(len(members)))
     if _is_robinson(distances, claimed):
         return True
@@ -288,7 +283,7 @@ def _recover(distances: Float[ndarray, "a b"]) -> list[int]:
 
 
 def _is_robinson(distances: Float[ndarray, "a b"], order: Sequence[int]) -> bool:
-    """Tell whether no checkpoint is nearer to one farther away in this order, but for `SLACK`."""
+    """Tell whether no checkpoint is nearer to one farther away in this order, within `SLACK`."""
     sorted_distances = distances[np.ix_(order, order)]
     for row in range(len(order)):
         after = sorted_distances[row, row:]

@@ -74,11 +74,7 @@ def find_dependent_seeds(ready: Outputs, seeds: Sequence[str]) -> dict[str, Verd
 
 
 def usable_seeds(ready: Outputs, seeds: Sequence[str]) -> tuple[str, ...]:
-    """List the models of a group without copies; all of them where fewer than two would be left.
-
-    Args:
-        ready, seeds: As for `find_dependent_seeds`.
-    """
+    """List the models of a group without copies; all of them where fewer than two would be left."""
     verdicts = find_dependent_seeds(ready, seeds)
     distinct = [ref for ref in seeds if verdicts.get(ref, Verdict()).fault != IDENTICAL]
     return tuple(distinct if len(distinct) > 1 else seeds)
@@ -113,17 +109,17 @@ def describe_seeds(ready: Outputs, seeds: Sequence[str]) -> list[str]:
     Args:
         ready, seeds: As for `find_dependent_seeds`.
     """
-    verdicts, kept = find_dependent_seeds(ready, seeds), usable_seeds(ready, seeds)
-    left = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref not in kept]
-    dependent = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref in kept]
+    verdicts, usable = find_dependent_seeds(ready, seeds), usable_seeds(ready, seeds)
+    left = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref not in usable]
+    dependent = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref in usable]
     notices = []
     if left:
         were = counted(len(left), "model was", "models were")
         notices.append(f"{were} left out as copies: {'; '.join(left)}. {WHERE}")
     if dependent:
         notices.append(
-            "Some models are no independent seeds, so what they share may come from their common "
-            f"start: {'; '.join(dependent)}. {WHERE}"
+            "Some models are no independent seeds, "
+            f"so what they share may come from their common start: {'; '.join(dependent)}. {WHERE}"
         )
     return notices
 

@@ -86,8 +86,8 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     name = f"{tuned.ref} is not a fine-tune of {base.ref}"
     if base.model_type != tuned.model_type:
         raise ModelError(
-            f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a "
-            f"{base.model_type}."
+            f"{name}: "
+            f"one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}."
         )
     ours = {
         (slot.family, slot.layer): slot
@@ -181,8 +181,8 @@ def check_related(
     if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
         text = (
-            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative "
-            f"delta {change:.2g}"
+            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: "
+            f"relative delta {change:.2g}"
         )
         nearest = nearest_included(pair.tuned.model_type, slot, tuned) if slot is not None else ""
         hint = f"; nearest: {nearest}" if nearest else ""

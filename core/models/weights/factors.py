@@ -130,6 +130,6 @@ def sort_tensors(names: Iterable[str], source: object) -> Sorted:
 def unplaced(source: object, name: str, base: object = "its base") -> ModelError:
     """Make the error of a tensor that has no place in the merged model."""
     return ModelError(
-        f"{source} holds {name}, which fits no weight of {base}: choose the base that it was "
-        "trained on, or merge it with PEFT and use the result."
+        f"{source} holds {name}, which fits no weight of {base}: "
+        "choose the base that it was trained on, or merge it with PEFT and use the result."
     )

@@ -73,19 +73,15 @@ class Part:
         return rows.reshape(-1, matrix.shape[1])
 
     def count(self, rows: int) -> int:
-        """Count its rows among those of the tensor.
-
-        Raises:
-            ModelError: As `cut`.
-        """
+        """Count its rows among those of the tensor. Raises ModelError as `cut` does."""
         return self.groups * self._unit(rows) * self.sizes[self.place]
 
     def _unit(self, rows: int) -> int:
         unit, rest = divmod(rows, self.stacked * self.groups * sum(self.sizes))
         if rest:
             raise ModelError(
-                f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; it is "
-                f"damaged."
+                f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; "
+                "it is damaged."
             )
         return unit
 
@@ -132,8 +128,8 @@ class Slot:
         matrix = self.cut_rows(tensor) if tensor.shape[-1] == 1 else self.cut(tensor)
         if not shares_memory(matrix, tensor):
             raise ModelError(
-                f"{self.tensor} holds the {self.family} matrix in pieces, which cannot be changed "
-                "in place; choose a model that stores it whole."
+                f"{self.tensor} holds the {self.family} matrix in pieces, "
+                "which cannot be changed in place; choose a model that stores it whole."
             )
         return matrix
 
@@ -175,22 +171,14 @@ class Slot:
 def find_slots(
     model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None
 ) -> tuple[Slot, ...]:
-    """Find the matrices of a checkpoint, ordered by family and layer.
-
-    Args:
-        model_type: From the checkpoint's config.
-        names: Names of its tensors.
-        config: The checkpoint's; some types need it to tell fused matrices apart.
-
-    Raises:
-        ModelError: If the type is not known, nothing matches, two tensors play one role, or a layer
-            lacks a role.
-    """
+    """Find the matrices of a checkpoint by its tensors' names, ordered by family and layer; some
+    types need the configuration to tell fused matrices apart. Raises ModelError if the type is not
+    known, nothing matches, two tensors play one role, or a layer lacks a role."""
     slots = match_names(model_type, names, config)
     if not slots:
         raise ModelError(
-            f"No tensor is named as in a {model_type}: the file does not hold its weights; choose "
-            "another."
+            f"No tensor is named as in a {model_type}: the file does not hold its weights; "
+            "choose another."
         )
     architecture = describe_type(model_type, "This model")
     _check_complete(slots, mixed=architecture.mixed)
@@ -227,12 +215,12 @@ def match_names(
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
                     text = (
-                        f"{earlier.tensor} and {name} both look like the {role} matrix of layer "
-                        f"{slot.layer}"
+                        f"{earlier.tensor} and {name} both look like the {role} matrix "
+                        f"of layer {slot.layer}"
                     )
                     raise ModelError(
-                        f"{text}; a model with two towers cannot be compared as one; choose "
-                        "another."
+                        f"{text}; a model with two towers cannot be compared as one; "
+                        "choose another."
                     )
     return slots
 
@@ -293,13 +281,13 @@ def check_depth(
         if side == "decoder" and named.endswith(ENCODER_ALONE):
             continue
         held = len({layer for family, layer in places if not side or family.startswith(side)})
-        said = _said_depth(architecture, config, side)
-        if said and held != said:
+        depth = _said_depth(architecture, config, side)
+        if depth and held != depth:
             of_side = f" of the {side}" if side else ""
             layers = by_number(held, "layer", "layers")
             raise ModelError(
-                f"The file holds {held} {layers}{of_side}, and the configuration says {said}: get "
-                "the model again, or correct the configuration."
+                f"The file holds {held} {layers}{of_side}, and the configuration says {depth}: "
+                "get the model again, or correct the configuration."
             )
 
 

@@ -26,13 +26,13 @@ from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
-from core.models.files.memory import remembered_folder
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_tensors
 from core.models.files.text_part import TEXT_CONFIG, plain_config
 from core.models.weights.families import find_slots
 from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 MERGED = "merged"  # folder beside the store's values
 PARTIAL = "partial-"
@@ -80,8 +80,8 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
                     raise
     except OSError as error:
         raise ModelError(
-            f"{adapter.name} could not be merged into {base.name} in {place} ({error}): free some "
-            "space."
+            f"{adapter.name} could not be merged into {base.name} in {place} ({error}): "
+            "free some space."
         ) from error
     _trim(place, target)
     return target
@@ -115,12 +115,8 @@ def write_merged(merging: Merge, adapter: Path, base: Path, target: Path) -> int
 
 
 def class_of(adapter: AdapterConfig, base_class: str) -> str:
-    """Name the class of the model that an adapter makes of a base with a head of its own; "" if
-    the adapter's files do not tell.
-
-    Args:
-        base_class: Named by the base's configuration.
-    """
+    """Name the class of the model that an adapter makes of a base with a head of its own; "" if the
+    adapter's files do not tell."""
     hit = CLASS.fullmatch(base_class)
     if adapter.task in HEADS and hit:
         return hit["stem"] + HEADS[adapter.task]
@@ -148,8 +144,8 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
     name = class_of(merging.config, str((config.get("architectures") or [""])[0]))
     if not name:
         raise ModelError(
-            f"{adapter.name} does not say what its head predicts: put the {CONFIG} of the merged "
-            "model beside it, with its architecture and id2label."
+            f"{adapter.name} does not say what its head predicts: "
+            f"put the {CONFIG} of the merged model beside it, with its architecture and id2label."
         )
     if merging.heads:
         _name_alike(merging)
@@ -179,7 +175,7 @@ def _tokenizer(adapter: Path, base: Path) -> list[Path]:
         return [base / name for name in TOKENIZER_FILES if (base / name).is_file()]
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _beside(folder: Path) -> tuple[str, ...]:
     """Hash what a merged model takes from a folder beside its tensors."""
     names = (CONFIG, *TOKENIZER_FILES)

@@ -75,11 +75,7 @@ class Merge:
     untied: bool = False
 
     def read(self, name: str) -> Tensor:
-        """Read one of the adapter's tensors.
-
-        Raises:
-            ModelError: As `Checkpoint.read`.
-        """
+        """Read one of the adapter's tensors. Raises ModelError as `Checkpoint.read` does."""
         return self.adapter.read(name).astype(np.float32)
 
     def refuse(self, name: str) -> ModelError:
@@ -154,8 +150,8 @@ def merge(adapter: Path, base: Path) -> Merge:
     settings = read_config(base)
     if not (base / CONFIG).is_file():
         raise ModelError(
-            f"{base.name} is a GGUF file, into which nothing is merged: convert it first with "
-            "`python -m core convert`."
+            f"{base.name} is a GGUF file, into which nothing is merged: "
+            "convert it first with `python -m core convert`."
         )
     config = read_adapter(adapter)
     held = open_checkpoint(adapter.name, {}, [LocalFile(adapter / ADAPTER_WEIGHTS)])
@@ -209,12 +205,8 @@ def _put_whole(merging: Merge, place: str, name: str) -> None:
 
 
 def _repeats(merging: Merge, name: str, first: str) -> bool:
-    """Whether a tensor is what the adapter puts into the token embedding, for the output layer that
-    is tied to it.
-
-    Args:
-        first: The tensor for the embedding; "" if there is none.
-    """
+    """Whether a tensor is what the adapter puts into the token embedding (tensor `first`, if any),
+    for the output layer that is tied to it."""
     shapes = {merging.adapter.entries[each].shape for each in (first, name) if each}
     alike = merging.ties and first != "" and len(shapes) == 1
     return alike and np.array_equal(merging.read(first), merging.read(name))
@@ -305,8 +297,8 @@ def _refuse_shared(merging: Merge, module: str, target: str) -> None:
     for name in alike:
         if name != target and np.array_equal(base.read(name), base.read(target)):
             raise ModelError(
-                f"{merging.adapter.ref} changes {module}, which {base.ref} shares with "
-                f"{name}: save the base with weights of its own for each, and choose that."
+                f"{merging.adapter.ref} changes {module}, which {base.ref} shares with {name}: "
+                "save the base with weights of its own for each, and choose that."
             )
 
 

@@ -15,9 +15,9 @@ from core.limits import current_limits
 from core.models.files.adapters import AdapterConfig, is_adapter, read_adapter
 from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG
-from core.models.files.memory import remembered_folder
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import BESIDE, adapter_base, not_included, zoo_folder
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 INCLUDED = Path(BESIDE.name, "models")  # as included adapters name their bases
 HOW_TO_NAME = (
@@ -70,11 +70,8 @@ def adapter_folder(ref: str | ModelRef) -> Path | None:
 
 
 def folder_of_adapter(ref: str | ModelRef) -> Path:
-    """Find the folder of an adapter; download one of the Hub.
-
-    Raises:
-        ModelError: As `locate`; also if it is none.
-    """
+    """Find the folder of an adapter; download one of the Hub. Raises ModelError as `locate` does;
+    also if it is none."""
     folder = folder_of(parse_ref(ref))
     if not is_adapter(folder):
         raise ModelError(f"{ref} is a whole model, not an adapter: it can be used as it is.")
@@ -107,16 +104,10 @@ def whole_base(base: str, ref: str | ModelRef) -> Path:
 
 
 def base_of(ref: str | ModelRef) -> str:
-    """Find the reference of the model that an adapter was trained on, as the manifest or the
-    adapter's configuration says.
-
-    A folder is found as PEFT finds it, from the working folder; any other name is one on the Hub,
-    or of an included model, as the included adapters write it.
-
-    Raises:
-        ModelError: As `locate`; also if the adapter does not say it, or names a folder on a shared
-            instance.
-    """
+    """Find the reference of the model that an adapter was trained on, as manifest or configuration
+    says: a folder, as PEFT does, from the working folder; else a model of the Hub or an included
+    one. Raises ModelError as `locate` does; also if the adapter does not say it, or names a folder
+    on a shared instance."""
     ref = parse_ref(ref)
     if ref.kind == "zoo" and (listed := adapter_base(f"zoo:{ref.name}")):
         return listed
@@ -139,11 +130,11 @@ def base_in(config: AdapterConfig, ref: ModelRef) -> str:
     try:
         return str(parse_ref(f"hub:{named}" + (config.revision and f"@{config.revision}")))
     except ModelError as error:
-        what = f"of {named}, which is not there" if named else "that does not name its base"
-        raise ModelError(f"{ref} is an adapter {what}. {HOW_TO_NAME}") from error
+        fault = f"of {named}, which is not there" if named else "that does not name its base"
+        raise ModelError(f"{ref} is an adapter {fault}. {HOW_TO_NAME}") from error
 
 
-@remembered_folder
+@remembered(READ_FILES, state=folder_state)
 def _adapter_of(folder: Path) -> AdapterConfig:
     return read_adapter(folder)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.005  # of the numbers of the layers
 MATRICES = 16  # that are sampled at least, the same ones of every checkpoint,
-MOST_LAYERS = 64  # and one of each layer; of more layers, so many of them
+MOST_LAYERS = 64  # of which each gives a matrix; of more layers, this many are chosen
 MOST = 4_096  # numbers of one matrix
 SECONDS = 0.05  # processor seconds to open a checkpoint and to read a few ranges
 HASHING = 4e-9  # processor seconds per parameter of a file on this machine
@@ -69,8 +69,8 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
     }
     if len(stored) < len(checkpoint.entries):
         raise ModelError(
-            f"{checkpoint.ref} has quantised weights, of which no sample is read: convert it to "
-            "safetensors, or choose another."
+            f"{checkpoint.ref} has quantised weights, of which no sample is read: "
+            "convert it to safetensors, or choose another."
         )
     if not entries:
         raise ModelError(
@@ -82,12 +82,12 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
     layers = _named(IN_LAYER, entries)
     embedded = _named(EMBEDDED, entries) if layers else {}
     entries = embedded | (layers or entries)
-    chosen = sorted(embedded, key=_random)[: MATRICES // 2]
-    chosen += _spread(layers, MATRICES - len(chosen)) or sorted(entries, key=_random)[:MATRICES]
+    names = sorted(embedded, key=_random)[: MATRICES // 2]
+    names += _spread(layers, MATRICES - len(names)) or sorted(entries, key=_random)[:MATRICES]
     numbers = sum(prod(entry.shape) for entry in (layers or entries).values())
-    most = round(SHARE * numbers / len(chosen))
+    most = round(SHARE * numbers / len(names))
     sample, read = {}, _header_bytes(stored)
-    for name in chosen:
+    for name in names:
         part = _middle(entries[name], most)
         sample[name] = part.astype(np.float64)
         read += len(part) * BYTES_PER_NUMBER[entries[name].dtype]
@@ -102,7 +102,7 @@ def _named(
 
 
 def _spread(names: Iterable[str], count: int) -> list[str]:
-    """Choose at least so many matrices of layers, from bottom to top: one of every layer, then a
+    """Choose at least this many matrices of layers, from bottom to top: one of every layer, then a
     second one, and so on."""
     layers: dict[tuple[str, int], list[str]] = {}
     for name in sorted(names, key=_random):
@@ -110,14 +110,14 @@ def _spread(names: Iterable[str], count: int) -> list[str]:
         if place is not None:
             layers.setdefault((place["stack"], int(place["number"])), []).append(name)
     count = max(count, min(len(layers), MOST_LAYERS))
-    chosen: list[str] = []
+    sample: list[str] = []
     for at_each in zip_longest(*(layers[key] for key in sorted(layers))):
-        if len(chosen) >= count:  # the rest is as much as layers times matrices
+        if len(sample) >= count:  # the rest is as much as layers times matrices
             break
         there = [name for name in at_each if name is not None]
-        ends = np.linspace(0, len(there) - 1, min(len(there), count - len(chosen)))
-        chosen += [there[round(at)] for at in ends]
-    return chosen
+        ends = np.linspace(0, len(there) - 1, min(len(there), count - len(sample)))
+        sample += [there[round(at)] for at in ends]
+    return sample
 
 
 def _random(name: str) -> bytes:
@@ -133,7 +133,7 @@ def _bytes_of(entry: Entry | PickledTensor) -> int:
 
 
 def _middle(entry: Entry | PickledTensor, most: int) -> Float[ndarray, " number"]:
-    """Read at most so many numbers in the middle of a matrix."""
+    """Read at most this many numbers in the middle of a matrix."""
     width = BYTES_PER_NUMBER[entry.dtype]
     count = min(prod(entry.shape), MOST, max(2, most))
     first = (prod(entry.shape) - count) // 2

@@ -73,20 +73,11 @@ class Checkpoint:
 
 def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFile]) -> Checkpoint:
     """Read the headers of a checkpoint's files; quantised matrices are dequantised when read.
-
-    Raises:
-        ModelError: If a header cannot be read.
-    """
+    Raises ModelError if a header cannot be read."""
     return Checkpoint(ref, config, open_files(files, config))
 
 
 def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint:
-    """Open a checkpoint in a local folder: safetensors, pickled tensors, or GGUF.
-
-    Args:
-        config: Content of its `config.json`.
-
-    Raises:
-        ModelError: If a file is missing, damaged or truncated.
-    """
+    """Open a checkpoint in a local folder: safetensors, pickled tensors, or GGUF. Raises ModelError
+    if a file is missing, damaged or truncated."""
     return Checkpoint(ref, config, open_weights(folder, config))

@@ -39,12 +39,12 @@ class Context:
     zoomed: bool = False
 
     def height(self, pixels: float) -> float:
-        """Height of a plot that is so many pixels high on a page."""
+        """Height of a plot that is this many pixels high on a page."""
         return round(pixels * self.stretch)
 
     @property
     def narrow(self) -> float:
-        """Width of a map on a telephone or in one column of a paper: names are placed for it."""
+        """Width of a map on a phone or in one column of a paper: names are placed for it."""
         return 165 if self.across == 1 else 330
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDE = 0.56  # mean width of a letter, of its height
-SAME = 1.5  # pixels within which two lines are one to the eye
+ONE_LINE = 1.5  # pixels within which two lines are one to the eye
 HEIGHT = 320  # of a plot on a page
 BAND = 0.16  # opacity of the bands
 NULL = "chance level"
@@ -80,12 +80,7 @@ Mark = Callable[[Plane, dict[str, Any]], Chart]  # of the axes and the x axis
 
 def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
     """Make looks for lines in an order, such as layers: from blue to orange, neighbours with
-    different dashes.
-
-    Args:
-        names: In their order.
-        more: As `Look` takes it.
-    """
+    different dashes."""
     last = max(len(names) - 1, 1)
     return {
         name: Look(colour_between(place / last), dash=GREY_DASHES[place % len(GREY_DASHES)], **more)
@@ -326,7 +321,7 @@ def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str,
         index=plane.x, columns="name", values=plane.y
     )
     lines = [plane.up(wide[name].to_numpy(dtype=float)) for name in shown]
-    first = coinciding(lines, SAME)
+    first = coinciding(lines, ONE_LINE)
     return {name: shown[first[number]] for number, name in enumerate(shown)}
 
 

@@ -133,8 +133,8 @@ def _extremes(rows: pd.DataFrame, y: str, kind: Kind, where: object) -> str:
     low, high = rows.loc[rows[y].idxmin()], rows.loc[rows[y].idxmax()]
     at = where if callable(where) else str
     return (
-        f"Highest {text_of(float(high[y]), kind)} ({at(high)}), lowest "
-        f"{text_of(float(low[y]), kind)} ({at(low)})."
+        f"Highest {text_of(float(high[y]), kind)} ({at(high)}), "
+        f"lowest {text_of(float(low[y]), kind)} ({at(low)})."
     )
 
 

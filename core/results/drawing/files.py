@@ -7,13 +7,13 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
 from core.results.drawing.vega import Chart, settled
 from core.runs.encoding import key_of
 from core.runs.process.drawing import draw
+from core.runs.process.remembered import remembered
 from core.runs.store import current_store
 
 WIDTH = 640.0  # default width of a figure
@@ -114,9 +114,9 @@ def _key(part: str, spec: str) -> str:
     return key_of("drawing", part, metadata.version("vl-convert-python"), spec)
 
 
-@lru_cache(maxsize=4)
+@remembered(4)
 def _draw(spec: str) -> str:
-    """Draw a specification as SVG; cached, because a sheet of panels is measured before."""
+    """Draw a specification as SVG; remembered, because a sheet of panels is measured before."""
     return draw("svg", spec).decode("utf8")
 
 

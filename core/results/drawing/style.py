@@ -3,10 +3,8 @@ Said here once.
 
 Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has a point shape
 as well. A task has one colour on all pages, base models are ink, reference models grey. No chart
-sets a background or a text colour, so
-a light and a dark theme both fit: the page swaps each colour for its counterpart
-(`ui/study/figures.py`).
-"""
+sets a background or a text colour, so a light and a dark theme both fit: the page swaps each colour
+for its counterpart (`ui/study/figures.py`)."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ SHAPES = (
     *("triangle-right", "triangle-left"),
 )
 DASHES = ([6, 4], [2, 3], [10, 3, 2, 3])
-LONGEST_BESIDE = 14  # letters of a title that has room before its legend on a telephone
+LONGEST_BESIDE = 14  # letters of a title that has room before its legend on a phone
 LAYER_TITLE = "Layer (0 = embeddings)"
 
 
@@ -120,7 +118,7 @@ def legend(
 def gradient(title: str | None = None, *, context: Context, **more: Any) -> dict[str, Any]:
     """Place a heatmap's legend below it; `more` is as Vega-Lite names it.
 
-    A short title stands before it, a longer one above, where a telephone has room for it.
+    A short title stands before it, a longer one above, where a phone has room for it.
     """
     side = "left" if len(title or "") <= LONGEST_BESIDE else "top"
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": side}

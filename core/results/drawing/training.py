@@ -65,8 +65,8 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
         return [
-            "Neither cards nor names give the training steps, so the checkpoints are in the order "
-            "of their names."
+            "Neither cards nor names give the training steps, "
+            "so the checkpoints are in the order of their names."
         ]
     said = []
     if models.loc[models["steps"].notna(), "tokens"].isna().any():
@@ -76,8 +76,8 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     if len(unknown):
         names = ", ".join(str(ref) for ref in unknown)
         said.append(
-            "Neither card nor name gives the training steps of some checkpoints, which are in the "
-            f"tables but not in the charts: {names}."
+            "Neither card nor name gives the training steps of some checkpoints, "
+            f"which are in the tables but not in the charts: {names}."
         )
     return said
 

@@ -46,12 +46,8 @@ class Chart:
     """A plot, or several in one; each method returns a new chart and does not change this one."""
 
     def __init__(self, table: pd.DataFrame | None = None, **parts: Any) -> None:
-        """Begin a chart of a table.
-
-        Args:
-            table: One row per mark; None where the inner charts have tables.
-            parts: Of the specification, as in Vega-Lite; inner charts are `Chart`s.
-        """
+        """Begin a chart of a table with one row per mark (None where inner charts have tables), and
+        parts as in Vega-Lite, in which inner charts are `Chart`s."""
         self._table = table
         self._parts = parts
 
@@ -128,13 +124,8 @@ class Chart:
         return self._marked("tick", look)
 
     def to_dict(self, *, open_widths: bool = False) -> dict[str, Any]:
-        """Return the whole specification, which shares no object with the chart.
-
-        Tables are in `datasets`, each once, under a name derived from its content.
-
-        Args:
-            open_widths: Leave `OfWidth` unresolved, for `settled`.
-        """
+        """Return the whole specification, which shares no object with the chart; its tables are in
+        `datasets`, each once. `OfWidth` stays for `settled` where widths are open."""
         spec = self._whole()
         whole: dict[str, Any] = spec if open_widths else settled(spec)
         return whole
@@ -192,13 +183,8 @@ class Chart:
 
 
 def channel(shorthand: str, **more: Any) -> dict[str, Any]:
-    """Make a channel of a column.
-
-    Args:
-        shorthand: Column and type: "layer:Q" (quantitative), "name:N" (nominal), "step:O"
-            (ordinal).
-        more: Title, scale, axis, legend ... as in Vega-Lite; None is null, which removes the part.
-    """
+    """Make a channel of a column and type, such as "layer:Q" (quantitative), "name:N" (nominal) or
+    "step:O" (ordinal); `more` as in Vega-Lite, None removes a part."""
     name, _, kind = shorthand.rpartition(":")
     return {"field": name, "type": TYPES[kind], **more}
 
@@ -224,7 +210,7 @@ def layered(*charts: Chart) -> Chart:
 
 
 def concat(charts: Sequence[Chart], columns: int, spacing: float) -> Chart:
-    """Join charts side by side, with so many columns."""
+    """Join charts side by side, in this many columns."""
     return Chart(concat=list(charts), columns=columns, spacing=spacing)
 
 

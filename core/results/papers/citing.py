@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from core.errors import PalimpsestError
@@ -16,11 +15,7 @@ PAPERS = tuple(
     for key, record in sorted(read_toml(FILE).items())
 )
 
-
-@cache
-def registry() -> dict[str, Reference]:
-    """Map every key to its reference."""
-    return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
+REGISTRY = {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
 
 
 def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
@@ -30,9 +25,9 @@ def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
         PalimpsestError: If a key is not in the registry.
     """
     named = tuple(dict.fromkeys(keys))
-    absent = [key for key in named if key not in registry()]
+    absent = [key for key in named if key not in REGISTRY]
     if absent:
         raise PalimpsestError(
             f"There is no reference {absent[0]!r}: add it to core/results/papers/{FILE.name}."
         )
-    return tuple(registry()[key] for key in named)
+    return tuple(REGISTRY[key] for key in named)

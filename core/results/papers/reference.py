@@ -104,12 +104,7 @@ PALIMPSEST = Reference(
 
 
 def bibtex(references: Iterable[Reference], study: str) -> str:
-    """Write the references and the program itself as BibTeX entries.
-
-    Args:
-        references: Those that the study cites.
-        study: Name of the study, for the program's entry.
-    """
+    """Write the references and the program itself as BibTeX entries."""
     entries = [
         reference.bibtex() for reference in dict.fromkeys(references) if reference != PALIMPSEST
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,8 @@ SHARED = Path(__file__).parent
 
 
 def fill(template: Path, **values: Any) -> bytes:
-    """Fill a template with values and encode it as UTF-8.
-
-    Args:
-        template: The template's file.
-        values: By the names in the template. Texts are escaped, except `markupsafe.Markup`.
-
-    Raises:
-        jinja2.UndefinedError: If the template names a value that is missing.
-    """
+    """Fill a template with values by name, escaped except `markupsafe.Markup`, and encode it as
+    UTF-8. Raises jinja2.UndefinedError if the template names a value that is missing."""
     return _environment(template.parent).get_template(template.name).render(values).encode("utf8")
 
 
@@ -42,7 +35,7 @@ def marked(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", html))
 
 
-@lru_cache
+@cache
 def _environment(folder: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

@@ -1,1 +1,1 @@
-"""Processes: cores, memory, and separate processes for untrusted files."""
+"""Processes: cores, memory, what they remember, and separate processes for untrusted files."""

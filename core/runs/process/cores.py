@@ -1,11 +1,9 @@
 """Threads per task: two tasks run at once, so each gets half of the processor's cores.
 
 Libraries that multiply matrices start a thread a core by default. With two tasks that is two
-threads a core, which
-wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18. A limit
-that was put on and taken off round each run would be left on for good where two runs overlap, so it
-is put on once and stays.
-"""
+threads a core, which wait for each other: on two cores the RSA page's first figure took 30 seconds
+instead of 18. A limit that was put on and taken off round each run would stay for ever where
+two runs overlap, so it is put on once and stays."""
 
 from __future__ import annotations
 
@@ -26,10 +24,8 @@ def available_cores() -> int:
 
 
 def share_cores() -> int:
-    """Set how many threads libraries use per task, unless OMP_NUM_THREADS is set.
-
-    Call it before torch is imported: its libraries read the variable when they are loaded.
-    """
+    """Set how many threads libraries use per task, unless OMP_NUM_THREADS is set; call it before
+    torch is imported, which reads it then."""
     given = os.environ.setdefault(VARIABLE, str(max(1, available_cores() // TASKS_AT_ONCE)))
     return int(given) if given.isdecimal() and int(given) > 0 else 1
 

@@ -59,17 +59,9 @@ _engine = _Engine()
 
 
 def draw(form: str, spec: str, **options: float) -> bytes:
-    """Draw a Vega-Lite specification.
-
-    Args:
-        form: "svg", "png" or "pdf".
-        spec: The specification, as JSON.
-        options: Of vl-convert for this form: `scale` and `ppi` of a PNG.
-
-    Raises:
-        DrawingError: If the engine does not run here.
-        ValueError: If it refuses the specification.
-    """
+    """Draw a Vega-Lite specification (JSON) as "svg", "png" or "pdf", with vl-convert's options
+    such as a PNG's `scale` and `ppi`. Raises DrawingError if the engine does not run here;
+    ValueError if it refuses the specification."""
     try:
         return _engine.ask({"form": form, "spec": spec, "options": options})
     except RefusedError as error:
@@ -87,8 +79,8 @@ def _reason() -> str:
         if limit != resource.RLIM_INFINITY:
             return (
                 f"`ulimit -v` allows {limit / 2**30:.2g} GiB of addresses and the drawing engine "
-                "reserves more: run the same command where there is no such limit, which computes "
-                "nothing again"
+                "reserves more: "
+                "run the same command where there is no such limit, which computes nothing again"
             )
     except ImportError:  # not on Windows
         pass

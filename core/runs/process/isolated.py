@@ -1,6 +1,6 @@
 """One question to a module in a process of its own, which ends with the answer.
 
-Who has many questions in a row keeps an `isolation.Apart`, as tokenizers do.
+A caller with many questions in a row keeps an `isolation.Apart`, as tokenizers do.
 """
 
 from __future__ import annotations
@@ -32,21 +32,11 @@ class Bounds:
 
 
 def call(module: str, request: object, bounds: Bounds, note: str) -> Any:
-    """Ask a module for one reply.
-
-    Args:
-        module: Its name; `answer(request)` yields one reply, see `isolation.Apart`.
-        request: What JSON can say.
-        bounds: What the answer may cost.
-        note: What the reader of a progress bar is told.
-
-    Raises:
-        RefusedError: With the sentence of the `PalimpsestError` that the module raised.
-        ApartTimeoutError: If it takes too long.
-        ApartAnswerError: If the answer is too long, or not one reply.
-        ApartError: If the process ended by its memory limit or a fault.
-        CancelledError: If the run is cancelled.
-    """
+    """Ask a module, whose `answer(request)` yields one reply (see `isolation.Apart`), for it within
+    bounds; the note is for a progress bar. Raises RefusedError with the sentence of the
+    `PalimpsestError` that the module raised; ApartTimeoutError if it takes too long;
+    ApartAnswerError if the answer is too long, or not one reply; ApartError if the process ended by
+    its memory limit or a fault; CancelledError if the run is cancelled."""
     process = Apart(module, bounds.memory)
     patience = Patience(SILENCE, SILENCE + bounds.seconds, bounds.seconds, IDLE)
     try:

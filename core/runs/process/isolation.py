@@ -34,7 +34,7 @@ from core.errors import PalimpsestError
 LOOK_UP_SECONDS = 0.2
 WAITING = 2**22  # characters of replies that wait to be taken; the process waits for room
 LONGEST_LINE = 32 * 2**20  # characters of a reply
-UNBOUNDED = 2**60  # characters of all replies, where who asks takes them one by one
+UNBOUNDED = 2**60  # characters of all replies, where the caller takes them one by one
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
@@ -129,13 +129,13 @@ class Apart:
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()
         try:
-            for said in self._replies(patience, note, characters):
-                if "end" not in said:
-                    yield said["reply"]
+            for reply in self._replies(patience, note, characters):
+                if "end" not in reply:
+                    yield reply["reply"]
                     continue
                 whole = True
-                if said["end"]:
-                    raise RefusedError(said["end"])
+                if reply["end"]:
+                    raise RefusedError(reply["end"])
                 return
         finally:
             if not whole:

@@ -23,7 +23,7 @@ from core.limits import current_limits
 ROOMY, TIGHT = (8 * 2**20, 32 * 2**20), (2**19, 4 * 2**20)
 MEMINFO = Path("/proc/meminfo")
 HEAPS = (
-    2  # of all threads together; every reader is a thread, and would else bring a heap of its own
+    2  # of all threads together; every reader is a thread, and would otherwise have its own heap
 )
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
@@ -43,10 +43,10 @@ def _library() -> Any:
 @cache
 def give_back_large_blocks() -> bool:
     """Let large blocks be mapped singly, once for the process; return whether it worked."""
-    library, (mapped, kept) = _library(), TIGHT if current_limits().shared else ROOMY
+    library, (mapped, trimmed) = _library(), TIGHT if current_limits().shared else ROOMY
     return library is not None and bool(
         library.mallopt(_MMAP_THRESHOLD, mapped)
-        and library.mallopt(_TRIM_THRESHOLD, kept)
+        and library.mallopt(_TRIM_THRESHOLD, trimmed)
         and library.mallopt(_ARENA_MAX, HEAPS)
     )
 

@@ -20,7 +20,7 @@ from core.errors import ModelError
 MOST_BYTES = 8 * 2**20  # of a file; the index of 100,000 tensors has them
 MOST_MEMORY = 2**26  # bytes that the values may take: 43,000 tensors of a header
 # Bytes that the parser takes at most for each character that begins a value, as measured in
-# CPython 3.11 with every kind of value that is made of little else, and rounded up.
+# CPython 3.11 with values that hold almost nothing but that kind, and rounded up.
 COSTS = {b"[": 100, b"{": 128, b":": 130, b",": 40, b'"': 30}
 WIDE_QUOTE = 20  # more for each quotation mark, where characters take several bytes
 MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -37,16 +37,9 @@ class TwiceError(ValueError):
 
 
 def parse(raw: bytes, *, once: bool = False) -> Any:
-    """Parse JSON from a stranger.
-
-    Args:
-        once: Whether two values of one name are refused, up to `SMALL` bytes.
-
-    Raises:
-        TwiceError: If they are.
-        TooLargeError: If it might take more than `MOST_MEMORY` as Python's objects.
-        ValueError: If it is no JSON, or nested too deeply.
-    """
+    """Parse JSON from a stranger; where `once`, two values of one name are refused, up to `SMALL`
+    bytes. Raises TwiceError if they are; TooLargeError if it might take more than `MOST_MEMORY` as
+    Python's objects; ValueError if it is no JSON, or nested too deeply."""
     if (need := memory_of(raw)) > MOST_MEMORY:
         raise TooLargeError(f"its values would take {need / 2**20:,.0f} MB of memory")
     try:
@@ -72,8 +65,8 @@ def parse_json(raw: bytes, source: object) -> dict[str, Any]:
     """
     if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
         raise ModelError(
-            f"{source} begins with a byte order mark (BOM), which JSON must not have: save it as "
-            "UTF-8 without one."
+            f"{source} begins with a byte order mark (BOM), which JSON must not have: "
+            "save it as UTF-8 without one."
         )
     try:
         value = parse(raw, once=True)

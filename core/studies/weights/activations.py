@@ -33,7 +33,7 @@ from core.vectors.notices import read_by_layer as said_by_layer
 
 TEXT, SENTENCES = "demo", 20  # two sentences of each of its ten genres
 STATES = "states"  # role of a model's mean states
-SAME = 1e-5  # of the base's mean state: smaller changes are rounding
+ROUNDING_SHARE = 1e-5  # of the base's mean state: smaller changes are rounding
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class StateVector:
 STATE_VECTORS: dict[str, StateVector] = {
     "activations_top": StateVector(
         "Top-layer delta activations",
-        "Mean change of the hidden states of the top layer on a few included sentences, as first "
-        "proposed; both models are run.",
+        "Mean change of the hidden states of the top layer on a few included sentences, "
+        "as first proposed; both models are run.",
         lambda layers: layers,
     ),
     "activations_middle": StateVector(
         "Middle-layer delta activations",
-        "Mean change of the hidden states of the middle layer on a few included sentences; both "
-        "models are run.",
+        "Mean change of the hidden states of the middle layer on a few included sentences; "
+        "both models are run.",
         lambda layers: (layers + 1) // 2,
     ),
 }
@@ -121,8 +121,8 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
         long = [place for place, each in enumerate(cut) if len(each.ids) > reading.longest]
         if not read:
             raise ModelError(
-                f"{model} can read none of the {len(sentences)} included sentences, so it has no "
-                "delta activations; switch them off, or leave it out."
+                f"{model} can read none of the {len(sentences)} included sentences, "
+                "so it has no delta activations; switch them off, or leave it out."
             )
         kept: dict[int, SentenceVectors] = {}
         for batch in (
@@ -222,7 +222,7 @@ def calc_change(
         [[0.0, 0.0], [0.0, 2.0]]
     """
     change: ndarray = model - base
-    rounding = np.linalg.norm(change, axis=1) <= SAME * np.linalg.norm(base, axis=1)
+    rounding = np.linalg.norm(change, axis=1) <= ROUNDING_SHARE * np.linalg.norm(base, axis=1)
     change[rounding] = 0.0
     return change
 
@@ -278,7 +278,7 @@ def describe_directionless(refs: Sequence[str], layer: int) -> str:
     """Write the notice of models whose hidden states do not differ from the base's in a layer."""
     have, states = ("have", "their") if len(refs) > 1 else ("has", "its")
     return (
-        f"{', '.join(refs)} {have} no delta activations in layer {layer}: {states} mean hidden "
-        "states equal the base's, so there is no direction, and the cosine with every other "
-        "model counts as 0."
+        f"{', '.join(refs)} {have} no delta activations in layer {layer}: "
+        f"{states} mean hidden states equal the base's, so there is no direction, "
+        "and the cosine with every other model counts as 0."
     )

@@ -110,8 +110,8 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:
         text += (
-            f", but with only {heads} heads per layer this is within the 95 % range of random "
-            "matching"
+            f", but with only {heads} heads per layer this is within the 95 % range "
+            "of random matching"
         )
     elif compared.verdict == ABOVE_CHANCE:
         above = len(compared.layers)
@@ -145,9 +145,9 @@ def make_methods(spec: AttentionSpec, sentences: int) -> str:
     return (
         f"On {sentences:,} sentences of {spec.corpus}, each source head was matched with one "
         "target head of the same layer by the Hungarian method, which maximises the summed "
-        "correlation of attention probabilities over training sentences. Correlations shown are on "
-        "held-out sentences; chance is random one-to-one matching. The matrix compares every head "
-        "of the first pair with every head, in any layer. Attention outputs (before the residual "
-        "connection) of all subwords were mapped like hidden states, with whole sentences held "
-        f"out. The per-word average is over subwords here."
+        "correlation of attention probabilities over training sentences. "
+        "Correlations shown are on held-out sentences; chance is random one-to-one matching. "
+        "The matrix compares every head of the first pair with every head, in any layer. "
+        "Attention outputs (before the residual connection) of all subwords were mapped like "
+        "hidden states, with whole sentences held out. The per-word average is over subwords here."
     )

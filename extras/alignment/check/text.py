@@ -64,8 +64,8 @@ def make_headline(facts: Sequence[Statement]) -> str:
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
     clauses = [
-        f"Although a bijection exists by construction, the best map ({maps}) leaves "
-        f"{_listed(best)} of the variance unexplained"
+        f"Although a bijection exists by construction, the best map ({maps}) "
+        f"leaves {_listed(best)} of the variance unexplained"
     ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
     compared = [
@@ -93,9 +93,10 @@ def make_methods(spec: CheckSpec) -> str:
     """Write the methods paragraph."""
     forms = "; ".join(f"{name}: {TRUTHS[name]}" for name in spec.truths)
     return (
-        f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and mapped "
-        f"through random bijections ({forms}). Each map "
-        f"({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to undo them on "
-        f"training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists "
-        "by construction, so every remaining error is the map's own. Intervals are not computed."
+        f"States of {spec.model} at layer {spec.layer} were centred, scaled, "
+        f"rotated and mapped through random bijections ({forms}). "
+        f"Each map ({', '.join(METHODS[name].label for name in spec.methods)}) "
+        f"was fitted to undo them on training rows, split by {spec.split}, "
+        "and evaluated on held-out rows. A bijection exists by construction, "
+        "so every remaining error is the map's own. Intervals are not computed."
     )

@@ -66,7 +66,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    # On a page two columns keep the legend on the first screen; a telephone has room for one, and
+    # On a page two columns keep the legend on the first screen; a phone has room for one, and
     # one column of a paper may, too.
     two = OfWidth(f"width < {NARROW} ? 1 : 2", lambda width: 1 if width < NARROW else 2, early=True)
     below = legend(columns_for(names, context=context) if context.across == 1 else two, 200)

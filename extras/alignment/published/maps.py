@@ -30,8 +30,8 @@ from core.maths.maps.moments import Moments, Rows, Space, moments
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from extras.alignment.published.rows import BATCH, SentenceRows, sentence_rows
 
-LEAST = 4  # sentences of each part of the split; intervals show how uncertain so few are
-KEPT = 0.9  # share of the sum of singular values that their SVCCA keeps
+LEAST_SENTENCES = 4  # sentences of each part of the split; intervals show how uncertain so few are
+KEPT_SHARE = 0.9  # share of the sum of singular values that their SVCCA keeps
 PADDED = 3  # copies of the states of a batch of padded sentences
 ADAM = 4e-9  # processor seconds of an Adam step per weight
 WEIGHTS = 17  # of the published networks, in units of the squared width
@@ -165,10 +165,10 @@ def published_pair(
     where = np.array([part_of(words, seed) for words in sentences])
     rows = {name: np.flatnonzero(where == name) for name in SHARES}
     for name, some in rows.items():
-        if len(some) < LEAST:
+        if len(some) < LEAST_SENTENCES:
             raise ShapeError(
-                f"The {name} part of the split has {len(some)} sentences and needs {LEAST}: use "
-                "more sentences."
+                f"The {name} part of the split has {len(some)} sentences "
+                f"and needs {LEAST_SENTENCES}: use more sentences."
             )
     how = VARIANTS[fitted]
     x, y = (rows.padded if how.padding else rows.real for rows in read[False])
@@ -266,9 +266,9 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
 
 
 def _components(side: Space) -> Int[np.ndarray, " layer"]:
-    """The number of leading components that hold `KEPT` of the sum of singular values, (layer,)."""
+    """Count the leading components that hold this share of the sum of singular values, (layer,)."""
     values = np.sqrt(side.axes[0][:, ::-1])
-    kept: np.ndarray = (values.cumsum(-1) < KEPT * values.sum(-1, keepdims=True)).sum(-1) + 1
+    kept: np.ndarray = (values.cumsum(-1) < KEPT_SHARE * values.sum(-1, keepdims=True)).sum(-1) + 1
     return kept
 
 

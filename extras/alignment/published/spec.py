@@ -45,9 +45,9 @@ class ProtocolSpec(options.Spec):
         350,
         low=1,
         high=3000,
-        help="Training batches; 3,000 in the published code, whose rate falls by 1 % per batch, so "
-        "that batches after 350 together change a weight by at most 3 % of what the earlier ones "
-        "can.",
+        help="Training batches; "
+        "3,000 in the published code, whose rate falls by 1 % per batch, so that batches after 350 "
+        "together change a weight by at most 3 % of what the earlier ones can.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
@@ -57,8 +57,8 @@ class ProtocolSpec(options.Spec):
     def check(self) -> None:
         if len(self.tuned) == 1:
             raise SpecError(
-                "The fine-tuned pair has one model and needs two models, or none: add one or clear "
-                "it."
+                "The fine-tuned pair has one model and needs two models, or none: "
+                "add one or clear it."
             )
 
     @property

@@ -128,8 +128,8 @@ def make_headline(facts: Sequence[Statement]) -> str:
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"
     text = (
-        f"By the published protocol, the invertible network {verb} {theirs.verdict} than the "
-        f"mean{_error(theirs)}"
+        "By the published protocol, "
+        f"the invertible network {verb} {theirs.verdict} than the mean{_error(theirs)}"
     )
     if OURS in by_protocol:
         ours = by_protocol[OURS]
@@ -169,17 +169,19 @@ def make_methods(spec: ProtocolSpec, sentences: int) -> str:
     """Write the methods paragraph."""
     return (
         f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
-        "states averaged over all positions. One invertible layer (RealNVP), a linear map and an "
-        "MLP of four layers, each shared by all layers of the models, were initialised at random "
-        "and trained with one step of Adam per layer and batch of 64, at a learning rate of 1e-6 "
-        f"that falls by 1 % per batch, for {spec.steps:,} batches. They were evaluated on training "
-        "sentences, the released code's default (its readme calls the test set the main result), "
-        f"with dropout on (rate {RATE} for models trained without dropout), with each "
-        "source row paired with another sentence's target row; CCA was fitted on such pairs. Then "
-        "each of these choices was changed alone, and finally all of them. Our protocol fits maps "
-        "between vectors of words, as in this page's own study, and evaluates them on unseen "
-        "words. Errors are squared errors divided by the target's variance. Intervals are "
-        "jackknife intervals over evaluated sentences or words: 95 % in figures of errors, "
-        "simultaneous for all findings of a protocol where findings are judged. They describe this "
-        f"pair of models."
+        "states averaged over all positions. One invertible layer (RealNVP), "
+        "a linear map and an MLP of four layers, each shared by all layers of the models, "
+        "were initialised at random and trained with one step of Adam per layer and batch of 64, "
+        f"at a learning rate of 1e-6 that falls by 1 % per batch, for {spec.steps:,} batches. "
+        "They were evaluated on training sentences, "
+        "the released code's default (its readme calls the test set the main result), "
+        f"with dropout on (rate {RATE} for models trained without dropout), "
+        "with each source row paired with another sentence's target row; "
+        "CCA was fitted on such pairs. Then each of these choices was changed alone, "
+        "and finally all of them. Our protocol fits maps between vectors of words, "
+        "as in this page's own study, and evaluates them on unseen words. "
+        "Errors are squared errors divided by the target's variance. "
+        "Intervals are jackknife intervals over evaluated sentences or words: 95 % in figures of "
+        "errors, simultaneous for all findings of a protocol where findings are judged. "
+        "They describe this pair of models."
     )

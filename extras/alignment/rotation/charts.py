@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PARTS = {"test": "held out", "train": "in-sample"}
 PLANTED = "planted rotation"
-LEAST = 1e-3  # smaller singular values are drawn here
+LEAST_DRAWN = 1e-3  # smaller singular values are drawn here
 BEYOND = 1.25  # room above the largest singular value, as a factor
 
 
@@ -70,7 +70,7 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     )  # fmt: skip
     drawn = pd.concat([rows, planted], ignore_index=True)
     for column in ("singular_value", "low", "high"):
-        drawn[column] = drawn[column].clip(lower=LEAST)
+        drawn[column] = drawn[column].clip(lower=LEAST_DRAWN)
     top = BEYOND * float(drawn["singular_value"].max())
     plane = Plane(
         "direction",

@@ -29,7 +29,7 @@ ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compare
 MAPS = ("procrustes", ROTATION, LINEAR, "ols")
 PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
 STACKED = 40  # bytes per number of both directions, in single precision and in double
-KEPT = ("nmse", "error")  # of what a map's scores are
+SCORES_READ = ("nmse", "error")  # of what a map's scores are
 
 
 def _cost(
@@ -82,8 +82,8 @@ def compare_rotation(
         x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
-            f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, so neither is a rotation "
-            "of the other: choose models of one width."
+            f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, "
+            "so neither is a rotation of the other: choose models of one width."
         )
     layers = np.arange(len(x))
     value = described(x, y, parts, layers, said)
@@ -115,7 +115,7 @@ def compare_maps(
     for name in MAPS:
         fitted[name] = _fit(name, sums, x, y, parts)
         scores = judge.scores(name, fitted[name], x)
-        value |= {f"{name}/{kept}": scores[f"{name}/{kept}"] for kept in KEPT}
+        value |= {f"{name}/{kept}": scores[f"{name}/{kept}"] for kept in SCORES_READ}
         value["spread"] = scores["spread"]
     value["spectrum"] = spectrum(fitted[LINEAR].weight)
     errors = y[:, parts.test] - fitted[LINEAR].transform(x[:, parts.test])

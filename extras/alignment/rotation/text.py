@@ -116,11 +116,11 @@ def make_headline(
     return (
         f"{answer}: on {rows}, a scaled rotation leaves {rotation.value_text} of the variance "
         f"unexplained, a linear map {linear.value_text}. The linear map (ridge: {linear.text}; "
-        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}. In a control, where "
-        "one space is a noisy rotation of the other by construction, it leaves "
-        f"{planted.direction('less', 'more')}. On training rows the "
-        f"rotation leaves {learnt}. The 90th percentile of the linear map's singular values is "
-        f"{seen.value_text} times the 10th, {control.value_text} times in the control."
+        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}. "
+        "In a control, where one space is a noisy rotation of the other by construction, it leaves "
+        f"{planted.direction('less', 'more')}. On training rows the rotation leaves {learnt}. "
+        f"The 90th percentile of the linear map's singular values is {seen.value_text} times the "
+        f"10th, {control.value_text} times in the control."
     )
 
 
@@ -141,12 +141,13 @@ def make_methods(spec: RotationSpec, sentences: int) -> str:
         "ols": "least squares",
     }
     return (
-        f"Models read the same {sentences:,} sentences of {spec.corpus}; rows were split by "
-        f"{spec.split}. At every layer and in both directions of each pair we fitted "
-        f"{', '.join(maps[name] for name in MAPS)} on training rows. Errors are fractions of "
-        "variance unexplained, with 95 % Student's t intervals from a jackknife over held-out "
-        "units and, with three or more models, over models. For comparison, the two maps were "
-        f"fitted to {text_of(float(spec.draws), 'whole')} planted targets: the scaled rotation "
-        "that fits best, plus ridge's held-out residuals dealt out at random. Singular values of "
-        f"ridge are divided by their root mean square."
+        f"Models read the same {sentences:,} sentences of {spec.corpus}; "
+        f"rows were split by {spec.split}. At every layer and in both directions of each pair we "
+        f"fitted {', '.join(maps[name] for name in MAPS)} on training rows. "
+        "Errors are fractions of variance unexplained, "
+        "with 95 % Student's t intervals from a jackknife over held-out units and, "
+        "with three or more models, over models. For comparison, "
+        f"the two maps were fitted to {text_of(float(spec.draws), 'whole')} planted targets: "
+        "the scaled rotation that fits best, plus ridge's held-out residuals dealt out at random. "
+        "Singular values of ridge are divided by their root mean square."
     )

@@ -64,8 +64,8 @@ class PolarResult(TrainedResult):
         probes = self.probes.get(model)
         if probes is None or layer not in probes.layers:
             raise SpecError(
-                f"No polar probe was trained on layer {layer} of {model} in this study. Choose "
-                "another layer."
+                f"No polar probe was trained on layer {layer} of {model} in this study. "
+                "Choose another layer."
             )
         place, lengths = probes.layers.index(layer), np.array([len(tree.words)])
         read, keep = vectors[:, [place]], np.array(tree.keep)

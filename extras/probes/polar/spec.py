@@ -36,8 +36,8 @@ class PolarSpec(SameTrees):
         10.0,
         low=0.0,
         high=1_000.0,
-        help="Weight of the loss of the angles beside that of the distances; 0 trains distances "
-        "alone.",
+        help="Weight of the loss of the angles beside that of the distances; "
+        "0 trains distances alone.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -124,8 +124,8 @@ def labelled_arguments(treebank: Treebank) -> dict[str, Any]:
     )
     if not any(label != "_" for row in labels for label in row):
         raise CorpusError(
-            f"{treebank.corpus.ref} has no dependency labels. Set Trees to parser, or use a text "
-            "with labels."
+            f"{treebank.corpus.ref} has no dependency labels. "
+            "Set Trees to parser, or use a text with labels."
         )
     return {**training_arguments(treebank), "labels": labels}
 

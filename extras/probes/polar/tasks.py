@@ -19,7 +19,7 @@ from core.studies.probes.trees.tasks import probing, read_vectors, taking_turns,
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from extras.probes.polar.labelled import LabelledTrees, Sizes
 
-POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
+POLAR = 2.5  # training of a polar probe without its angles, over that of a distance probe
 ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
 DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
 

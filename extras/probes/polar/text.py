@@ -41,12 +41,8 @@ LEADS = {
 
 
 def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
-    """The statements on LAS in sentences: the first model and its baseline, then the others.
-
-    Args:
-        statements: Of `statements_of`.
-        parsed: Whether trees are a parser's, not gold.
-    """
+    """The statements on LAS in sentences: the first model and its baseline, then the other models;
+    `parsed` tells a parser's trees from gold ones."""
     return " ".join(_sentences(statements, LAS, parsed)) or NOTHING
 
 
@@ -100,8 +96,8 @@ def _notice(doubt: Statement) -> str:
         gap = doubt.number.direction("above", "below")
         return f"{name}: LAS at {best} is {gap} {baseline}."
     return (
-        f"{name}: LAS at {best} is not detectably above {baseline} (difference "
-        f"{doubt.number.text})."
+        f"{name}: "
+        f"LAS at {best} is not detectably above {baseline} (difference {doubt.number.text})."
     )
 
 
@@ -115,30 +111,31 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
     """
     parts = [
         f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
-        f"{which_layers(spec.layers)} of {', '.join(spec.probed)}. A word's vector is the "
-        "mean of its subwords' vectors.",
+        f"{which_layers(spec.layers)} of {', '.join(spec.probed)}. "
+        "A word's vector is the mean of its subwords' vectors.",
         treebank.in_words("Labelled dependency trees", spec.as_probes),
         "Subtypes of labels, punctuation and edges to it were left out.",
-        "The loss is that of the structural probe (Hewitt & Manning 2019) plus "
-        f"{text_of(spec.weight, 'amount')} times the mean squared error, over pairs of a batch's "
-        "edges, of the cosine of their directions after the map, which is to be 1 for edges of one "
-        "label and 0 for others. Probes were trained with Adam at a learning rate of "
-        f"{LEARNING_RATE:g} on batches of {BATCH} sentences for at most {spec.epochs} epochs; "
+        "The loss is that of the structural probe (Hewitt & Manning 2019) "
+        f"plus {text_of(spec.weight, 'amount')} times the mean squared error, "
+        "over pairs of a batch's edges, of the cosine of their directions after the map, "
+        "which is to be 1 for edges of one label and 0 for others. "
+        f"Probes were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of "
+        f"{BATCH} sentences for at most {spec.epochs} epochs; "
         "after each epoch without a new minimum of the development loss, the learning rate was "
         f"divided by {text_of(1 / DECAY, 'whole')} and Adam's moments were reset.",
-        "The predicted tree is the minimum spanning tree of the squared distances. A label's "
-        "direction is the mean direction of its training edges; an edge's label is the one with "
-        "the highest cosine, and the root is the word from which all edges, directed away from it, "
-        "have the highest sum of cosines.",
+        "The predicted tree is the minimum spanning tree of the squared distances. "
+        "A label's direction is the mean direction of its training edges; "
+        "an edge's label is the one with the highest cosine, and the root is the word from which "
+        "all edges, directed away from it, have the highest sum of cosines.",
         "UUAS, UAS and LAS are the shares of edges between words that are not punctuation that are "
-        "predicted, predicted with the right head, and with the right head and label; the root's "
-        "own label is not counted. A model's best layer is the one with the highest LAS on the "
-        "development sentences.",
+        "predicted, predicted with the right head, and with the right head and label; "
+        "the root's own label is not counted. "
+        "A model's best layer is the one with the highest LAS on the development sentences.",
         "Baselines are probes on a position code alone, the untrained model at its best layer, "
-        "each model's static window (its embeddings of a word and its neighbours, with no "
-        "layer run), its layer 0 alone, and the linear chain with the most frequent head and label "
-        "of edges between neighbours. The headline gives the difference from the one that scores "
-        "highest.",
+        "each model's static window (its embeddings of a word and its neighbours, "
+        "with no layer run), its layer 0 alone, "
+        "and the linear chain with the most frequent head and label of edges between neighbours. "
+        "The headline gives the difference from the one that scores highest.",
     ]
     if coded:
         parts.append(
@@ -156,8 +153,8 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
         f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
-        "They are not corrected for the number of layers and models. Layers are not "
-        "distinguishable from the best one where the interval of the paired difference, 95 % for "
-        "all layers of the model together (Bonferroni), is not above 0."
+        "They are not corrected for the number of layers and models. "
+        "Layers are not distinguishable from the best one where the interval of the paired "
+        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0."
     )
     return " ".join(parts)

@@ -26,8 +26,8 @@ class RemovalSpec(SameTrees):
     models: tuple[str, ...] = options.models(
         "Models",
         ("zoo:seed-0", "zoo:parse-0"),
-        help="Models with a language-model head or the included parser's head; others are left "
-        "out.",
+        help="Models with a language-model head or the included parser's head; "
+        "others are left out.",
     )
     rank: int = rank_option(
         8, help="Dimensions of the probe and of what is erased; at most those of the model."
@@ -44,8 +44,8 @@ class RemovalSpec(SameTrees):
         40,
         low=2,
         high=2_000,
-        help="Test sentences on which loss or UAS is measured; for the loss, every token takes a "
-        "pass.",
+        help="Test sentences on which loss or UAS is measured; "
+        "for the loss, every token takes a pass.",
     )
     kinds: tuple[str, ...] = kinds_option(
         least=0, help="Minimal pairs that are scored; may be empty."

@@ -73,24 +73,24 @@ def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -
     return " ".join(
         [
             f"Distance probes (Hewitt & Manning 2019) of rank {spec.rank} were trained on {layers} "
-            f"of {listed(list(heads))} ({treebank.corpus.ref}; {counts['train']:,} training and "
-            f"{counts['dev']:,} development sentences).",
+            f"of {listed(list(heads))} ({treebank.corpus.ref}; "
+            f"{counts['train']:,} training and {counts['dev']:,} development sentences).",
             "Their subspace was erased from the layer's states of every token while the model ran: "
             "LEACE in closed form (Belrose et al. 2023), fitted to the vectors of the training "
-            "words, with the coordinates in the probe's space as the concept. A linear regression "
-            "finds nothing of these coordinates in what is left.",
+            "words, with the coordinates in the probe's space as the concept. "
+            "A linear regression finds nothing of these coordinates in what is left.",
             f"For comparison, {spec.randoms} random subspaces of the same rank were erased in the "
             "same way, and once more with the change scaled to the probe's mean squared length.",
             "A language model was scored by the loss per token (for masked models the "
-            "pseudo-log-likelihood, Salazar et al. 2020, Kauf & Ivanova 2023) on at most "
-            f"{spec.scored} test sentences, and by its accuracy on the critical regions of "
-            f"{spec.pairs} minimal pairs of each kind; the included parser by its UAS on the same "
-            "sentences.",
-            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, or of groups of "
-            "pairs with the same differing words, and, where random subspaces are involved, from "
-            "their spread (Student's t). They are not corrected for the number of layers and "
-            "models, and the headline names the layer at which erasing costs most on these "
-            "sentences or pairs.",
+            "pseudo-log-likelihood, Salazar et al. "
+            f"2020, Kauf & Ivanova 2023) on at most {spec.scored} test sentences, and by its "
+            f"accuracy on the critical regions of {spec.pairs} minimal pairs of each kind; "
+            "the included parser by its UAS on the same sentences.",
+            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, "
+            "or of groups of pairs with the same differing words, and, "
+            "where random subspaces are involved, from their spread (Student's t). "
+            "They are not corrected for the number of layers and models, and the headline names "
+            "the layer at which erasing costs most on these sentences or pairs.",
         ]
     )
 
@@ -101,6 +101,6 @@ def make_notices(refused: Sequence[str]) -> list[str]:
         return []
     names = listed([short_name(ref) for ref in refused])
     return [
-        f"{names}: no language-model head and no parser's head, so nothing can be measured when "
-        "the subspace is erased."
+        f"{names}: no language-model head and no parser's head, "
+        "so nothing can be measured when the subspace is erased."
     ]

@@ -95,9 +95,9 @@ def area_band(value: float, replicates: FloatArray) -> tuple[float, float]:
 def lows_together(values: FloatArray, replicates: FloatArray, seed: int) -> FloatArray:
     """Compute lower ends of AUCs that hold together for several measures, (measure,).
 
-    The measures are not independent, nor copies: the 97.5 % point of the largest of their
-    t-statistics is simulated with the correlations of the replicates, where Bonferroni's correction
-    would count near copies as so many tests.
+    The measures are neither independent nor copies of each other: the 97.5 % point of the largest
+    of their t-statistics is simulated with the correlations of the replicates, where Bonferroni's
+    correction would count near copies as separate tests.
 
     Args:
         values: AUCs, (measure,).

@@ -43,9 +43,9 @@ class TruthSpec(options.Spec):
         10,
         low=2,
         high=50,
-        help="Planted models per fine-tune, in pairs: what one takes from the fine-tune, the other "
-        "leaves. More of them narrow the bands of measures on states; those of measures on "
-        "outputs need more fine-tunes.",
+        help="Planted models per fine-tune, in pairs: what one takes from the fine-tune, "
+        "the other leaves. More of them narrow the bands of measures on states; "
+        "those of measures on outputs need more fine-tunes.",
     )
     measures: tuple[str, ...] = options.choices(
         "Measures",

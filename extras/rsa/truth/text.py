@@ -132,26 +132,26 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [UNFROZEN]
     elif rounded is not None and rounded.estimate is not None:
         parts += [
-            f"In frozen fine-tunes, measures find changed states with AUC "
-            f"{_range(facts, UNROUNDED)}; rounded by as much as weights changed, "
-            f"{_range(facts, FROZEN)}.",
-            "Without rounding, unchanged states are equal bit for bit. The layer number alone "
-            f"reaches {_rival(facts, 'depth', FROZEN)}.",
+            "In frozen fine-tunes, "
+            f"measures find changed states with AUC {_range(facts, UNROUNDED)}; "
+            f"rounded by as much as weights changed, {_range(facts, FROZEN)}.",
+            "Without rounding, unchanged states are equal bit for bit. "
+            f"The layer number alone reaches {_rival(facts, 'depth', FROZEN)}.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:
         parts += [
             "In planted models, where any layer may have changed and all are rounded in the same "
-            "way, similarity of a layer's state "
-            f"ranks changed layers with AUC {_range(facts, STATE)}{_above(facts, STATE)}. "
+            "way, similarity of a layer's state ranks changed layers with AUC "
+            f"{_range(facts, STATE)}{_above(facts, STATE)}. "
             f"Its drop from the layer below has AUC {_range(facts, DROP)}{_above(facts, DROP)}. "
-            "Similarity of the layer's output on the base's input has AUC "
-            f"{_range(facts, OUTPUT)}{_above(facts, OUTPUT)}.",
-            f"Compared only with layers of equal depth, the state reaches "
-            f"{_range(facts, STATE_DEPTH)}, the drop {_range(facts, DROP_DEPTH)} and the output "
-            f"{_range(facts, OUTPUT_DEPTH)}; the size of "
-            f"the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, and "
-            f"{_rival(facts, 'weights', STATE)} over all layers.",
+            "Similarity of the layer's output on the base's input "
+            f"has AUC {_range(facts, OUTPUT)}{_above(facts, OUTPUT)}.",
+            "Compared only with layers of equal depth, "
+            f"the state reaches {_range(facts, STATE_DEPTH)}, "
+            f"the drop {_range(facts, DROP_DEPTH)} and the output {_range(facts, OUTPUT_DEPTH)}; "
+            f"the size of the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, "
+            f"and {_rival(facts, 'weights', STATE)} over all layers.",
         ]
     return " ".join(parts)
 
@@ -190,45 +190,42 @@ def too_few_models(truth: str, least: int) -> str:
     """Say why the AUCs of frozen or of planted models have no bands."""
     named = {"frozen": "frozen fine-tunes", "planted": "planted models"}[truth]
     return (
-        f"The AUCs of the {named} have no bands, because bands over fewer than {least} fine-tunes "
-        "mean little."
+        f"The AUCs of the {named} have no bands, "
+        f"because bands over fewer than {least} fine-tunes mean little."
     )
 
 
 def near_1(aucs: int) -> str:
     """Say that bands of AUCs of almost 1 are too narrow."""
     return (
-        f"The bands of {aucs} AUCs above {text_of(NEAR_1)} may be too narrow: with 6 fine-tunes "
-        "such bands contain the true AUC in 89 % instead of 95 %."
+        f"The bands of {aucs} AUCs above {text_of(NEAR_1)} may be too narrow: "
+        "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
     )
 
 
 def make_methods(spec: TruthSpec) -> str:
     """Write a methods paragraph, ready to paste."""
     return (
-        f"Each measure compared {spec.base} with models whose changed layers are known, on "
-        f"{spec.words:,} words of "
-        f"{spec.sentences:,} sentences of {spec.corpus}; the vector of a word is that of its first "
-        f"subword. In frozen "
-        f"fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed when this "
-        f"layer or one below "
-        f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) "
-        f"take each layer from "
-        "the fine-tune with probability one half, and every second one is the complement of the "
-        "one before it; each fine-tune has choices of its own. A layer counts as changed when its "
-        "own weights are the fine-tune's. "
-        "Measures compare the layer's state, the drop of similarity from the layer below, and the "
-        "layer's output on "
-        "the base's input. The other model's matrices were rounded, up or down at random, so "
-        "that unchanged layers are not equal bit for bit; the root mean square of the rounding of "
-        "each matrix is the given multiple of that of the fine-tune's weight change (over its "
-        "layers that changed, relative to their weights), in planted models 1. Where "
-        "changes are matched in size, every weight change was scaled "
-        "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all "
-        "models; at equal "
-        "depth, it pools only pairs of layers with the same number. Bands are 95 % t-intervals "
-        "of the AUC's logit from a jackknife that leaves out one fine-tune at a time; the text is "
-        f"the same in all of them. {COVERED} A measure counts as detectably above guessing (AUC "
-        ".5) if its lower end is, widened so that the ends of all measures hold together, which "
-        "are correlated."
+        f"Each measure compared {spec.base} with models whose changed layers are known, "
+        f"on {spec.words:,} words of {spec.sentences:,} sentences of {spec.corpus}; "
+        "the vector of a word is that of its first subword. "
+        f"In frozen fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed "
+        f"when this layer or one below was trained. Planted models ({spec.plants} per fine-tune: "
+        f"{', '.join(spec.planted)}) take each layer from the fine-tune with probability one half, "
+        "and every second one is the complement of the one before it; "
+        "each fine-tune has choices of its own. "
+        "A layer counts as changed when its own weights are the fine-tune's. "
+        "Measures compare the layer's state, the drop of similarity from the layer below, "
+        "and the layer's output on the base's input. The other model's matrices were rounded, "
+        "up or down at random, so that unchanged layers are not equal bit for bit; "
+        "the root mean square of the rounding of each matrix is the given multiple of that of the "
+        "fine-tune's weight change (over its layers that changed, relative to their weights), "
+        "in planted models 1. Where changes are matched in size, "
+        "every weight change was scaled to the smallest of its group. "
+        "The area under the ROC curve (AUC) pools the layers of all models; "
+        "at equal depth, it pools only pairs of layers with the same number. Bands are 95 % "
+        "t-intervals of the AUC's logit from a jackknife that leaves out one fine-tune at a time; "
+        "the text is the same in all of them. "
+        f"{COVERED} A measure counts as detectably above guessing (AUC .5) if its lower end is, "
+        "widened so that the ends of all measures hold together, which are correlated."
     )

@@ -15,6 +15,7 @@ from core.catalogue import STUDIES
 from core.models.hub import client as hub
 from core.models.identity import as_identified
 from core.runs import tasks
+from core.runs.process.remembered import forget_all
 from core.runs.runner import Task, run
 from core.runs.store import Store
 from core.studies.rsa.tokens.study import word_vectors
@@ -33,8 +34,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for name in ("_resolved", "_renewed", "_changes"):
-            monkeypatch.setattr(hub, name, {})
+        forget_all()
         running.add(NAME, save_tiny(tmp_path / "bert"))
         yield running
 
@@ -105,7 +105,8 @@ def test_a_page_sees_a_new_commit_without_waiting_for_the_hub(
     server.add(NAME, save_tiny(tmp_path / "changed", seed=1))
     assert contents(REF) == unknown
     server.requests.clear()
-    monkeypatch.setattr(hub, "RESOLVED_FOR", 0.0)
+    monkeypatch.setattr(hub._resolved, "seconds", 0.0)
+    monkeypatch.setattr(hub._renewed, "seconds", 0.0)
     server.repositories[f"models/{NAME}"].state = "silent"
     began = time.monotonic()
     contents(REF)

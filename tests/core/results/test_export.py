@@ -32,6 +32,7 @@ from core.results.export import (
 from core.results.folder import ExportError, try_folder, write_folder
 from core.results.papers.citing import cite
 from core.results.report import report_html
+from core.runs.process.remembered import forget_all
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_where_nothing_can_be_drawn_the_numbers_are_written_and_that_is_said(
         raise DrawingError("The figures could not be drawn, because there is no engine.")
 
     monkeypatch.setattr(files, "draw", look)
-    files._draw.cache_clear()
+    forget_all()
     with pytest.warns(DrawingWarning, match="there is no engine"):
         written = write_result(result, {"curves": chart}, tmp_path / "out")
     names = {path.name for path in written}

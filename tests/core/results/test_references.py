@@ -10,7 +10,7 @@ import pytest
 
 from core import __version__
 from core.errors import PalimpsestError
-from core.results.papers.citing import PAPERS, cite, registry
+from core.results.papers.citing import PAPERS, REGISTRY, cite
 from core.results.papers.reference import PALIMPSEST, VENUE, Reference, bibtex
 from tests import ROOT
 
@@ -118,7 +118,7 @@ def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}
     assert {"merchant2020", "hewitt2019control", "kornblith2019", "kuhn1955"} <= cited
-    assert cited <= set(registry())
+    assert cited <= set(REGISTRY)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import spacy
 
 from core.errors import CancelledError, CorpusError, ModelError
 from core.maths.trees import validate_heads
+from core.runs.process.remembered import forget_all
 from core.runs.store import Store, default_store, using
 from core.text import parsing
 from core.text.corpora import is_punctuation, read_corpus
@@ -130,7 +131,7 @@ def test_threads_load_the_pipeline_once_and_agree(monkeypatch):
 
     loads = []
     load = spacy.load
-    monkeypatch.setattr(parsing, "_loaded", {})
+    forget_all()
     monkeypatch.setattr(spacy, "load", lambda *a, **k: loads.append(a) or load(*a, **k))
     results: list[list[Parse]] = []
     threads = [
@@ -246,9 +247,10 @@ def test_the_tokenizer_is_given_small_pieces_and_let_go_between_them(monkeypatch
             pieces.append(piece)
             return []
 
-    monkeypatch.setitem(parsing._loaded, "blank", spacy.blank("en"))
-    parsing._loaded["blank"].add_pipe("sentencizer")
-    parsing._loaded["blank"].tokenizer = Tokenizer()
+    blank = spacy.blank("en")
+    blank.add_pipe("sentencizer")
+    blank.tokenizer = Tokenizer()
+    monkeypatch.setattr(parsing, "_blank", lambda: blank)
     monkeypatch.setattr(
         "core.maths.progress.tick",
         lambda fraction, note="": free.append(not parsing._lock.locked()),

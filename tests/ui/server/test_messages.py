@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from core.limits import MEGABYTE
+from core.runs.process import remembered as memory
 from tests import ROOT
 from ui.server import messages, refusals
 from ui.server.messages import (
@@ -50,7 +51,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         except WebSocketDisconnect:
             return
 
-    monkeypatch.setattr(refusals, "_last", {})
+    refusals._last.clear()
     routes = [WebSocketRoute(STREAM, stream), WebSocketRoute("/other", stream)]
     return TestClient(Starlette(routes=routes, middleware=[Middleware(OnlyItsMessages)]))
 
@@ -98,7 +99,7 @@ def test_a_socket_that_vanishes_in_use_is_a_line_in_the_log(
         await websocket.close()
         await websocket.send_text("too late")
 
-    monkeypatch.setattr(refusals, "_last", {})
+    refusals._last.clear()
     app = Starlette(
         routes=[WebSocketRoute(STREAM, spoken_to)], middleware=[Middleware(OnlyItsMessages)]
     )
@@ -135,8 +136,8 @@ def test_an_exception_of_one_place_is_logged_once_a_minute(
     from streamlit import error_util
 
     clock = [1000.0]
-    monkeypatch.setattr(refusals, "_last", {})
-    monkeypatch.setattr(refusals.time, "monotonic", lambda: clock[0])
+    refusals._last.clear()
+    monkeypatch.setattr(memory.time, "monotonic", lambda: clock[0])
     logger = logging.getLogger(refusals.OF_PAGES)
     assert logger is error_util._LOGGER
     only = refusals.OncePerMinute()

@@ -9,33 +9,22 @@ from __future__ import annotations
 from core.models.architecture import Sizes, Tensor, name_tensors
 
 CAVEATS = (
-    "A mixture of experts routes each token to a few experts; a small difference between two "
-    "models can change the routing, and with it their states.",
+    "A mixture of experts routes each token to a few experts; "
+    "a small difference between two models can change the routing, and with it their states.",
 )
 GATED = {"gate": "gate_proj", "ff1": "up_proj", "ff2": "down_proj"}
 
 
 def one_by_one(prefix: str, names: dict[str, str]) -> tuple[Tensor, ...]:
-    """Describe tensors of single experts.
-
-    Args:
-        prefix: What stands before the names, with the layer's and the expert's number.
-        names: Of the modules, by role.
-    """
+    """Describe tensors of single experts, by role; `prefix` has the numbers of layer and expert."""
     return name_tensors(prefix, {f"expert @ {role}": name for role, name in names.items()})
 
 
 def in_one(
     prefix: str, experts: str, sizes: Sizes | None = None, *, transposed: bool = False
 ) -> tuple[Tensor, ...]:
-    """Describe tensors that hold all experts.
-
-    Args:
-        prefix: What stands before the names, with the layer's number.
-        experts: Name in config.json of how many experts there are.
-        sizes: How the rows of gate and first matrix alternate; None if the gate's come first.
-        transposed: Whether each expert's matrix is stored (input, output).
-    """
+    """Describe tensors that hold all experts, as many as config.json says under `experts`; `sizes`
+    tell how the rows of gate and first matrix alternate (None: the gate's come first)."""
     gate_and_first = ("expert @ gate", "expert @ ff1")
     first, second = f"{prefix}gate_up_proj", f"{prefix}down_proj"
     return (

@@ -12,8 +12,8 @@ ESM = replace(
     norm="encoder.emb_layer_norm_after",
     absolute_if=("position_embedding_type", "absolute"),
     caveats=(
-        "ESM was trained on proteins, so its vectors of English words carry no linguistic "
-        "knowledge.",
+        "ESM was trained on proteins, "
+        "so its vectors of English words carry no linguistic knowledge.",
     ),
 )
 

@@ -57,8 +57,8 @@ def answer(request: dict[str, Any]) -> Iterator[int]:
             count_work(model, settings["model_type"])
     except TooMuchError as error:
         raise ModelError(
-            f"The configuration of {ref} describes a model {error}: correct its sizes, or choose "
-            "another model."
+            f"The configuration of {ref} describes a model {error}: "
+            "correct its sizes, or choose another model."
         ) from None
     tables = sum(table.numel() * table.element_size() for table in model.buffers())
     yield sum(weight.numel() for weight in model.parameters()) + tables // 4

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 AND_AGAIN = ", second run"  # behind the name of a method

@@ -90,8 +90,8 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
             handle.remove()
     if not result.attentions or result.attentions[0] is None:
         raise ModelError(
-            f"{type(model).__name__} does not return its attention probabilities: choose a "
-            "BERT-like model."
+            f"{type(model).__name__} does not return its attention probabilities: "
+            "choose a BERT-like model."
         )
     return torch.stack(result.attentions), torch.stack(captured)
 

@@ -83,8 +83,8 @@ class AlignSpec(Spec):
         (),
         least=0,
         most=MOST_MODELS,
-        help="A second set of models to compare with the first, such as fine-tuned seeds; leave it "
-        "empty for none.",
+        help="A second set of models to compare with the first, such as fine-tuned seeds; "
+        "leave it empty for none.",
     )
     methods: tuple[str, ...] = methods_option(
         (*DEFAULT_METHODS, *STATIC),
@@ -120,8 +120,8 @@ class AlignSpec(Spec):
     def check(self) -> None:
         if len(self.against) == 1:
             raise SpecError(
-                "The second group has one model and needs at least two, or none: add a model or "
-                "clear it."
+                "The second group has one model and needs at least two, or none: "
+                "add a model or clear it."
             )
         check_rows(self.items, self.split)
 
@@ -156,6 +156,6 @@ def check_rows(items: str, split: str) -> None:
     """
     if items != "words" and split == "word":
         raise SpecError(
-            f"split takes sentence where items is {items}: a row is a whole sentence, so it "
-            "belongs to no word type."
+            f"split takes sentence where items is {items}: "
+            "a row is a whole sentence, so it belongs to no word type."
         )

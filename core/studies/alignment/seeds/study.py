@@ -216,9 +216,8 @@ def _reaches_in_words(errors: pd.DataFrame) -> str:
     if not clauses:
         return ""
     return (
-        f" Of the {len(chosen)} maps from the static window, {listed(clauses)} words to "
-        "each side, as validation rows chose; the table of errors names reach and ridge penalty of "
-        "each map."
+        f" Of the {len(chosen)} maps from the static window, {listed(clauses)} words to each side, "
+        "as validation rows chose; the table of errors names reach and ridge penalty of each map."
     )
 
 

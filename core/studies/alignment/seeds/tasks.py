@@ -22,7 +22,7 @@ from core.vectors.pairs import Items, extract_pair
 GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
 SLOWEST = ("inn",)  # trains as long as all other maps take together
 PARTS = 2  # tasks among which its layers are shared out, one for each core
-KEPT = 25_000  # bytes stored per map and layer
+STORED_BYTES = 25_000  # bytes stored per map and layer
 # Bytes per number of both models: of all layers, which are read, and of those mapped at once, by
 # networks and by other maps.
 READ, TRAINING, MAPPING = 6.8, 30.0, 20.0
@@ -52,7 +52,7 @@ def pair_cost(
     return Cost(
         fit(methods, width, rows, 2 * mapped),
         numbers * (READ * states + held * at_once),
-        KEPT * len(methods) * mapped,
+        STORED_BYTES * len(methods) * mapped,
         costs.reading(sizes, (one, other), sentences),
     )
 
@@ -223,7 +223,7 @@ def read_pair(
 
 
 def layer_groups(layers: int, size: int) -> list[np.ndarray]:
-    """Places of the layers that are mapped at once, each layer's rows taking so many bytes.
+    """Places of the layers that are mapped at once, where each layer's rows take this many bytes.
 
     Example:
         >>> [group.tolist() for group in layer_groups(3, GROUP // 2)]
@@ -325,8 +325,8 @@ def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     """
     if any(not 0 <= layer < depth for layer in layers):
         raise ShapeError(
-            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were "
-            "requested: choose others."
+            f"These models have layers 0 to {depth - 1}; "
+            f"{', '.join(map(str, layers))} were requested: choose others."
         )
     return np.asarray(layers or range(depth), dtype=np.int64)
 

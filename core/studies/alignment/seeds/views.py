@@ -105,9 +105,9 @@ def pairs_sentence(result: Result) -> str:
     low, high = means.idxmin(), means.idxmax()
     if len(means) == 2:
         return (
-            f"From {_arrow(low)}, {named(best)} leaves {text_of(means[low], 'per cent')} of the "
-            f"variance unexplained, averaged over layers; in the other direction "
-            f"{text_of(means[high], 'per cent')}."
+            f"From {_arrow(low)}, "
+            f"{named(best)} leaves {text_of(means[low], 'per cent')} of the variance unexplained, "
+            f"averaged over layers; in the other direction {text_of(means[high], 'per cent')}."
         )
     return (
         f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
@@ -157,8 +157,8 @@ def training_sentence(result: Result) -> str:
         rates = "at each of three falling learning rates"
         return f"All {len(ended)} networks converged: they stopped improving {rates}."
     return (
-        f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
-        "errors may be too high."
+        f"{missing} of {len(ended)} networks had not converged at the last training step, "
+        "so their errors may be too high."
     )
 
 

@@ -30,8 +30,8 @@ class BehaviourSpec(Spec):
         ("zoo:seed-*",),
         most=40,
         patterns=True,
-        help="Models and checkpoints that kept their language-model head, masked or causal; others "
-        "are left out.",
+        help="Models and checkpoints that kept their language-model head, masked or causal; "
+        "others are left out.",
     )
     kinds: tuple[str, ...] = kinds_option()
     pairs: int = pairs_option(100, phrase=", {} pairs of each kind")
@@ -59,11 +59,8 @@ class BehaviourSpec(Spec):
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The models named, with patterns replaced by what they match, each once.
-
-        Raises:
-            SpecError: If a pattern matches nothing.
-        """
+        """The models named, with patterns replaced by what they match, each once. Raises SpecError
+        if a pattern matches nothing."""
         return every_match(self.models)
 
     def as_probes(self, ref: str) -> ProbeSpec:

@@ -100,7 +100,7 @@ def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Stateme
 
 
 def _verdict(row: pd.Series) -> str:
-    """Tell whether a correlation is significant, or could be with so many models."""
+    """Tell whether a correlation is significant, or could be with this many models."""
     if not row["smallest_p"] < SIGNIFICANT:  # related models have none
         return TOO_FEW
     return CORRELATES if row["corrected_p"] < SIGNIFICANT else UNDECIDED

@@ -50,13 +50,8 @@ Hits = Mapping[str, NDArray[np.float64]]  # kind -> 1 where a pair is right, .5 
 
 
 def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.float64]:
-    """Count the pairs of one kind that are right, (pair,).
-
-    Args:
-        value: Output of a task that scores pairs.
-        reading: "" for the critical region, "whole_" for whole sentences.
-        ending: Of the names in the value.
-    """
+    """Count the pairs of one kind that are right, (pair,), in a task's output: by the critical
+    region, or by the sentence where the reading is "whole_"."""
     good, bad = (np.asarray(value[f"{reading}{side}{ending}"]) for side in ("good", "bad"))
     return correct(good, bad)
 

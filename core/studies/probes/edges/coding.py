@@ -31,16 +31,8 @@ CHOOSING = 2.7  # choice of a penalty, over coding and fitting one set of labels
 def fitted(
     target: str, width: int, states: int, words: float, penalty: float, sets: int = 1
 ) -> float:
-    """Estimate the processor seconds of fitting classifiers of a target to vectors of this width.
-
-    Args:
-        target: Of `TARGETS`.
-        width: Of a word's vector.
-        states: Layers.
-        words: Of the text.
-        penalty: 0 where it is chosen.
-        sets: Of labels.
-    """
+    """Estimate the processor seconds of fitting classifiers of a target to vectors of this width,
+    for all states and sets of labels; the penalty is 0 where it is chosen."""
     wide = width * (2 if target == "label" else 1)
     seconds = FITTED * words * wide * CLASSES[target] * (sets + CHOOSING * (not penalty))
     # A portion has half of the next one's items, and few items are fitted in their span.

@@ -89,8 +89,8 @@ def tags_of(
     if all(label == "_" for labels in tags_by_sentence.values() for label in labels):
         what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
         raise CorpusError(
-            f"{treebank.corpus.ref} has no {what}. Set Trees to parser, or leave {target} out of "
-            "the targets."
+            f"{treebank.corpus.ref} has no {what}. "
+            f"Set Trees to parser, or leave {target} out of the targets."
         )
     return tags_by_sentence
 
@@ -139,16 +139,8 @@ def numbered(labels: Sequence[str], classes: Sequence[str]) -> Int[np.ndarray, "
 def control_labels(
     types: Sequence[str], shares: Sequence[float], target: str, seed: int, draw: int
 ) -> Int[np.ndarray, " item"]:
-    """Draw a random label for each word type, the same in all sentences, with the real frequencies.
-
-    Args:
-        types: Type of each item's word (for edges, the dependent), as the model's tokenizer
-            distinguishes types.
-        shares: Of the classes among the training items; they sum to 1.
-        target: Targets have independent draws.
-        seed: Of the study.
-        draw: Number of the draw; each has other labels.
-    """
+    """Draw a random label for each word type (that of an edge is its dependent's), the same in all
+    sentences, with the classes' shares (which sum to 1); targets and draws are independent."""
     limits = np.cumsum(shares)
     assigned: dict[str, int] = {}
     for word in types:

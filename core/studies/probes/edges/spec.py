@@ -46,8 +46,8 @@ class EdgeSpec(SameTrees):
         0.0,
         low=0.0,
         high=1e6,
-        help="Ridge penalty of the classifiers (scikit-learn's C is 1 divided by it); 0 chooses "
-        "one for each layer and the static window on the development sentences.",
+        help="Ridge penalty of the classifiers (scikit-learn's C is 1 divided by it); "
+        "0 chooses one for each layer and the static window on the development sentences.",
     )
     controls: int = labels_option(
         3, help="Sets of random labels by word type, for selectivity; 0 for none."

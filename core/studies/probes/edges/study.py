@@ -119,17 +119,8 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
 def model_task(
     spec: EdgeSpec, model: Identity, common: Mapping[str, Any], *, controls: int
 ) -> Task:
-    """The classifiers of one target on every layer of a model.
-
-    Args:
-        spec: The study.
-        model: Its identity, from the first stage.
-        common: See `sentences_of`.
-        controls: Draws of control labels.
-
-    Raises:
-        SpecError: If the model has no layer of a number that was asked for.
-    """
+    """The classifiers of one target on every layer of a model. Raises SpecError if the model has no
+    layer of a number that was asked for."""
     return Task.of(
         f"{common['target']}: {model.ref}",
         probe_edges,

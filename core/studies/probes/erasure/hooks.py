@@ -41,8 +41,8 @@ def erased(model: nn.Module, layer: int, eraser: Eraser | None) -> Iterator[None
         )
     if layer == len(layers) and not isinstance(final_norm(model), nn.Identity):
         raise ModelError(
-            f"The vectors of layer {layer} are those after the model's final norm. Choose a layer "
-            "below the top."
+            f"The vectors of layer {layer} are those after the model's final norm. "
+            "Choose a layer below the top."
         )
     change = _Change(eraser)
     if layer == 0:

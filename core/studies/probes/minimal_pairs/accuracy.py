@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_ORDERS = 5_040  # orders of up to 7 models are all counted; of more, so many are drawn
+MOST_ORDERS = 5_040  # all orders of up to 7 models are counted; of more, this many are drawn
 PERFECT = 1 - 1e-9  # size of a correlation from which all ranks agree
 FEWEST = 4  # models behind an interval of a rank correlation
 
@@ -134,7 +134,7 @@ def correlation_interval(
 def correlation_p(left: Floats, right: Floats, rng: np.random.Generator) -> float:
     """Compute the two-sided permutation p-value of Spearman's correlation.
 
-    Every order is counted where there are at most MOST_ORDERS of them, else so many are drawn.
+    Every order is counted where there are at most MOST_ORDERS; otherwise that many are drawn.
 
     Args:
         left, right: Values of the same models.

@@ -80,16 +80,16 @@ def score_words(
     longest = max((len(sentence.ids) for sentence in cut), default=0) + 1
     if longest > loaded.tokenizer.longest:
         raise ModelError(
-            f"{loaded.info.ref} reads {loaded.tokenizer.longest} tokens, and a sentence has "
-            f"{longest}: choose a model that reads more."
+            f"{loaded.info.ref} reads {loaded.tokenizer.longest} tokens, "
+            f"and a sentence has {longest}: choose a model that reads more."
         )
     shape = (len(cut), max((sentence.length for sentence in cut), default=0))
     if kind == "causal":
         return _causal(loaded, cut, shape)
     if loaded.tokenizer.mask is None:
         raise ModelError(
-            f"The tokenizer of {loaded.info.ref} has no mask token, so no token can be predicted "
-            "from its context: choose another model."
+            f"The tokenizer of {loaded.info.ref} has no mask token, "
+            "so no token can be predicted from its context: choose another model."
         )
     return _predicted(loaded, masked_predictions(cut, loaded.tokenizer.mask), shape)
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.runs.process.remembered import remembered
 from core.studies.probes.minimal_pairs import words as lexicon
 from core.studies.probes.minimal_pairs.words import PLURAL, SINGULAR
 
@@ -64,7 +64,7 @@ class Pair:
         return tuple((good, bad) for good, bad in sides if good != bad)
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def make_pairs(kind: str, count: int) -> tuple[Pair, ...]:
     """Make the first `count` pairs of a kind, each once; fewer are the beginning of more.
 

@@ -72,8 +72,8 @@ def arcs_chart(view: SentenceView) -> Chart:
     ]
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     said = (
-        f"{' '.join(view.words)} Parse above the words, predicted tree below: {agreed} of {edges} "
-        f"edges are in both, {len(view.invented)} are only predicted."
+        f"{' '.join(view.words)} Parse above the words, predicted tree below: "
+        f"{agreed} of {edges} edges are in both, {len(view.invented)} are only predicted."
     )
     if view.labels:
         said += f" {view.labelled} have the same head and label."

@@ -47,8 +47,8 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
     longest = max(map(len, sentences))
     if longest > LONGEST:
         raise CorpusError(
-            f"A sentence has {longest} words, too many for a legible drawing. Type at most "
-            f"{LONGEST}."
+            f"A sentence has {longest} words, too many for a legible drawing. "
+            f"Type at most {LONGEST}."
         )
     trees = []
     for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
@@ -94,16 +94,9 @@ class SentencesRead(Result):
 
 
 def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
-    """Parse typed text and read its vectors, in a run, since both may take seconds.
-
-    Args:
-        spec: The sentences.
-        options: For `core.runs.runner.run`.
-
-    Raises:
-        CorpusError: If there is no word, or a sentence is too long to draw or for the model.
-        ModelError: If the model or the parser cannot be loaded.
-    """
+    """Parse typed text and read its vectors, in a run, since both may take seconds. Raises
+    CorpusError if there is no word, or a sentence is too long to draw or for the model; ModelError
+    if the model or the parser cannot be loaded."""
     outputs = run(
         [Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options
     )
@@ -128,8 +121,8 @@ def read_sentences(
     for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
         if not fits:
             raise CorpusError(
-                f"This sentence of {len(tree.words)} words is too long for {spec.model}. Shorten "
-                "it."
+                f"This sentence of {len(tree.words)} words is too long for {spec.model}. "
+                "Shorten it."
             )
     vectors, _ = read_vectors(spec.model, words, spec.layers)
     parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])

@@ -56,13 +56,7 @@ def baseline_rules(
     label: Callable[[str], str] = lambda model: SHOWN.get(model, model),
     dashes: Mapping[str, Sequence[int]] = DASHES,
 ) -> list[Rule]:
-    """Lines across a plot of baselines that have one score for all layers.
-
-    Args:
-        lines: model, value, low, high: a row for each baseline.
-        label: Cell of `model` -> the baseline's name in the chart.
-        dashes: The dash of each baseline, by its cell.
-    """
+    """Lines across a plot of baselines that have one score for all layers."""
     return [
         Rule(
             label(line.model), line.value, dashes[line.model], {"low": line.low, "high": line.high}
@@ -197,16 +191,8 @@ def gains_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Margins over the static window by layer, one curve per model, with a line at zero.
-
-    Args:
-        rows: model, its short name, layer, metric, margin, low, high.
-        company: Models of the study, which keep their looks in all its charts.
-        title: Of the chart.
-        label: Of the axis.
-        below: Under the title.
-        height: In pixels.
-    """
+    """Margins over the static window by layer (rows: model, its short name, layer, metric, margin,
+    low, high), one curve per model in the looks of its company, with a line at zero."""
     return layer_chart(
         rows, "margin", looks_of(company, rows["model"]), title, below, y_title=label, zero=True,
         rules=[Rule(WINDOW, 0.0)], height=height, context=context,

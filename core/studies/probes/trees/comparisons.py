@@ -54,13 +54,7 @@ def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
 
 
 def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model minus every baseline; untrained models at their best layer.
-
-    Args:
-        groups: Scores of the models.
-        rivals: Scores of the baselines.
-        sample: The test sentences.
-    """
+    """Every model minus every baseline; untrained models at their best layer."""
     frames = margins(
         groups, rivals, dict.fromkeys(PROBE_OF, sample), CHOOSERS.__getitem__, UNLAYERED
     )
@@ -70,13 +64,8 @@ def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
 def baseline_rows(
     groups: Scores, rivals: Mapping[Role, Mapping[str, Group]], sample: Sample
 ) -> pd.DataFrame:
-    """Every trained model minus its baselines: MARGINS.
-
-    Args:
-        groups: Scores of all models; the untrained ones are baselines.
-        rivals: Scores of the other baselines by their task's role.
-        sample: The test sentences.
-    """
+    """Every trained model minus its baselines (MARGINS): the untrained models among the groups, and
+    the rivals by their task's role."""
     frames = [
         margin_rows({ref: groups[ref]}, theirs, sample)
         for ref, theirs in baselines_of(groups, rivals)

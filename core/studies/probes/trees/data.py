@@ -172,8 +172,8 @@ def read_treebank(
     )
     if spec.heads == "corpus" and not whole.has_heads:
         raise CorpusError(
-            f"{whole.ref} has sentences without heads. Set Trees to auto or parser, or use "
-            "demo-gold."
+            f"{whole.ref} has sentences without heads. "
+            "Set Trees to auto or parser, or use demo-gold."
         )
     parsed = spec.heads == "parser" or not whole.has_heads
     trees = parse_corpus(whole, spec.pipeline) if parsed else whole
@@ -206,21 +206,21 @@ def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> N
     every = [tree.words for rows in parts.values() for tree in rows]
     different = len(set(every))
     copies = (
-        f" Only {different} of its {len(every)} sentences are different, and copies are in one "
-        "part."
+        f" Only {different} of its {len(every)} sentences are different, "
+        "and copies are in one part."
     )
     for part, few in FEWEST.items():
         rows = parts[part]
         if len(rows) < few:
             why = copies if split and different < len(every) else ""
             raise CorpusError(
-                f"{ref} has {len(rows)} sentences in the {NAMED[part]} part; a probe needs at "
-                f"least {few}.{why} Use more text."
+                f"{ref} has {len(rows)} sentences in the {NAMED[part]} part; "
+                f"a probe needs at least {few}.{why} Use more text."
             )
         if all(sum(tree.keep) < 2 for tree in rows):
             raise CorpusError(
-                f"No {NAMED[part]} sentence of {ref} has two words that are not punctuation, so "
-                "there is no edge to predict. Use longer sentences."
+                f"No {NAMED[part]} sentence of {ref} has two words that are not punctuation, "
+                "so there is no edge to predict. Use longer sentences."
             )
 
 
@@ -250,25 +250,19 @@ def _overlaps(parts: Mapping[str, list[Tree]]) -> list[str]:
 
 
 def rules_notice(pipeline: str, rules: str, ref: str) -> str:
-    """The notice that a parser is scored on heads that follow other rules than it has learned.
-
-    Args:
-        pipeline: The parser.
-        rules: The text from which it learned its rules.
-        ref: The text on whose heads it is scored.
-    """
+    """The notice that a parser is scored on heads that follow other rules than it has learned."""
     return (
         f"The row of the parser compares {pipeline}, which learned the head rules of {rules}, "
-        f"with the heads of {ref}: where that treebank attaches words by other rules, its score "
-        "is too low."
+        f"with the heads of {ref}: "
+        "where that treebank attaches words by other rules, its score is too low."
     )
 
 
 def overlap_notice(count: int, size: int, part: str) -> str:
     """The notice that `count` of the `size` sentences of a part are training sentences too."""
     return (
-        f"{count} of {size} {NAMED[part]} sentences are in the training text too: scores on them "
-        "are not scores on unseen sentences."
+        f"{count} of {size} {NAMED[part]} sentences are in the training text too: "
+        "scores on them are not scores on unseen sentences."
     )
 
 

@@ -48,13 +48,8 @@ BASELINES = "baselines"
 def prepare(
     spec: ProbeSpec, texts: Mapping[str, Text] | None = None, others: Sequence[str] = ()
 ) -> list[Task]:
-    """The first stage: read, parse and split the text, identify the models, compare their weights.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        others: Further models that will be probed on the same sentences.
-    """
+    """The first stage: read, parse and split the text (an upload, by CorpusRef), identify the
+    models, compare their weights."""
     reading: dict[str, Any] = {"spec": spec, "texts": texts, "others": others}
     return [
         Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, **reading),
@@ -217,16 +212,8 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
 
 
 def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
-    """Say in the headline and the notices of a study of probes what its numbers cannot show.
-
-    Where training sentences are few, a sentence follows the headline. Where the trees are those of
-    a parser that cannot parse the text, this is all that the headline says, and nothing is stated.
-
-    Args:
-        result: The study's.
-        ready: Outputs of its first stage.
-        models: References of those that were probed.
-    """
+    """Say in the headline and the notices of a study of probes what its numbers cannot show; of a
+    text that the parser cannot parse, the headline says nothing else."""
     if foreign := ready.need(TREEBANK).foreign:
         return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)

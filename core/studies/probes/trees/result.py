@@ -74,17 +74,8 @@ class TrainedResult(Result, ABC):
 
     @abstractmethod
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
-        """Apply the probes of one layer to one sentence.
-
-        Args:
-            model: One of the result's models.
-            layer: One of that model's layers.
-            tree: The sentence.
-            vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
-
-        Raises:
-            SpecError: If the study has no such probe for that model and layer.
-        """
+        """Apply the probes of one layer to one sentence, with its words' vectors (word, layer,
+        d_model). Raises SpecError if the study has no such probe for that model and layer."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +94,8 @@ class ProbeResult(TrainedResult):
         probes = self.probes.get(model)
         if probes is None or probes.distance_maps is None or layer not in probes.layers:
             raise SpecError(
-                f"No distance probe was trained on layer {layer} of {model} in this study. Choose "
-                "another layer, or add distance to probes."
+                f"No distance probe was trained on layer {layer} of {model} in this study. "
+                "Choose another layer, or add distance to probes."
             )
         place = probes.layers.index(layer)
         read = vectors[:, [place]]

@@ -172,8 +172,8 @@ class ProbeSpec(Spec):
         "Position code",
         "auto",
         POSITIONS,
-        help="Appends a code of each word's position (16 numbers) to its vector, so that a probe "
-        "can tell which words are adjacent.",
+        help="Appends a code of each word's position (16 numbers) to its vector, "
+        "so that a probe can tell which words are adjacent.",
         defines=True,
     )
     layers: tuple[int, ...] = layers_option()

@@ -51,13 +51,7 @@ def at_layer(table: pd.DataFrame, model: str, metric: str, layer: int) -> pd.Dat
 
 
 def tied_of(table: pd.DataFrame, model: str, metric: str) -> tuple[int, ...]:
-    """The layers of a model that are not distinguishable from its best one, which is among them.
-
-    Args:
-        table: Of `comparisons.best_layer_rows`.
-        model: Reference.
-        metric: A metric of the table.
-    """
+    """The layers of a model that are not distinguishable from its best one, which is among them."""
     rows = table[(table["model"] == model) & (table["metric"] == metric) & table["tied"]]
     return tuple(sorted(int(layer) for layer in rows["layer"]))
 
@@ -184,14 +178,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
 
 def overfitted(added: pd.DataFrame, metric: str) -> Iterator[Statement]:
     """Yield a statement on each model with a layer beside which the window predicts less than
-    alone.
-
-    A probe can ignore the layer, so that with enough training sentences it loses nothing.
-
-    Args:
-        added: What layers add to the static window.
-        metric: The score that is read, of which more is better.
-    """
+    alone, as no probe does with enough training sentences."""
     alone = added[(added["metric"] == metric) & (added["rival"] == WINDOW)]
     below = alone[alone["high"] < 0]
     for model, rows in below.groupby("model", sort=False):

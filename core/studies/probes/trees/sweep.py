@@ -84,13 +84,8 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
 
 
 def expected_sweep(spec: ProbeSpec, sizes: Sizes, models: Sequence[str]) -> list[Task]:
-    """Plan the sweep of a layer of each model, from sizes in place of contents.
-
-    Args:
-        spec: The study to which the sweep belongs.
-        sizes: Of models; those that the first stage asks for are added.
-        models: References.
-    """
+    """Plan the sweep of a layer of each model from sizes in place of contents; sizes that the first
+    stage asks for are added."""
     return plan_sweep(spec, dict.fromkeys(models, 0), expected_outputs(prepare(spec), sizes))
 
 

@@ -257,6 +257,6 @@ def reaches_in_words(values: Mapping[Any, Value]) -> str:
     tried = listed([*map(str, REACHES)], word="or")
     named = [f"{reach} for {', '.join(map(str, role))}" for role, reach in reaches.items()]
     return (
-        f" The static window's reach, {tried} words to each side, was chosen by the score on the "
-        f"development sentences: {'; '.join(named)}."
+        f" The static window's reach, {tried} words to each side, "
+        f"was chosen by the score on the development sentences: {'; '.join(named)}."
     )

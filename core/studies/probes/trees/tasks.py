@@ -154,7 +154,7 @@ def score_probes(**arguments: Any) -> Value:
 
 
 def is_exact(parameters: int) -> bool:
-    """Whether a model of so many parameters reads, and its probes are trained, in double precision.
+    """Whether a model of this size is read, and its probes are trained, in double precision.
 
     The vectors of a small one, rounded, are then the same on any processor, and so are the probes.
     In single precision two processors round a few vectors in a thousand otherwise, which is enough

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.studies.probes.trees.result import ProbeResult
     from core.studies.probes.trees.spec import ProbeSpec
 
+
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
 NOTHING = words_beside(__file__).sentence("nothing")
@@ -50,13 +51,8 @@ LEADS = {
 
 
 def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
-    """The statements in sentences: the first model and its baseline, then the other models.
-
-    Args:
-        statements: Of `statements_of`.
-        metric: The same metric.
-        parsed: Whether trees are a parser's, not gold.
-    """
+    """The statements in sentences: the first model and its baseline, then the other models;
+    `parsed` tells a parser's trees from gold ones."""
     return " ".join(_sentences(statements, metric, parsed)) or NOTHING
 
 

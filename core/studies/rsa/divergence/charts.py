@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT, LINE, GROUPS = 270, 26, 255
-LEAST = 1.1  # height of a group's row, of its letters' size
+ROW_LETTERS = 1.1  # height of a group's row, of its letters' size
 JS = tip_of("js").title
 ACROSS = 84  # letters of a line of the coloured text
 IN_WORDS = {
@@ -118,7 +118,7 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     said = rows[rows["by"] == ALL]
     return layered(bars, points).properties(
         width="container",
-        height=max(context.height(GROUPS), LEAST * context.letter * rows["group"].nunique()),
+        height=max(context.height(GROUPS), ROW_LETTERS * context.letter * rows["group"].nunique()),
         title=heading(what, "by part of speech and frequency in the text; bars: 95 %"),
         description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
     )

@@ -20,23 +20,23 @@ class DivergenceSpec(options.Spec):
         ("zoo:seed-0@step-200", "zoo:seed-0@step-800", "zoo:seed-0@step-3200"),
         most=20,
         patterns=True,
-        help="Models with a language-model head and the base's vocabulary; patterns such as "
-        "zoo:seed-0@step-* work too.",
+        help="Models with a language-model head and the base's vocabulary; "
+        "patterns such as zoo:seed-0@step-* work too.",
     )
     others: tuple[str, ...] = options.models(
         "Baselines",
         ("zoo:seed-1",),
         least=0,
         most=8,
-        help="Other training runs of the base's kind, drawn in grey, to see how much any two runs "
-        "differ.",
+        help="Other training runs of the base's kind, drawn in grey, "
+        "to see how much any two runs differ.",
     )
     masking: str = options.choice(
         "Words are read",
         "masked",
         MASKING,
-        help="How a masked model reads a word: masked, with one pass per word, or unmasked, with "
-        "one pass per sentence. Causal models always predict the next token.",
+        help="How a masked model reads a word: masked, with one pass per word, or unmasked, "
+        "with one pass per sentence. Causal models always predict the next token.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ALL, TAGS, COUNTS = "all", "part of speech", "frequency"
 FREQUENCIES = ((1, "once"), (4, "2 to 4 times"), (19, "5 to 19 times"))
 OFTEN = "20 times and more"
-LEAST = 20  # words of a group
+LEAST_WORDS = 20  # words of a group
 DIVERGENCE = (
     *("model", "part", "by", "words", "items", "js", "low", "high", "kl", "reverse_kl"),
     *("chance_js", "surprisal", "base_surprisal", "agreement"),
@@ -94,7 +94,7 @@ def divergence_rows(model: str, part: str, value: Value, groups: Groups) -> list
         of_word = np.array(names)
         for name in dict.fromkeys(names):
             inside = np.flatnonzero(of_word == name)
-            if not name or (by != ALL and len(inside) < LEAST):
+            if not name or (by != ALL and len(inside) < LEAST_WORDS):
                 continue
             low, high = mean_band(value["js"][inside], value["sentence"][inside], positive=True)
             high = min(high, 1.0)  # at most one bit

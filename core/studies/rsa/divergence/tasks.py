@@ -201,8 +201,8 @@ def _check_pair(first: LanguageModel, second: LanguageModel, masking: str) -> No
     """Refuse a pair whose predictions are not about the same thing, or that cannot be masked."""
     if first.kind != second.kind:
         raise ModelError(
-            f"{first.ref} predicts {_predicts(first)} and {second.ref} {_predicts(second)}, so "
-            f"their predictions cannot be compared: choose two models of one kind."
+            f"{first.ref} predicts {_predicts(first)} and {second.ref} {_predicts(second)}, "
+            "so their predictions cannot be compared: choose two models of one kind."
         )
     check_tokenizers(first.ref, second.ref, "their predictions cannot be compared")
     mask = first.loaded.tokenizer.mask
@@ -210,8 +210,8 @@ def _check_pair(first: LanguageModel, second: LanguageModel, masking: str) -> No
         mask is None or mask >= min(first.vocabulary, second.vocabulary)
     ):
         raise ModelError(
-            f"The tokenizer of {first.ref} has no mask token, so no word can be masked: read the "
-            f"unmasked text (--masking unmasked)."
+            f"The tokenizer of {first.ref} has no mask token, so no word can be masked: "
+            "read the unmasked text (--masking unmasked)."
         )
 
 

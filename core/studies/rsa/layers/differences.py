@@ -51,23 +51,14 @@ TEXTS_ALIKE = "no detectable difference between the texts"
 
 
 def differing_layers(rows: pd.DataFrame) -> list[int]:
-    """List the layers whose whole band lies below the threshold, in order.
-
-    Args:
-        rows: Rows of the study's table for one model. A layer without a band (one sentence, a
-            layer that does not vary) never counts as different, and none does where chance level
-            reaches 1.
-    """
+    """List the layers, in order, whose whole band lies below the threshold, of one model's rows;
+    none without a band, and none where chance level reaches 1."""
     rows = measured(rows)
     return sorted(int(layer) for layer in rows.loc[rows["high"] < _threshold(rows), "layer"])
 
 
 def uncertain_layers(rows: pd.DataFrame) -> list[int]:
-    """List the layers whose band contains the threshold, in order: they may differ or not.
-
-    Args:
-        rows: Rows of the study's table for one model.
-    """
+    """List the layers whose band contains the threshold, in order: they may differ or not."""
     rows = measured(rows)
     threshold = _threshold(rows)
     inside = (rows["low"] < threshold) & (rows["high"] >= threshold)
@@ -87,11 +78,7 @@ def equal_layers(table: pd.DataFrame) -> dict[str, int]:
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the layers of which something can be said: those with a similarity, of models whose
-    chance level is below 1 in every layer.
-
-    Args:
-        rows: Rows with `model`, `similarity` and `null_high`.
-    """
+    chance level is below 1 in every layer."""
     full = rows.loc[saturated(rows["null_high"].astype(float)), "model"]
     return rows[rows["similarity"].notna() & ~rows["model"].isin(full)]
 

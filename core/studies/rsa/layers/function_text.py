@@ -31,14 +31,8 @@ Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
 def functions_sentence(statements: Sequence[Statement]) -> str:
-    """Say in which layer each model changed most; "" without a comparison of functions.
-
-    States differ above every change; only outputs on the base's own input say which layer changed,
-    and only compared with random changes, which move some layers' outputs further than others'.
-
-    Args:
-        statements: Of `differences.statements_of` and `differences.function_statements`.
-    """
+    """Say in which layer each model changed most, by outputs on the base's own input, compared with
+    random changes; "" without a comparison of functions."""
     facts = facts_of(statements)
     return " ".join(
         filter(None, (_most_changed(facts, verdict, words) for verdict, words in CHANGES.items()))

@@ -17,10 +17,10 @@ from core.studies.rsa.layers.spec import RsaSpec
 
 PART = "function"  # part of a task's role: outputs on the base's input
 FUNCTIONS = (
-    "The function of a layer was compared in the same way: each layer of a fine-tune was given "
-    "the base's input to that layer, and its output was compared with the base's, so that changes "
-    "in other layers have no effect (layer 0: embeddings; a final norm counts as part of the top "
-    "layer)."
+    "The function of a layer was compared in the same way: "
+    "each layer of a fine-tune was given the base's input to that layer, and its output was "
+    "compared with the base's, so that changes in other layers have no effect (layer 0: "
+    "embeddings; a final norm counts as part of the top layer)."
 )
 
 
@@ -69,6 +69,6 @@ def no_random_changes(base: str) -> str:
     """Say that layers may differ in how far any change moves their output."""
     return (
         f"Layer functions are not compared with random changes, because {base} is read layer by "
-        f"layer: some layers move further than others after any change of their weights. Free "
-        f"memory for all of its weights to compare them."
+        "layer: some layers move further than others after any change of their weights. "
+        "Free memory for all of its weights to compare them."
     )

@@ -31,11 +31,11 @@ ROTATED = 0.2  # processor seconds of a random change, whatever the width
 MOST_SENTENCES = 100  # on which their outputs are compared
 FloatArray = NDArray[np.float64]
 RANDOM = (
-    f"Layers differ in how far any change of their weights moves their output. So the distance of "
-    f"each output from the base's (1 - similarity) was divided by the same distance after the "
-    f"model's own weight change was rotated at random, which keeps its singular values (geometric "
-    f"mean of {TURNS} rotations, up to {MOST_SENTENCES} sentences); bands are over sentences and "
-    f"rotations."
+    "Layers differ in how far any change of their weights moves their output. "
+    "So the distance of each output from the base's (1 - similarity) "
+    "was divided by the same distance after the model's own weight change was rotated at random, "
+    f"which keeps its singular values (geometric mean of {TURNS} rotations, "
+    f"up to {MOST_SENTENCES} sentences); bands are over sentences and rotations."
 )
 
 

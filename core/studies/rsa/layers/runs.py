@@ -81,8 +81,8 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
                 matches = [ref for ref in matches if ref not in variants]
         if not matches:
             raise SpecError(
-                f"No model that can be compared with {base} matches {pattern!r}: choose other "
-                f"models."
+                f"No model that can be compared with {base} matches {pattern!r}: "
+                "choose other models."
             )
         refs += matches
     return Compared(tuple(dict.fromkeys(refs)), tuple(notices))
@@ -99,8 +99,7 @@ def other_settings(refs: Sequence[str]) -> str:
     """Say which models a pattern left out because of their settings."""
     return (
         f"The pattern leaves out models that were trained with other settings: {', '.join(refs)}. "
-        f"To compare them, "
-        "choose them by name."
+        "To compare them, choose them by name."
     )
 
 

@@ -33,8 +33,8 @@ measure_option = partial(
     "rsa",
     measures,
     has_titles=True,
-    help="The similarity measure; try another one to see whether a finding depends on it. Of "
-    "the two CKAs, debiased CKA is recommended: linear CKA is high for unrelated spaces.",
+    help="The similarity measure; try another one to see whether a finding depends on it. "
+    "Of the two CKAs, debiased CKA is recommended: linear CKA is high for unrelated spaces.",
     defines=True,
 )
 
@@ -57,8 +57,8 @@ class RsaSpec(Spec):
     pool_runs: bool = options.flag(
         "Pool runs",
         True,
-        help="Draw models whose names differ only in their last number as one curve, with a "
-        "t-interval over runs, except steps of training; turn it off to see each run.",
+        help="Draw models whose names differ only in their last number as one curve, "
+        "with a t-interval over runs, except steps of training; turn it off to see each run.",
     )
     matched_size: bool = options.flag(
         "Matched size",
@@ -84,16 +84,16 @@ class RsaSpec(Spec):
         "One occurrence per word",
         False,
         help=(
-            "Sample each word at most once, because repeated words make any two models look "
-            "similar."
+            "Sample each word at most once, "
+            "because repeated words make any two models look similar."
         ),
         defines=True,
     )
     standardise: bool = options.flag(
         "Standardise dimensions",
         False,
-        help="Scale each dimension to mean 0 and standard deviation 1 first, so that a few large "
-        "ones do not dominate.",
+        help="Scale each dimension to mean 0 and standard deviation 1 first, "
+        "so that a few large ones do not dominate.",
         defines=True,
     )
     drop_rogue: int = options.whole(
@@ -101,8 +101,8 @@ class RsaSpec(Spec):
         0,
         low=0,
         high=64,
-        help="How many dimensions with the largest mean square are removed first, to see whether "
-        "they explain the similarity.",
+        help="How many dimensions with the largest mean square are removed first, "
+        "to see whether they explain the similarity.",
         defines=True,
     )
     drop_influential: float = options.number(
@@ -135,8 +135,8 @@ class RsaSpec(Spec):
         "Reference models",
         True,
         help=(
-            "Add another included pretraining seed, a second training run of the base and random "
-            "weights as dashed lines, for comparison."
+            "Add another included pretraining seed, "
+            "a second training run of the base and random weights as dashed lines, for comparison."
         ),
     )
     functions: bool = options.flag(
@@ -180,9 +180,8 @@ class RsaSpec(Spec):
             named = "words" if self.items == "words" else "sentences"
             raise SpecError(
                 f"{named} takes a whole number up to {MOST_RANKED:,} with the comparison "
-                f"{self.comparison}, "
-                f"which keeps every pair of items in memory, not {items}: use fewer, or compare by "
-                f"pearson."
+                f"{self.comparison}, which keeps every pair of items in memory, not {items}: "
+                "use fewer, or compare by pearson."
             )
 
     @property

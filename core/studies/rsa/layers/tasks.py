@@ -54,7 +54,7 @@ class Settings:
         return scoring(*chosen, items.count, width, len(items.sentences))
 
     def held(self, items: Items, numbers: float) -> float:
-        """Estimate the bytes at the peak, with so many numbers in one model's vectors."""
+        """Estimate the bytes at the peak, with this many numbers in one model's vectors."""
         chosen = self.measure, self.kernel, self.comparison
         held = holding(*chosen, items.count, len(items.sentences))
         return held + COPIES * numbers * costs.SINGLE

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+
 MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
 BASES, STEP = "bases", "steps of training"
 LOOKS = {SEEDS: Look(BLUE), TUNED: Look(ORANGE, "square")}

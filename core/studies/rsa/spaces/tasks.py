@@ -107,8 +107,8 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
     items = len(shared[0].sentence)
     if items < LEAST_ITEMS:
         raise ShapeError(
-            f"The models read {items} words in common, and {LEAST_ITEMS} are needed: use shorter "
-            "sentences or more of them."
+            f"The models read {items} words in common, and {LEAST_ITEMS} are needed: "
+            "use shorter sentences or more of them."
         )
     group, sentences = sentence_labels(shared[0].sentence)
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+
 HEIGHT = 286  # the toggle stands above it, and the figure ends on the first screen
 UNMODIFIED, CHANCE = "unmodified", "majority baseline"
 LOOKS = {  # colour, dash

@@ -83,8 +83,8 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
         name not in base_weights or base_weights[name].shape != tuned[name].shape for name in placed
     ) or layers != 1 + len(layer_list(origin)):
         raise ModelError(
-            f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: choose "
-            f"the model's own base."
+            f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: "
+            "choose the model's own base."
         )
     changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
     same = np.ones(layers, dtype=bool)

@@ -9,9 +9,8 @@ are right.
     removed    layer k passes its input on unchanged
 
 Layers below a swap are run once for all kinds, and the fine-tune's once for all donors. At layer 0,
-the embeddings,
-two kinds are equal: only the donor's layer 0 is the same as the donor's layers 0 to 0.
-"""
+the embeddings, two kinds are equal: only the donor's layer 0 is the same as the donor's layers 0 to
+0."""
 
 from __future__ import annotations
 
@@ -32,7 +31,8 @@ from core.vectors.examples import Encoded, hits
 Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]
 Look = Callable[[int, str, int, Any], None]
-SAME = {("layer", 0): "below", ("only", 0): "above"}  # the kind that this one equals at this layer
+# the kind that this one equals at this layer
+EQUAL_KINDS = {("layer", 0): "below", ("only", 0): "above"}
 
 
 class Work:
@@ -76,7 +76,7 @@ class Work:
             ours, donor_states = self.own(number)[0], states_of(donor, batch)
             for way in ways:
                 for layer in range(1 if way == "removed" else 0, len(blocks) + 1):
-                    if SAME.get((way, layer)) in ways:
+                    if EQUAL_KINDS.get((way, layer)) in ways:
                         continue
                     output = self.pair.run(
                         batch, *built(way, layer, ours, donor_states, blocks, theirs)
@@ -84,7 +84,7 @@ class Work:
                     hits_by_way[way][layer, batch.sentences] = hits(self.encoded, batch, output)
                     if look is not None:
                         look(number, way, layer, output)
-        for (way, layer), twin in SAME.items():
+        for (way, layer), twin in EQUAL_KINDS.items():
             if way in ways and twin in ways:
                 hits_by_way[way][layer] = hits_by_way[twin][layer]
         return hits_by_way

@@ -138,10 +138,7 @@ def _noise(
     correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Average the score over random changes (layer,), also under every draw of sentences, with its
-    variance.
-
-    The variance is that over random changes, (layer,), with its degrees of freedom.
-    """
+    variance over changes (layer,) and that one's degrees of freedom."""
     each = [_scores(draw, total, counts) for draw in np.asarray(correct)]
     scores = np.stack([score for score, _ in each])
     mean_drawn = np.mean([drawn for _, drawn in each], axis=0)

@@ -17,8 +17,8 @@ class SwapSpec(options.Spec):
         ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
         most=12,
         patterns=True,
-        help="Models whose head labels sentences, tags words or finds dependency heads; patterns "
-        "such as zoo:parse-* work too.",
+        help="Models whose head labels sentences, tags words or finds dependency heads; "
+        "patterns such as zoo:parse-* work too.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -48,7 +48,7 @@ MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs ar
 
 
 def _swaps(size: Size, pairs: Pairs, ways: int, donors: int) -> Cost:
-    """Estimate swaps of every layer in so many ways, each of which runs the layers above it."""
+    """Estimate swaps of every layer in this many ways, each of which runs the layers above it."""
     sentences = len(pairs)
     passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
     tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # single sentences
@@ -232,7 +232,7 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
 def _into_itself(work: Work) -> float:
     """Measure the largest difference with a copy of the fine-tune as donor."""
     from core.models.loading.layers import body_of, layer_list
-    from core.studies.rsa.swap.replacement import SAME, built, states_of
+    from core.studies.rsa.swap.replacement import EQUAL_KINDS, built, states_of
 
     pair, batch = work.pair, work.batches[0]
     twin = copy.deepcopy(body_of(pair.task.model))
@@ -248,7 +248,7 @@ def _into_itself(work: Work) -> float:
         )
         for way in ("below", "above", "layer", "only")
         for layer in range(len(blocks) + 1)
-        if (way, layer) not in SAME
+        if (way, layer) not in EQUAL_KINDS
     )
 
 
@@ -272,8 +272,8 @@ def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
     rounding = ROUNDING * max(1.0, largest)
     if difference > rounding or not torch.equal(left.argmax(-1), right.argmax(-1)):
         raise ModelError(
-            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should "
-            f"not change its output "
-            f"but changes a logit by {difference:.2g}. Choose a BERT-like model."
+            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) "
+            f"should not change its output but changes a logit by {difference:.2g}. "
+            "Choose a BERT-like model."
         )
     return difference

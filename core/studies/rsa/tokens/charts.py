@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+
 MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
@@ -58,14 +59,8 @@ def draw_maps(
     *models: str,
     context: Context = PAGE,
 ) -> Panels:
-    """Draw a map for each model at one layer.
-
-    Args:
-        result: Of `tokens.run_tokens`.
-        layer: Which layer; None for the top one.
-        wanted: Parts of words to mark, separated by commas.
-        models: References; all models where there are none.
-    """
+    """Draw a map for each model (all where none is named) at one layer (None for the top one), with
+    words marked that contain one of the wanted parts, separated by commas."""
     layer = int(result.table["layer"].max()) if layer is None else layer
     drawn = models or tuple(dict.fromkeys(result.table["model"]))
     charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]

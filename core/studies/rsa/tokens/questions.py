@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 PASSAGE, AXES = 2.0, 5e-10  # processor seconds beside the models; per cubed width
 LONGEST = 30  # subwords of an answer
-SAME = 1e-3  # largest difference of the head's scores at the top from the model's own
+LARGEST_DIFFERENCE = 1e-3  # largest difference of the head's scores at the top from the model's own
 SPANS = ("model", "layer", "first", "last", "span", "chance", "f1")
 SPAN_HEAD = "ForQuestionAnswering"
 QUESTION, ANSWER, SUPPORTING = "question", "answer", "supporting sentence"  # roles of words
@@ -272,7 +272,7 @@ def _scores_by_layer(
     head = getattr(model, "qa_outputs", None)
     if head is not None:
         scores = head(hidden)
-        if scores.shape[-1] == 2 and torch.allclose(scores[-1], logits, atol=SAME):
+        if scores.shape[-1] == 2 and torch.allclose(scores[-1], logits, atol=LARGEST_DIFFERENCE):
             return [layer.numpy() for layer in scores[:-1]] + [logits.numpy()], ""
     nothing: list[np.ndarray | None] = [None] * (len(hidden) - 1)
     return [*nothing, logits.numpy()], top_answer_only(ref)

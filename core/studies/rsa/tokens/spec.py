@@ -9,9 +9,9 @@ from core.errors import SpecError
 
 QUESTION = "Where did the captain hide the letter?"
 PASSAGE = (
-    "It was raining when the riders came. The captain read the letter twice, folded it and hid it "
-    "under a loose board "
-    "in the kitchen. The soldiers were already at the gate."
+    "It was raining when the riders came. "
+    "The captain read the letter twice, folded it and hid it under a loose board in the kitchen. "
+    "The soldiers were already at the gate."
 )
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
@@ -33,23 +33,23 @@ class TokenMapSpec(options.Spec):
         "Words to highlight",
         HIGHLIGHT,
         help=(
-            "Words drawn in colour if there is no question; upper and lower case make no "
-            "difference."
+            "Words drawn in colour if there is no question; "
+            "upper and lower case make no difference."
         ),
     )
     question: str = options.line(
         "Question",
         QUESTION,
         help=(
-            "The models read it together with the passage; leave it empty to draw the passage "
-            "alone."
+            "The models read it together with the passage; "
+            "leave it empty to draw the passage alone."
         ),
     )
     answer: str = options.line("Answer", ANSWER, help="The answer, in the words of the passage.")
     supporting: str = options.line(
         "Supporting sentence",
-        help="The sentence that supports the answer, in the words of the passage; if empty, the "
-        "one that contains the answer.",
+        help="The sentence that supports the answer, in the words of the passage; "
+        "if empty, the one that contains the answer.",
     )
     sinks: str = options.sinks()
 

@@ -97,9 +97,8 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     """
     if vectors.ndim != 4 or vectors.shape[2] < LEAST_WORDS:
         raise ShapeError(
-            f"A token map needs vectors of shape (model, layer, word, d_model) with {LEAST_WORDS} "
-            f"words or more, "
-            f"got {vectors.shape}."
+            "A token map needs vectors of shape (model, layer, word, d_model) "
+            f"with {LEAST_WORDS} words or more, got {vectors.shape}."
         )
     models, layers, words, width = vectors.shape
     stacked = np.empty((models * layers, words, width))
@@ -137,8 +136,8 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks:
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
         raise CorpusError(
-            f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter "
-            f"passage."
+            f"{model} cannot read the whole passage. "
+            f"{' '.join(activations.notices)} Use a shorter passage."
         )
     value: Value = {"vectors": activations.vectors}
     if due(model, sinks):
@@ -191,9 +190,8 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     if short or len(words) > MOST_WORDS - len(asked):
         raise CorpusError(
             f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has "
-            f"{len(words)}"
-            f"{f' and the question {len(asked)}' if asked else ''}: {'add' if short else 'remove'} "
-            f"words."
+            f"{len(words)}{f' and the question {len(asked)}' if asked else ''}: "
+            f"{'add' if short else 'remove'} words."
         )
     return Asked(Passage(asked, words, number), replied, held)
 
@@ -259,8 +257,8 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
             for ref, array in arrays.items()
         )
         raise SpecError(
-            f"The models of one token map need the same number of layers and the same d_model, but "
-            f"{sizes}: choose others."
+            "The models of one token map need the same number of layers and the same d_model, "
+            f"but {sizes}: choose others."
         )
     every, notices = _roles(spec, asked)
     given = [every[place] for place in drawn]

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def drawn_words(values: Iterable[Value], words: int) -> NDArray[np.int64]:
-    """List the positions of the words that are no attention sink of any model.
-
-    Args:
-        values: Outputs of the tasks of all models.
-        words: Words of question and passage.
-    """
+    """List the positions of the words that are no attention sink of any model."""
     sinks = {word for value in values for word in value.get(TABLE, {}).get(POSITIONS, ())}
     return np.array([word for word in range(words) if word not in sinks], dtype=np.int64)
 

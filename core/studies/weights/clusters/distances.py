@@ -50,12 +50,7 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
 
 
 def select_distances(measured: Value, refs: Sequence[str]) -> dict[str, ndarray]:
-    """Select the distances between some of the models that `measure_distances` compared.
-
-    Args:
-        measured: What it returned.
-        refs: The models, in the order wanted.
-    """
+    """Select the distances between some of the models that `measure_distances` compared."""
     places = [measured["models"].index(ref) for ref in refs]
     rows = np.ix_(places, places)
     return {vector: np.asarray(measured[vector])[rows] for vector in VECTORS}

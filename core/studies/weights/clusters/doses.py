@@ -28,14 +28,8 @@ COLUMNS = ["model", "task", "dose", "vector", "to_task", "to_dose", "lies_with",
 def find_same_dose(
     sizes: Float[ndarray, " model"], model: int, candidates: Sequence[int], count: int
 ) -> Int[ndarray, " other"]:
-    """Find the candidates whose weight change is most similar in size, as a ratio; nearest first.
-
-    Args:
-        sizes: Relative size of each model's weight change.
-        model: Place of the model that they are compared with.
-        candidates: Places of the models to choose from.
-        count: How many at most.
-    """
+    """Find the candidates whose weight change is most similar in size, as a ratio; nearest
+    first."""
     places = np.asarray(candidates, dtype=int)
     ratios = np.abs(np.log(np.maximum(sizes[places], 1e-300) / max(float(sizes[model]), 1e-300)))
     return places[np.argsort(ratios, kind="stable")[:count]]

@@ -130,8 +130,8 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
         notices.append(describe_named_data(told))
     if not members:
         raise SpecError(
-            f"None of the chosen models ({', '.join(patterns) or 'no model'}) is a fine-tune of "
-            f"{base}; choose its fine-tunes, or another base."
+            f"None of the chosen models ({', '.join(patterns) or 'no model'}) "
+            f"is a fine-tune of {base}; choose its fine-tunes, or another base."
         )
     return Members(tuple(members.values()), tuple(notices))
 
@@ -139,16 +139,8 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
 def add_listed(
     base: str, patterns: Sequence[str], count: int, say: Callable[[str], None] = lambda text: None
 ) -> tuple[str, ...]:
-    """Add the first `count` fine-tunes that the Hub lists, in place of the included ones.
-
-    Args:
-        base, patterns: As for `find_members`.
-        count: How many fine-tunes of the Hub.
-        say: Called with a sentence if the list is incomplete.
-
-    Raises:
-        ModelError: If the Hub does not answer.
-    """
+    """Add the first `count` fine-tunes that the Hub lists, in place of the included ones. Raises
+    ModelError if the Hub does not answer."""
     named = [pattern for pattern in patterns if pattern != EVERY]
     most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
     listed = hub_listing.choose_listed(
@@ -184,8 +176,8 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     twice = next((name for name in lowered if name and lowered.count(name) > 1), None)
     if twice is not None:
         raise SpecError(
-            f"Line {head} of the label table names the column {twice[:200]} twice; keep one, or "
-            "rename one."
+            f"Line {head} of the label table names the column {twice[:200]} twice; "
+            "keep one, or rename one."
         )
     place = next((lowered.index(name) for name in MODEL_COLUMNS if name in lowered), None)
     if place is None:
@@ -202,8 +194,8 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     for number, row in rows:
         if len(row) != len(names):
             raise SpecError(
-                f"Line {number} of the label table has {len(row)} cells, but its header has "
-                f"{len(names)}; correct the line."
+                f"Line {number} of the label table has {len(row)} cells, "
+                f"but its header has {len(names)}; correct the line."
             )
         model = row[place].strip()
         cells = [unicodedata.normalize("NFC", row[index]).strip() for index in columns]
@@ -234,8 +226,8 @@ def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
     delimiter = "\t" if "\t" in header else ","
     if ";" in header and delimiter not in header:  # as spreadsheets of many countries write it
         raise SpecError(
-            "The columns of the label table are separated by semicolons; separate them by commas "
-            "or tabs."
+            "The columns of the label table are separated by semicolons; "
+            "separate them by commas or tabs."
         )
     lines.seek(0)
     reader = csv.reader(lines, delimiter=delimiter)
@@ -243,8 +235,8 @@ def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise SpecError(
-            f"Line {reader.line_num} of the label table cannot be read: {error}. Correct it and "
-            "retry."
+            f"Line {reader.line_num} of the label table cannot be read: {error}. "
+            "Correct it and retry."
         ) from error
     if len(rows) < 2 or len(rows[0][1]) < 2:
         raise SpecError(
@@ -253,8 +245,8 @@ def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
         )
     if len(rows) > MOST_ROWS:
         raise SpecError(
-            f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; upload a "
-            "shorter one."
+            f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; "
+            "upload a shorter one."
         )
     return rows
 
@@ -272,8 +264,8 @@ def _expand(pattern: str, base: str) -> list[Member]:
         if not matches:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"
             raise SpecError(
-                f"No included fine-tune matches {pattern!r}; choose from "
-                f"{have}{' ...' * (len(tuned) > 6)}."
+                f"No included fine-tune matches {pattern!r}; "
+                f"choose from {have}{' ...' * (len(tuned) > 6)}."
             )
         return matches
     return [_describe(ref, base) for ref in matching_refs(pattern)]
@@ -291,8 +283,8 @@ def _describe(ref: str, base: str) -> Member:
             return Member(ref, base, task=_guess(parsed.name))
         if not entry.get("base") or entry.get("task") == PRETRAINING:
             raise SpecError(
-                f"{ref} was pretrained, not fine-tuned, so it has no update to compare; choose "
-                f"fine-tunes of {base}."
+                f"{ref} was pretrained, not fine-tuned, so it has no update to compare; "
+                f"choose fine-tunes of {base}."
             )
         return replace(_from_manifest(entry), base=str(entry.get("base") or base))
     if parsed.kind == "path":

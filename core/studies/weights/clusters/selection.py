@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
 from core.models.identity import Identity, describe_copies, find_copies, identify
-from core.models.sizes import BYTES as WHOLE
+from core.models.sizes import BYTES as NUMBER_BYTES
 from core.models.sizes import is_adapter, size_of_adapter
 from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
@@ -75,7 +75,7 @@ def _expected(
     for number in range(tree):
         size = sizes[base]
         member = Member(f"hub:{number}", base, str(number))
-        sizes[member.ref] = replace(size, download=WHOLE * size.parameters)
+        sizes[member.ref] = replace(size, download=NUMBER_BYTES * size.parameters)
         members.append(member)
     refs = {ref: ref for member in members for ref in (member.base, member.ref)}
     return Selection(tuple(members), refs, (), {}, refs if run else {})
@@ -183,9 +183,9 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
 def _read_file(ref: str) -> bytes:
     if ref.startswith(UPLOAD):
         raise SpecError(
-            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: a link names an "
-            "uploaded file but does not hold it, and uploads are kept for a while only. Choose the "
-            "file again."
+            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: "
+            "a link names an uploaded file but does not hold it, "
+            "and uploads are kept for a while only. Choose the file again."
         )
     if current_limits().shared:
         raise SpecError(

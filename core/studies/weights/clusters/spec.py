@@ -57,8 +57,8 @@ class WeightsSpec(Spec):
         low=0,
         high=MOST_MODELS,
         shown=False,
-        help="Adds as many fine-tunes of the base from the Hub's list of them; the base has to be "
-        "a hub: model.",
+        help="Adds as many fine-tunes of the base from the Hub's list of them; "
+        "the base has to be a hub: model.",
     )
     vector: str = options.choice(
         "Vector",
@@ -66,8 +66,8 @@ class WeightsSpec(Spec):
         lambda: {name: vector.title for name, vector in every_vector().items()},
         has_titles=True,
         phrase="; {}",
-        help="What is compared of two updates: directions, sizes, or both; delta activations run "
-        "every model.",
+        help="What is compared of two updates: directions, sizes, or both; "
+        "delta activations run every model.",
     )
     rank: int = options.whole(
         "Rank",
@@ -157,14 +157,14 @@ class WeightsSpec(Spec):
             raise SpecError("No label table was given; upload one, or label by task.")
         if self.tree and not self.base.startswith("hub:"):
             raise SpecError(
-                f"tree lists the fine-tunes of a Hub model, but the base is {self.base}; choose a "
-                "hub: base."
+                f"tree lists the fine-tunes of a Hub model, but the base is {self.base}; "
+                "choose a hub: base."
             )
         if self.reads_states and self.own_bases:
             raise SpecError(
-                "Delta activations compare fine-tunes of one base, because hidden states of "
-                "another base have other axes; switch models of another base off, or delta "
-                "activations."
+                "Delta activations compare fine-tunes of one base, "
+                "because hidden states of another base have other axes; "
+                "switch models of another base off, or delta activations."
             )
 
     @property

@@ -101,7 +101,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
     """Make one task per fine-tune; if weights are asked for, also one per model and base.
 
     Raises:
-        SpecError: If no fine-tune is named, a shared instance does not compare so many, more
+        SpecError: If no fine-tune is named, a shared instance does not compare that many, more
             neighbours or clusters are asked for than there are models, or the label table cannot be
             used.
         ModelError: If the Hub does not list the fine-tunes of the base.

@@ -135,8 +135,8 @@ def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
     if spec.neighbours and spec.neighbours > labelled - 1:
         most = max(labelled - 1, 0)
         raise SpecError(
-            f"{spec.neighbours} neighbours are too many: {labelled} models have a label, so each "
-            f"has {most} others. Choose up to {most}, or 0 for the default."
+            f"{spec.neighbours} neighbours are too many: {labelled} models have a label, "
+            f"so each has {most} others. Choose up to {most}, or 0 for the default."
         )
     if spec.clusters > models:
         raise SpecError(

@@ -36,7 +36,7 @@ VERSION = 1  # raised when what is kept of a matrix changes
 # parts of an update's value that only distances need
 HEAVY = ("left", "right", "sketch", "sketch_lengths")
 FACTORED = 3.6e-10  # processor seconds per cubed side of a matrix
-KEPT = 2**14 + 4_000  # numbers stored per matrix
+STORED_NUMBERS = 2**14 + 4_000  # numbers stored per matrix
 KEPT_RANKS = (8, 16, 32, 64)
 
 
@@ -57,7 +57,7 @@ def _cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: A
 
 
 def _update_cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: Any) -> Cost:
-    kept = KEPT * 6 * sizes[model].layers * costs.SINGLE
+    kept = STORED_NUMBERS * 6 * sizes[model].layers * costs.SINGLE
     return replace(_cost(sizes, model, families), store=kept)
 
 
@@ -134,10 +134,7 @@ def open_pair(
 
 def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
     """Read the matrices of a pair's update one at a time, without those at the indices in `skip`.
-
-    Raises:
-        ModelError: If a tensor cannot be read, or the two models are unrelated.
-    """
+    Raises ModelError if a tensor cannot be read, or the two models are unrelated."""
     return read_factors(pair, skip) if isinstance(pair, AdapterPair) else read_deltas(pair, skip)
 
 
@@ -281,8 +278,8 @@ def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> Iterator[ndarray]:
 def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> None:
     if not any(record["delta_norm"] for record in records):
         raise ModelError(
-            f"{model} has the same matrices as {base}, so there is no update to compare; choose a "
-            "model that was fine-tuned."
+            f"{model} has the same matrices as {base}, so there is no update to compare; "
+            "choose a model that was fine-tuned."
         )
 
 

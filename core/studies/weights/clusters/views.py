@@ -62,13 +62,8 @@ def draw_depth(
     *,
     context: Context = PAGE,
 ) -> Panels:
-    """Draw every family by depth.
-
-    Args:
-        result: Of the weights study.
-        of: "delta" or "weights"; empty for the first that the result has.
-        threshold, measure: As for `depth_panels`; the relative size is defined for deltas only.
-    """
+    """Draw every family by depth, of "delta" or "weights" (empty for the first that the result
+    has); the relative size is defined for deltas only."""
     of = of or next(iter(kinds_of(result)), "delta")
     if measure == RELATIVE_SIZE and of == "weights":
         return Panels([])

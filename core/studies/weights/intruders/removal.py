@@ -89,12 +89,7 @@ def choose_directions(
 
 
 def draw_directions(like: Directions, rng: np.random.Generator) -> Directions:
-    """Draw random directions of the same sizes.
-
-    Args:
-        like: The directions whose sizes they have.
-        rng: Source of randomness.
-    """
+    """Draw random directions of the same sizes."""
     left, right = (_unit(rng.normal(size=side.shape)) for side in (like.left, like.right))
     return Directions(left * np.linalg.norm(like.left, axis=0), right)
 

@@ -55,15 +55,15 @@ class IntruderSpec(options.Spec):
         5,
         low=2,
         high=50,
-        help="How often random directions of equal size are drawn where intruders are scaled; more "
-        "draws narrow the bands.",
+        help="How often random directions of equal size are drawn where intruders are scaled; "
+        "more draws narrow the bands.",
         shown=False,
     )
     text: str = options.line(
         "Text of the scaled models",
         "demo-gold",
-        help="Text whose words are masked, tagged and parsed where intruders are scaled, such as "
-        "demo-gold or a .conllu file.",
+        help="Text whose words are masked, tagged and parsed where intruders are scaled, "
+        "such as demo-gold or a .conllu file.",
         shown=False,
     )
     labelled: str = options.labelled()

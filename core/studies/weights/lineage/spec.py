@@ -21,8 +21,8 @@ class LineageSpec(options.Spec):
         most=MOST_MODELS,
         patterns=True,
         phrase="lineage of {}",
-        help="Models of one architecture: zoo:* stands for all included ones, path:/runs/* for all "
-        "in a folder.",
+        help="Models of one architecture: "
+        "zoo:* stands for all included ones, path:/runs/* for all in a folder.",
     )
     families: tuple[str, ...] = families_option()
     pair: tuple[str, ...] = options.models(
@@ -30,8 +30,8 @@ class LineageSpec(options.Spec):
         (),
         least=0,
         most=2,
-        help="Two fine-tunes of one base whose changes are compared by matrix; empty for the pair "
-        "with the most similar changes.",
+        help="Two fine-tunes of one base whose changes are compared by matrix; "
+        "empty for the pair with the most similar changes.",
     )
     seed: int = options.seed("Seed of the permuted rows and of the sketches of large matrices.")
 
@@ -41,10 +41,6 @@ class LineageSpec(options.Spec):
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """List the models, each once.
-
-        Raises:
-            SpecError: If a pattern matches nothing.
-            ModelError: If a text is not a model reference.
-        """
+        """List the models, each once. Raises SpecError if a pattern matches nothing; ModelError if
+        a text is not a model reference."""
         return every_match(self.models)

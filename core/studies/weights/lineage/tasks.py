@@ -143,8 +143,8 @@ def _of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[
     kept = [each for each, layout in zip(opened, layouts, strict=True) if layout == commonest]
     if len(kept) < 2:
         raise ModelError(
-            "Fewer than two models could be read whose matrices have the same shapes; choose "
-            "models of one architecture and size."
+            "Fewer than two models could be read whose matrices have the same shapes; "
+            "choose models of one architecture and size."
         )
     strangers = {
         checkpoint.ref: "Its matrices differ from those of most models in number or shape."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.maths.spectra.products import (
-    LEAST,
+    LEAST_ENTRIES,
     change_cosines,
     cosines_from,
     distances_from,
@@ -62,8 +62,8 @@ def test_sketched_distances_of_near_models_have_the_error_of_the_difference() ->
     """The error is a share of the distance itself, not of the much larger norms."""
     base = RNG.standard_normal((256, 256))
     tuned = base + 0.01 * RNG.standard_normal((256, 256))
-    products = multiply_models(iter([base, tuned]), 2, seed=1, held=2 * LEAST)
+    products = multiply_models(iter([base, tuned]), 2, seed=1, held=2 * LEAST_ENTRIES)
     assert not np.isclose(products.paired[0, 0], (base**2).sum(), rtol=1e-12), "not sketched"
     distances = distances_from(products.paired, norms_of(products.paired))
     share = (distances[0, 1] / np.linalg.norm(tuned - base)) ** 2
-    assert share == pytest.approx(1.0, abs=5 * np.sqrt(2 / LEAST))
+    assert share == pytest.approx(1.0, abs=5 * np.sqrt(2 / LEAST_ENTRIES))

@@ -97,7 +97,7 @@ def test_a_file_of_a_size_that_is_not_stated_has_a_bound(server, plain, monkeypa
     server.add("someone/endless", plain, endless=("config.json",), sizes={"config.json": 0})
     with pytest.raises(ModelError, match=r"more bytes than the 8,388,608"):
         download("someone/endless")
-    monkeypatch.setattr(hub, "_resolved", {})
+    hub._resolved.clear()
     server.add("someone/unstated", plain, sizes=dict.fromkeys(plain, 0))
     assert (download("someone/unstated") / "model.safetensors").is_file()
 
@@ -116,12 +116,12 @@ def test_an_answer_that_is_packed_or_too_large_is_none(server, plain, monkeypatc
 
 
 def test_what_is_remembered_of_repositories_is_bounded(server, plain, monkeypatch) -> None:
-    monkeypatch.setattr(hub, "MOST_FILES", 40)
+    monkeypatch.setattr(hub._resolved, "most", 40)
     for number in range(20):
         server.add(f"someone/model-{number}", plain)
         look_up(f"someone/model-{number}")
-    remembered = hub._resolved.values()
-    assert sum(len(repository.files) for _, repository in remembered) <= 40
+    remembered = hub._resolved._entries.values()
+    assert 0 < sum(len(entry.value.repository.files) for entry in remembered) <= 40
     asked = len(server.requests)
     look_up("someone/model-19")
     assert len(server.requests) == asked

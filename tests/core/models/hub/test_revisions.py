@@ -60,7 +60,7 @@ def test_a_list_that_is_an_hour_old_is_asked_for_again(
     assert list_revisions("lab/run") == ("main", "step1000", "step50", "step0")
     run_of(hub).revisions["step2000"] = None
     assert "step2000" not in list_revisions("lab/run")
-    monkeypatch.setattr(revisions, "LISTED_FOR", 0.0)
+    monkeypatch.setattr(revisions._listed, "seconds", 0.0)
     assert "step2000" in list_revisions("lab/run")
     run_of(hub).state = "broken"
     assert "step2000" in list_revisions("lab/run")  # the earlier list, while the Hub fails

@@ -323,7 +323,7 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
     assert not server.files_sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.setattr(hub, "_resolved", {})
+        hub._resolved.clear()
         assert read_as("hub:org/tiny").startswith("org/tiny ")
         assert open_model("hub:org/tiny", read_as("hub:org/tiny")).model_type == "bert"
         local = copied_as(f"path:{tmp_path / 'tiny'}")

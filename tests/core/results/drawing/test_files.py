@@ -10,6 +10,7 @@ from core.results.drawing.context import PAGE
 from core.results.drawing.panels import beside
 from core.results.drawing.vega import Chart
 from core.results.export import chart_svg
+from core.runs.process.remembered import forget_all
 
 
 def panels(end: float) -> Chart:
@@ -27,11 +28,11 @@ def test_a_stored_drawing_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch) ->
         return draw(form, spec)
 
     monkeypatch.setattr(files, "draw", counted)
-    files._draw.cache_clear()
+    forget_all()
     first = chart_svg(panels(1.0))
     times = len(drawn)
     assert 1 <= times <= files.TRIES  # the last one measured is the one that is written
-    files._draw.cache_clear()  # as in another process
+    forget_all()  # as in another process
     assert chart_svg(panels(1.0)) == first
     assert len(drawn) == times
     assert chart_svg(panels(2.0)) != first

@@ -16,7 +16,7 @@ from core.models.loading import memory
 from core.runs.runner import Outputs
 from core.studies.weights import activations
 from core.studies.weights.activations import (
-    SAME,
+    ROUNDING_SHARE,
     STATE_VECTORS,
     STATES,
     calc_change,
@@ -123,7 +123,7 @@ def test_a_direction_planted_in_the_top_layer_is_found(
 
 def test_changes_below_rounding_are_no_direction() -> None:
     base = np.full((2, 4), 10.0)
-    small, large = base + 0.1 * SAME, base + 10 * SAME * base
+    small, large = base + 0.1 * ROUNDING_SHARE, base + 10 * ROUNDING_SHARE * base
     assert not calc_change(base, small).any()
     assert calc_change(base, large).all()
 

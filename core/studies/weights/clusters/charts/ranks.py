@@ -93,8 +93,8 @@ def depth_chart(
     table = ranks[ranks["family"] == family]
     if table.empty:
         raise SpecError(
-            f"This result has no {of} of {family!r}; choose from "
-            f"{', '.join(map(family_label, families_of(result, of)))}."
+            f"This result has no {of} of {family!r}; "
+            f"choose from {', '.join(map(family_label, families_of(result, of)))}."
         )
     if measure != "relative_norm":
         ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
