@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from core.runs.price import Cost, Price
 
 
-EXPERIMENTS = "Experiments"  # the group of views of studies beside a page's main one
-
-
 def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
     """Run a study's first stage, and ask which words of its texts the models' tokenizers do not
     have."""
@@ -154,7 +151,6 @@ class View:
             asked about, its best rival, its ceiling or chance. The result itself where that is
             all; None for all.
         table: The table that CSV and Parquet files hold; empty for the study's main one.
-        group: The views of a page that are offered together have the same.
         name, purpose, how_to_read, missing: Its words, see `ViewWords`; taken from the study's.
     """
 
@@ -165,7 +161,6 @@ class View:
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     first: Callable[..., Any] | None = None
     table: str = ""
-    group: str = ""
     name: str = ""
     purpose: str = ""
     how_to_read: str = ""

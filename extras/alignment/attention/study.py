@@ -24,7 +24,6 @@ from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.kit import (
-    EXPERIMENTS,
     PAGE,
     Chart,
     Context,
@@ -151,5 +150,5 @@ STUDY = Study(
     prepare=prepare_pairs,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=EXPERIMENTS),),
+    views=(View(draw=figures),),
 )

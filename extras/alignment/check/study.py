@@ -27,7 +27,6 @@ from core.maths.maps.moments import TINY
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.kit import (
-    EXPERIMENTS,
     PAGE,
     Chart,
     Context,
@@ -221,5 +220,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=EXPERIMENTS),),
+    views=(View(draw=figures),),
 )

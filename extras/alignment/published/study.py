@@ -28,7 +28,6 @@ from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.tasks import joined_parts
 from core.studies.kit import (
-    EXPERIMENTS,
     PAGE,
     Chart,
     Context,
@@ -196,7 +195,6 @@ STUDY = Study(
             draw=figures,
             tables=lambda result: result.tables,
             table="errors",
-            group=EXPERIMENTS,
         ),
     ),
 )

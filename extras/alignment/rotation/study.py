@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.studies.alignment import MAPS
 from core.studies.kit import (
     Corpus,
     Findings,
@@ -105,5 +104,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=MAPS),),
+    views=(View(draw=figures),),
 )

@@ -23,7 +23,6 @@ from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.identity import Identity
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -278,7 +277,6 @@ STUDY = Study(
             choices=lambda result: [(metric,) for metric in drawable(result)],
             headline=view_sentence,
             tables=tables.rows_of,
-            group=EXPERIMENTS,
         ),
     ),
 )

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 
 from core.errors import TaskError
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -142,7 +141,6 @@ STUDY = Study(
             choices=lambda result: [(metric,) for metric in drawable(result)],
             headline=view_sentence,
             tables=rows_of,
-            group=EXPERIMENTS,
         ),
     ),
 )

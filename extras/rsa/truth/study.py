@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.studies.kit import (
-    EXPERIMENTS,
     Corpus,
     Findings,
     Outputs,
@@ -266,5 +265,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=EXPERIMENTS),),
+    views=(View(draw=figures),),
 )

@@ -37,7 +37,7 @@ from core.studies.alignment.barrier.tasks import (
     measure_barrier,
 )
 from core.studies.alignment.barrier.text import make_headline, make_methods, statements_of
-from core.study import EXPERIMENTS, Study, View
+from core.study import Study, View
 from core.text.reading import text_task
 
 if TYPE_CHECKING:
@@ -136,5 +136,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=EXPERIMENTS),),
+    views=(View(draw=figures),),
 )

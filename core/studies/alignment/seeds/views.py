@@ -9,7 +9,6 @@ from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
-from core.studies.alignment import ERRORS, MAPS
 from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
 from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
@@ -259,7 +258,6 @@ VIEWS = (
         headline=method_sentence,
         first=first_methods,
         table="methods",
-        group=ERRORS,
     ),
     View(
         LAYER,
@@ -267,41 +265,35 @@ VIEWS = (
         headline=layer_sentence,
         first=partial(first_methods, chance=""),
         table="layers",
-        group=ERRORS,
     ),
     View(
         GAINS,
         draw=draw_gains,
         headline=gains_sentence,
         table="gains",
-        group=ERRORS,
     ),
     View(
         GRID,
         draw=draw_grid,
         headline=grid_sentence,
         table="grid",
-        group=ERRORS,
     ),
     View(
         PAIRS,
         draw=draw_pairs,
         headline=pairs_sentence,
         table="alignment",
-        group=ERRORS,
     ),
     View(
         SPACE,
         draw=draw_space,
         headline=space_sentence,
         table="alignment",
-        group=MAPS,
     ),
     View(
         TRAINING,
         draw=draw_training,
         headline=training_sentence,
         table="curves",
-        group=MAPS,
     ),
 )

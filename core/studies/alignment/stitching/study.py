@@ -26,7 +26,6 @@ from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.tasks import UNLIKE, stitch_pair
 from core.studies.alignment.stitching.text import make_headline, make_methods, statements_of
 from core.studies.kit import (
-    EXPERIMENTS,
     PAGE,
     Chart,
     Context,
@@ -185,5 +184,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=EXPERIMENTS),),
+    views=(View(draw=figures),),
 )

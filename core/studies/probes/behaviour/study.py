@@ -20,7 +20,6 @@ import numpy as np
 from core.errors import TaskError
 from core.maths.structural.bands import draw_sample
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -251,7 +250,6 @@ STUDY = Study(
         View(
             draw=draw_behaviour,
             headline=lambda result: pairs_sentence(result.statements),
-            group=EXPERIMENTS,
         ),
     ),
 )

@@ -21,7 +21,6 @@ from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE
 from core.models.identity import Identity
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -307,7 +306,6 @@ STUDY = Study(
             draw=draw_targets,
             choices=lambda result: [(view,) for view in VIEWS],
             tables=tables.rows_of,
-            group=EXPERIMENTS,
         ),
     ),
 )

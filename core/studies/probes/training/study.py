@@ -27,7 +27,6 @@ from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, with_progress
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Result,
@@ -172,7 +171,6 @@ STUDY = Study(
             choices=metrics_of,
             headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
             tables=rows_of,
-            group=EXPERIMENTS,
         ),
     ),
 )

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 
-TREES = "Trees"  # the group of views
 METRIC = "uuas"
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
@@ -118,24 +117,20 @@ VIEWS = (
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=score_rows,
         first=first_scores,
-        group=TREES,
     ),
     View(
         ARCS,
         draw=draw_arcs,
         headline=arcs_sentence,
         tables=arc_rows,
-        group=TREES,
     ),
     View(
         SENTENCE,
         tables=no_rows,
-        group=TREES,
     ),
     View(
         RANKS,
         draw=draw_ranks,
         table="sweep",
-        group=TREES,
     ),
 )

@@ -35,7 +35,6 @@ from core.studies.kit import (
     identity_tasks,
     words_beside,
 )
-from core.studies.rsa import TRAINING
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
 
@@ -137,5 +136,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=TRAINING),),
+    views=(View(draw=figures),),
 )

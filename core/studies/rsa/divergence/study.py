@@ -33,7 +33,6 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import coloured_models, draw_words
 from core.studies.rsa.divergence.spec import DivergenceSpec
@@ -232,5 +231,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_words, choices=coloured_models, group=TRAINING),),
+    views=(View(draw=draw_words, choices=coloured_models),),
 )

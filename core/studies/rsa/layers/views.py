@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from core.models.zoo import second_run
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.studies.rsa import LAYERS
 from core.studies.rsa.layers.charts import (
     FUNCTIONS,
     RATIOS,
@@ -80,20 +79,17 @@ VIEWS = (
         headline=curves_sentence,
         tables=curve_tables,
         first=first_curves,
-        group=LAYERS,
     ),
     View(
         GRID,
         draw=draw_grid,
         headline=grid_sentence,
         table="grid",
-        group=LAYERS,
     ),
     View(
         TEXTS,
         draw=draw_texts,
         headline=texts_sentence,
         table="domains",
-        group=LAYERS,
     ),
 )

@@ -13,7 +13,6 @@ import numpy as np
 
 from core.errors import SpecError
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -138,5 +137,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_spaces, group=EXPERIMENTS),),
+    views=(View(draw=draw_spaces),),
 )

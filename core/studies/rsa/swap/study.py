@@ -24,7 +24,6 @@ from core.errors import CorpusError, TaskError
 from core.models import zoo_models
 from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
-    EXPERIMENTS,
     Findings,
     Outputs,
     Study,
@@ -270,5 +269,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_swaps, choices=lambda result: [(False,), (True,)], group=EXPERIMENTS),),
+    views=(View(draw=draw_swaps, choices=lambda result: [(False,), (True,)]),),
 )

@@ -40,7 +40,6 @@ from core.studies.kit import (
     start_notices,
     words_beside,
 )
-from core.studies.rsa import LAYERS
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
 from core.studies.rsa.tokens.distances import (
     answer_statements,
@@ -332,5 +331,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_maps, choices=layers_shown, tables=span_rows, group=LAYERS),),
+    views=(View(draw=draw_maps, choices=layers_shown, tables=span_rows),),
 )

@@ -39,7 +39,6 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
@@ -221,5 +220,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, group=TRAINING),),
+    views=(View(draw=figures),),
 )
