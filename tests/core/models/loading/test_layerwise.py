@@ -235,7 +235,7 @@ print(json.dumps(peaks))
 @pytest.mark.parametrize("load", exhaustive(["load_model", "load_with_head"], "load_model"))
 def test_the_process_holds_less_than_two_layers_more(tmp_path, load) -> None:
     layers = 5
-    sizes = {"hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": layers}
+    sizes = {"hidden_size": 1024, "intermediate_size": 3200, "num_hidden_layers": layers}
     words = 40_000 if load == "load_with_head" else 340
     folder = save_tiny(
         tmp_path / "large", "llama", **sizes, head_dim=64, vocab_size=words, head=words > 340
