@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.maths.statistics import jackknife_interval
+from core.maths.statistics import jackknife_interval, sentence_counts
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.maths.structural.scores import ratio
 from core.results.differences import banded_differences
+from core.studies.alignment.barrier.tables import barrier_tables
+from core.studies.alignment.barrier.tasks import SHARES
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
@@ -208,6 +210,7 @@ def share_bands() -> Iterator[Row]:
     for count in (30, 100):
         yield coverage("share of texts", f"{count} texts", _texts(count))
         yield coverage("attachment score", f"{count} sentences", _attachment(count))
+        yield coverage("loss between weights", f"{count} sentences", _between(count))
         yield coverage("accuracy, over sentences", f"{count} sentences", accuracy(count))
     yield coverage("code length, over sentences", f"{8 * SENTENCES} sentences", bits)
     for kind, count in (("reflexive", 100), ("polarity", 100), ("arguments", 100)):
@@ -237,6 +240,26 @@ def _attachment(count: int) -> Simulation:
         right = sample.lengths * (UUAS + easy)
         row = attachment_row({"attached": right, "words": sample.lengths}, sample).iloc[0]
         return [_within((row["low"], row["high"]), 100 * UUAS)]
+
+    return simulate
+
+
+def _between(count: int) -> Simulation:
+    """The excess of the loss halfway between two models, of sentences that differ in length and in
+    how hard they are for both and for what lies between."""
+    pair, rise = ("zoo:a", "zoo:b"), 2.0
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        tokens = rng.integers(5, 40, count)
+        hard, harder = 3 + 0.6 * rng.standard_normal(count), rng.gamma(4, rise / 4, count)
+        ends = hard + 0.2 * rng.standard_normal((2, count))
+        shares = np.array(SHARES)[:, None]
+        losses = (1 - shares) * ends[0] + shares * ends[1] + 4 * shares * (1 - shares) * harder
+        value = {"losses": (losses * tokens)[None], "tokens": tokens}
+        counts = sentence_counts(count, DRAWS, rng)
+        paths = barrier_tables({pair: value}, {pair: ("",)}, {pair: ""}, counts)[1]
+        row = paths[paths["share"] == 0.5].iloc[0]
+        return [_within((row["low"], row["high"]), rise)]
 
     return simulate
 

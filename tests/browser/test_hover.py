@@ -19,7 +19,7 @@ def mark_of(chart: Locator, model: str, layer: int) -> Locator:
 
 
 def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/probe_trees")
+    page.goto(f"{app_url}/probe_trees?rivals=true")
     charts = page.locator(f"{CHART} svg")
     expect(charts).to_have_count(2)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()

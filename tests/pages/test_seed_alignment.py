@@ -18,10 +18,12 @@ from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.text import NO_PAIR, WHICH
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
+from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
 from ui.views.alignment_experiments import (
     ATTENTION,
+    BETWEEN,
     CHECK,
     EXPERIMENTS,
     PROTOCOL,
@@ -32,6 +34,7 @@ from ui.views.alignment_experiments import (
 PAGE = "pages/seed_alignment.py"
 GAINS, SPACE, TRAINING = (STUDY.words.view(key).name for key in ("gains", "space", "training"))
 MODELS = ("zoo:seed-0", "zoo:seed-1")
+PREDICTING = ("zoo:predicting-0", "zoo:predicting-1")
 METHODS = ["identity", "shuffled", "procrustes", "ridge"]
 LINK: dict[str, str | list[str]] = {"sentences": "80", "split": "sentence", "methods": METHODS}
 
@@ -53,6 +56,10 @@ def small_box(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "family": "RoFormer",
             }
         )
+    for seed, ref in enumerate(PREDICTING):
+        name = ref.partition(":")[2]
+        save_tiny(folder / "models" / name, "roformer", head=True, seed=seed)
+        entries.append({"ref": ref, "name": name, "task": "", "base": "", "family": "RoFormer"})
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}))
     (folder / "corpus").mkdir()
     rng = np.random.default_rng(0)
@@ -148,6 +155,7 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
         STITCHING: {"models": list(MODELS), "methods": ["identity", "ols"]},
         CHECK: {"methods": ["identity", "ols"], "layer": "1"},
         ATTENTION: {"methods": ["identity", "ols"]},
+        BETWEEN: {"models": list(PREDICTING), "base": PREDICTING[0]},
         PROTOCOL: {"steps": "2", "length": "16", "tuned": list(MODELS)},
     }[view]
     link = {**LINK, **own, "study": EXPERIMENTS[view].study.name}

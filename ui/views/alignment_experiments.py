@@ -14,6 +14,7 @@ from ui.study.experiment import Experiment, with_added
 
 ROTATION = ROTATION_STUDY.title
 STITCHING, CHECK = STITCHING_STUDY.title, CHECK_STUDY.title
+BETWEEN = BARRIER_STUDY.title
 ATTENTION, PROTOCOL = ATTENTION_STUDY.title, PUBLISHED_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
@@ -53,7 +54,7 @@ EXPERIMENTS = with_added(
             problem=needs_words,
             looked_at=("items",),
         ),
-        BARRIER_STUDY.title: Experiment(BARRIER_STUDY, shared=("corpus", "genres", "seed")),
+        BETWEEN: Experiment(BARRIER_STUDY, shared=("corpus", "genres", "seed")),
         PROTOCOL: Experiment(
             PUBLISHED_STUDY,
             shared=TEXT,
