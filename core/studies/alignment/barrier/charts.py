@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.results.drawing.axes import Plane
@@ -19,6 +20,7 @@ DASHES = {
     **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},
     **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)},
 }
+HEIGHT = 250  # pixels, with the legend below
 COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 
 
@@ -37,10 +39,12 @@ def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
         )
         for name, row in kinds.iterrows()
     }
+    context = replace(context, legend=True)  # all lines meet at both ends
     ends = reach(rows, "excess_loss", zero=True)
     titles = ("Share of the second model", "Excess loss (nats per token)")
+    axis = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     plane = Plane(
-        "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis={"format": ".0%"},
+        "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=axis, height=HEIGHT,
         context=context,
     )  # fmt: skip
     below = "mean over pairs; bands: 95 % intervals over sentences"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 NOTHING = words_beside(__file__).sentence("nothing")
 HALFWAY = "excess of the loss halfway between the weights"
 MIDDLE = SHARES[len(SHARES) // 2]
-WITH = {
-    MATCHED: "{} with units and heads matched",
-    NORMS: "{} with the lengths of weights kept, too",
-    ROTATED: "{} with states rotated onto each other, too",
-    FOLDED: "{} in the same axes without that rotation",
-    RANDOM: "{} with units and heads in random order",
+BEST = {
+    ROTATED: "with units and heads matched and states rotated",
+    MATCHED: "with units and heads matched",
+}
+RIVALS = {
+    RANDOM: "with units and heads in random order",
+    NORMS: "with the lengths of weights kept, too",
+    FOLDED: "in the axes that were rotated, without the rotation",
 }
 
 
@@ -50,25 +53,32 @@ def statements_of(paths: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
-    """Say what the mean of two models loses, of other origins and of one, as they are and in other
-    orders."""
-    parts = []
-    for relation, named in ((OTHER_ORIGINS, "other origins"), (ONE_ORIGIN, "one origin")):
+    """Say what the mean of two models loses, of other origins and of one, as they are and in the
+    best order that was found; then what the rivals lose."""
+    parts, rivals = [], []
+    several = len({each.subject for each in statements}) > 1
+    for relation in (OTHER_ORIGINS, ONE_ORIGIN):
         found = {each.baseline: each.number for each in statements if each.subject == relation}
-        if RAW in found:
-            parts.append(f"The mean of two models of {named} {_loss(found[RAW])}{_orders(found)}.")
+        if RAW not in found:
+            continue
+        best = next((way for way in BEST if way in found), "")
+        ordered = f", {found[best].value_text} {BEST[best]}" if best else ""
+        parts.append(f"Halfway between models of {relation} {_loss(found[RAW])}{ordered}.")
+        rivals += [
+            f"{found[way].value_text} {text}{f' ({relation})' if several else ''}"
+            for way, text in {**BEST, **RIVALS}.items()
+            if way in found and way != best
+        ]
+    if rivals:
+        parts.append(f"For comparison: {listed(rivals)}.")
     return " ".join(parts) or NOTHING
 
 
 def _loss(estimate: Estimate) -> str:
     if not estimate.clear:
-        return f"has no detectably higher loss than they have ({estimate.text} nats per token)"
-    return f"has a loss {estimate.direction('above', 'below')} theirs, in nats per token"
-
-
-def _orders(found: dict[str, Estimate]) -> str:
-    named = [text.format(found[way].value_text) for way, text in WITH.items() if way in found]
-    return f"; {', '.join(named)}" if named else ""
+        return f"the loss is not detectably above theirs ({estimate.text} nats per token)"
+    above = estimate.direction("nats per token above theirs", "nats per token below theirs")
+    return f"the loss is {above}"
 
 
 def make_methods(spec: BarrierSpec, scored: int, fitted: int) -> str:
