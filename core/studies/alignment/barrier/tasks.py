@@ -17,21 +17,13 @@ from core.models.loading.language_models import head_of, prediction_kind, predic
 from core.models.sizes import Size
 from core.runs.price import Cost
 from core.runs.tasks import pure
-from core.studies.alignment.barrier.matching import (
-    Layer,
-    drawn_orders,
-    layers_of,
-    matched_orders,
-    read_inputs,
-    reorder,
-)
-from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
 from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
     import torch
 
     from core.models.loading.model import LoadedModel
+    from core.studies.alignment.barrier.matching import Layer
     from core.vectors.predicting import Asked
 
 SHARES = tuple(share / 10 for share in range(11))  # of the second model
@@ -166,6 +158,14 @@ def _ends(
 
     The first model's own module is then written over, so all is read before.
     """
+    from core.studies.alignment.barrier.matching import (
+        drawn_orders,
+        layers_of,
+        matched_orders,
+        read_inputs,
+        reorder,
+    )
+
     first, second = _copied(one.model), _copied(two.model)
     yield RAW, first, second
     if ways == (RAW,):
@@ -201,6 +201,7 @@ def _rotated(
 ) -> Iterator[tuple[str, Weights, Weights]]:
     """Give the weights of both in one frame, where their norms allow it."""
     from core.models.architectures import describe_type
+    from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
 
     norm = describe_type(str(two.model.config.model_type), "This model").norm
     if not all(fold_gains(loaded.model, layers, norm) for loaded in (one, two)):

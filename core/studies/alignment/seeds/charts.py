@@ -92,7 +92,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
             x=along("nmse")
         ),
         *([again.encode(x=along("again"))] if rows["again"].notna().any() else []),
-        beyond.encode(x=along("edge")),
+        *([beyond.encode(x=along("edge"))] if rows["out"].any() else []),
         base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
             x=along("edge"), text="written:N"
         ),
