@@ -123,8 +123,8 @@ class Order:
 def value_heads(config: Any) -> tuple[int, int]:
     """Count the heads with values of their own, and the query heads for each of them."""
     heads = int(config.num_attention_heads)
-    own = int(getattr(config, "num_key_value_heads", None) or heads)
-    return own, heads // own
+    valued = int(getattr(config, "num_key_value_heads", None) or heads)
+    return valued, heads // valued
 
 
 def matched_orders(

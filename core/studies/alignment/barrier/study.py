@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.maths.statistics import sentence_counts
-from core.models.identity import contents, identity_tasks
 from core.models.steps import origin_of
-from core.results.findings import Findings
-from core.results.notices import sentence_notices
-from core.results.words import words_beside
-from core.runs.runner import Outputs, Task
 from core.studies.alignment.barrier.charts import figures
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, barrier_tables
@@ -37,8 +32,18 @@ from core.studies.alignment.barrier.tasks import (
     measure_barrier,
 )
 from core.studies.alignment.barrier.text import make_headline, make_methods, statements_of
-from core.study import Study, View
-from core.text.reading import text_task
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    View,
+    contents,
+    identity_tasks,
+    sentence_notices,
+    text_task,
+    words_beside,
+)
 
 if TYPE_CHECKING:
     from core.text.reading import Text

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
-from core.maths.arrays import Value, Words
-from core.maths.progress import span, tick
-from core.models import costs, load_model, load_with_head
-from core.models.identity import as_identified, check_tokenizers
+from core.models import load_model, load_with_head
+from core.models.identity import check_tokenizers
 from core.models.loading.language_models import head_of, prediction_kind, predicts
-from core.models.sizes import Size
-from core.runs.price import Cost
-from core.runs.tasks import pure
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
@@ -84,14 +80,14 @@ def measure_barrier(
     """
     check_tokenizers(first, second, "nothing lies between their weights")
     with span(0.0, 0.1):
-        kind, one, two = _opened(first, second, base)
+        kind, left, right = _opened(first, second, base)
     ask = ask_masked if kind == "masked" else ask_following
-    fitted, asked = (ask(one, sentences[part::2]) for part in (1, 0))
+    fitted, asked = (ask(left, sentences[part::2]) for part in (1, 0))
     scored = len(sentences[0::2])
     losses = np.full((len(ways), len(SHARES), scored), np.nan)
     value: Value = {"tokens": count_answers(asked, scored), "ordered": [], "rotated": False}
     with span(0.1, 1.0):
-        for place, (way, start, end) in enumerate(_ends(one, two, ways, fitted, seed, value)):
+        for place, (way, start, end) in enumerate(_ends(left, right, ways, fitted, seed, value)):
             row = losses[ways.index(way)]
             for number, share in enumerate(SHARES):
                 if place and share in (0, 1):  # no way changes what the models themselves compute
@@ -99,8 +95,8 @@ def measure_barrier(
                     continue
                 done = (place + number / len(SHARES)) / len(ways)
                 tick(done, f"{way}, {share:.0%} of the second model")
-                _write(one.model, start, end, share, norms=way == NORMS)
-                row[number] = sum_losses(one.model, asked, scored)
+                _write(left.model, start, end, share, norms=way == NORMS)
+                row[number] = sum_losses(left.model, asked, scored)
     return value | {"losses": losses}
 
 
@@ -147,8 +143,8 @@ def _with_head(ref: str, base: str) -> LoadedModel:
 
 
 def _ends(
-    one: LoadedModel,
-    two: LoadedModel,
+    left: LoadedModel,
+    right: LoadedModel,
     ways: tuple[str, ...],
     fitted: Asked,
     seed: int,
@@ -166,52 +162,52 @@ def _ends(
         reorder,
     )
 
-    first, second = _copied(one.model), _copied(two.model)
+    first, second = _copied(left.model), _copied(right.model)
     yield RAW, first, second
     if ways == (RAW,):
         return
     layers: list[Layer] = []
     with suppress(ModelError):  # not of one stack: only as they are
-        layers = layers_of(two.model)
+        layers = layers_of(right.model)
     if not layers:
         return
-    _restore(one.model, first)
-    reads = [read_inputs(model, layers, fitted) for model in (one.model, two.model)]
-    config = two.model.config
+    _restore(left.model, first)
+    reads = [read_inputs(model, layers, fitted) for model in (left.model, right.model)]
+    config = right.model.config
     if RANDOM in ways:
         drawn = drawn_orders(config, reads[1], len(layers), np.random.default_rng(seed))
-        if reorder(two.model, layers, drawn, fitted):
-            yield RANDOM, first, _copied(two.model)
-        _restore(two.model, second)
+        if reorder(right.model, layers, drawn, fitted):
+            yield RANDOM, first, _copied(right.model)
+        _restore(right.model, second)
     if not {MATCHED, NORMS, ROTATED} & {*ways}:
         return
-    done = reorder(two.model, layers, matched_orders(config, len(layers), *reads), fitted)
+    done = reorder(right.model, layers, matched_orders(config, len(layers), *reads), fitted)
     value["ordered"] = list(done)
-    matched = _copied(two.model)
+    matched = _copied(right.model)
     for way in (MATCHED, NORMS):
         if done and way in ways:
             yield way, first, matched
     if ROTATED in ways:
-        _restore(one.model, first)
-        yield from _rotated(one, two, layers, fitted, value)
+        _restore(left.model, first)
+        yield from _rotated(left, right, layers, fitted, value)
 
 
 def _rotated(
-    one: LoadedModel, two: LoadedModel, layers: list[Layer], fitted: Asked, value: Value
+    left: LoadedModel, right: LoadedModel, layers: list[Layer], fitted: Asked, value: Value
 ) -> Iterator[tuple[str, Weights, Weights]]:
     """Give the weights of both in one frame, where their norms allow it."""
     from core.models.architectures import describe_type
     from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
 
-    norm = describe_type(str(two.model.config.model_type), "This model").norm
-    if not all(fold_gains(loaded.model, layers, norm) for loaded in (one, two)):
+    norm = describe_type(str(right.model.config.model_type), "This model").norm
+    if not all(fold_gains(loaded.model, layers, norm) for loaded in (left, right)):
         return
-    first = _copied(one.model)
-    yield FOLDED, first, _copied(two.model)
-    _restore(one.model, first)
-    rotate(two.model, layers, rotation_between(one.model, two.model, fitted))
+    first = _copied(left.model)
+    yield FOLDED, first, _copied(right.model)
+    _restore(left.model, first)
+    rotate(right.model, layers, rotation_between(left.model, right.model, fitted))
     value["rotated"] = True
-    yield ROTATED, first, _copied(two.model)
+    yield ROTATED, first, _copied(right.model)
 
 
 def _copied(model: Any) -> Weights:

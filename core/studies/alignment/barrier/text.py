@@ -54,20 +54,20 @@ def statements_of(paths: pd.DataFrame) -> tuple[Statement, ...]:
 
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say what the mean of two models loses, of other origins and of one, as they are and in the
-    best order that was found; then what the rivals lose."""
+    best order that was halfway; then what the rivals lose."""
     parts, rivals = [], []
     several = len({each.subject for each in statements}) > 1
     for relation in (OTHER_ORIGINS, ONE_ORIGIN):
-        found = {each.baseline: each.number for each in statements if each.subject == relation}
-        if RAW not in found:
+        halfway = {each.baseline: each.number for each in statements if each.subject == relation}
+        if RAW not in halfway:
             continue
-        best = next((way for way in BEST if way in found), "")
-        ordered = f", {found[best].value_text} {BEST[best]}" if best else ""
-        parts.append(f"Halfway between models of {relation} {_loss(found[RAW])}{ordered}.")
+        best = next((way for way in BEST if way in halfway), "")
+        ordered = f", {halfway[best].value_text} {BEST[best]}" if best else ""
+        parts.append(f"Halfway between models of {relation} {_loss(halfway[RAW])}{ordered}.")
         rivals += [
-            f"{found[way].value_text} {text}{f' ({relation})' if several else ''}"
+            f"{halfway[way].value_text} {text}{f' ({relation})' if several else ''}"
             for way, text in {**BEST, **RIVALS}.items()
-            if way in found and way != best
+            if way in halfway and way != best
         ]
     if rivals:
         parts.append(f"For comparison: {listed(rivals)}.")

@@ -13,8 +13,17 @@ from typing import Any
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.models.identity import contents, identities, identity_tasks
-from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    View,
+    contents,
+    identities,
+    identity_tasks,
+    words_beside,
+)
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
 from core.studies.weights.lineage.spec import LineageSpec
