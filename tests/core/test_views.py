@@ -17,6 +17,7 @@ from core.results.drawing.context import PAGE
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 from core.results.export import Result
+from core.runs.tasks import Signal
 from core.study import View
 from tests.core.shipped import walked
 
@@ -102,7 +103,7 @@ def test_what_is_drawn_at_first_is_a_part_on_an_axis_of_its_own() -> None:
     assert result.with_tables(audit=result.table) is result
     drawn = []
     view = View(
-        draw=lambda result, *, context: drawn.append((len(result.table), context.zoomed)),
+        draw=lambda result, *, context: drawn.append((len(result.table), context.zoomed)) or {},
         first=lambda result: part,
     ).of_study(STUDIES["audit"])
     for first in (True, False):
