@@ -46,10 +46,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
 
 
 def open_weights_of(name: str) -> None:
-    """As the weights page opens a model, in parts of its files."""
+    """As the weights page opens a model, in parts of its files: it is identified once."""
     ref = f"hub:{name}"
-    open_adapter(ref, read_as(ref))
-    open_model(ref, read_as(ref))
+    content = read_as(ref)
+    open_adapter(ref, content)
+    open_model(ref, content)
 
 
 def variant(plain: Files, file: str) -> Files:
