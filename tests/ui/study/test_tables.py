@@ -7,10 +7,10 @@ import json
 
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.results.columns import COLUMNS
+from core.runs.process.remembered import forget_all
 from ui.study import results
 from ui.study.results import in_words
 
@@ -53,7 +53,7 @@ def test_a_table_is_converted_once_for_all_sessions(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         results, "in_words", lambda table: converted.append(table) or in_words(table)
     )
-    st.cache_resource.clear()
+    forget_all()
     for _ in range(2):
         app = AppTest.from_function(page).run()
         assert app.dataframe[0].value["rival_value"].isna().tolist() == [False, True]

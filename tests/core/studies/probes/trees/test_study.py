@@ -803,7 +803,7 @@ def test_ranks_are_swept_together_and_meet_the_table(
     assert same["value"] == pytest.approx(there["value"], abs=0.05)
     near, best = sweep.statements
     assert (near.subject, near.verdict, near.layers) == (box["bert"], SUFFICES, (1,))
-    assert near.baseline == "rank 32"
+    assert near.baseline == "32"
     assert best.estimate is not None
     assert near.estimate is not None
     assert best.estimate.value == rows["value"].max()
