@@ -16,6 +16,7 @@ from core.limits import current_limits
 
 FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#validation:sentence"
 LONGEST_REFERENCE = 300  # characters
+NO_MEMORY = "Error -4 while decompressing"  # as zlib says it
 PREFERRED_COLUMNS = ("text", "sentence", "tokens", "words")
 _PART = r"[A-Za-z0-9][\w.\-]*"
 _REFERENCE = re.compile(
@@ -95,10 +96,10 @@ def read_rows(source: HubText) -> Iterator[Row]:
                 yield None
     except CorpusError:
         raise
-    except MemoryError as error:
-        raise CorpusError(too_much(source.name)) from error
     except Exception as error:  # any error of the library's many readers
-        raise CorpusError(_explain(source, error)) from error
+        without = isinstance(error, MemoryError) or NO_MEMORY in str(error)
+        why = too_much(source.name) if without else _explain(source, error)
+        raise CorpusError(why) from error
 
 
 def too_much(name: str) -> str:

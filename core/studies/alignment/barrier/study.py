@@ -48,7 +48,10 @@ from core.studies.kit import (
 if TYPE_CHECKING:
     from core.studies.kit import Text
 
-CITATIONS = ("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023")
+CITATIONS = (
+    *("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023"),
+    "ashkboos2024",
+)
 WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, ROTATED, RANDOM)}
 
 

@@ -22,7 +22,7 @@ SMILES = ("CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1cccc
 
 def first_stage(sentences: int, foreign: str = "") -> Outputs:
     identified = {
-        ("identity", ref): Identity(ref, "x", 6, width, "bert", 1, "learned")
+        ("identity", ref): Identity(ref, "x", "x", 6, width, "bert", 1, "learned")
         for ref, width in WIDTHS.items()
     }
     treebank = SimpleNamespace(parts={"train": [None] * sentences}, foreign=foreign)
@@ -47,7 +47,7 @@ def test_fewer_training_sentences_than_dimensions_are_said(sentences: int, limit
 def test_of_many_wide_models_only_some_are_named() -> None:
     ready = first_stage(5)
     more = {
-        ("identity", f"hub:lab/{name}"): Identity("x", "x", 6, 32, "bert", 1, "learned")
+        ("identity", f"hub:lab/{name}"): Identity("x", "x", "x", 6, 32, "bert", 1, "learned")
         for name in "abcdef"
     }
     (note,) = few_sentences(
