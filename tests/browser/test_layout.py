@@ -137,6 +137,7 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
     more.click()
     beyond = page.get_by_role("menuitem").all_inner_texts()
     page.keyboard.press("Escape")
+    expect(page.get_by_role("menuitem")).to_have_count(0)  # it fades, and pale letters are grave
     for number in range(in_row + len(beyond)):
         if number < in_row:
             choose(views.nth(number), page)
@@ -145,6 +146,7 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
             more.click()
             page.get_by_role("menuitem", name=beyond[number - in_row], exact=True).click()
             expect(page).not_to_have_url(before)
+            expect(page.get_by_role("menuitem")).to_have_count(0)
             settle(page)
             page.mouse.move(0, 0)
         row = page.locator(".st-key-views").bounding_box()
