@@ -20,7 +20,7 @@ DASHES = {
     **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},
     **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)},
 }
-HEIGHT = 250  # pixels, with the legend below
+HEIGHT = 230  # pixels, with the legend below
 COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 
 
