@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 UNCHANGED = 1e-3  # of the largest logit: what another order of additions may change
 WRITTEN = ("ff2", "output")  # what reads units, and what reads heads
 MADE = ("ff1", "gate")  # whose rows are units
+Weights = Mapping[str, "torch.Tensor"]
 UNITS, HEADS = "units", "heads"
 
 
@@ -167,7 +168,7 @@ def reorder(model: Any, layers: list[Layer], orders: list[Order], asked: Asked) 
     done = []
     for what, permute in ((UNITS, _permute_units), (HEADS, _permute_heads)):
         before = _logits(model, asked)
-        weights = {name: value.detach().clone() for name, value in model.named_parameters()}
+        weights = copied(model)
         try:
             for layer, order in zip(layers, orders, strict=True):
                 permute(model, layer, order)
@@ -177,8 +178,27 @@ def reorder(model: Any, layers: list[Layer], orders: list[Order], asked: Asked) 
         if unchanged:
             done.append(what)
         else:
-            _write(model, weights)
+            write(model, weights)
     return tuple(done)
+
+
+def copied(model: Any) -> Weights:
+    """Copy a model's weights, by name."""
+    return {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+def write(model: Any, weights: Weights) -> None:
+    """Write weights into a model."""
+    import torch
+
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            value.copy_(weights[name])
+
+
+def arrays_of(model: Any) -> dict[str, np.ndarray]:
+    """Return a model's weights as arrays: what is written into them is written into the model."""
+    return {name: value.detach().numpy() for name, value in model.named_parameters()}
 
 
 def _logits(model: Any, asked: Asked) -> torch.Tensor:
@@ -188,14 +208,6 @@ def _logits(model: Any, asked: Asked) -> torch.Tensor:
 
 def _is_near(before: torch.Tensor, after: torch.Tensor) -> bool:
     return float((before - after).abs().max()) <= UNCHANGED * float(before.abs().max())
-
-
-def _write(model: Any, weights: Mapping[str, torch.Tensor]) -> None:
-    import torch
-
-    with torch.no_grad():
-        for name, value in model.named_parameters():
-            value.copy_(weights[name])
 
 
 def _permute_units(model: Any, layer: Layer, order: Order) -> None:
@@ -223,7 +235,7 @@ def _take(model: Any, slot: Slot, order: np.ndarray, *, columns: bool = False) -
     Raises:
         ModelError: If it does not lie in its tensor as it is.
     """
-    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    weights = arrays_of(model)
     matrix = slot.within(weights[slot.tensor])
     if columns:
         matrix[:] = matrix[:, order]

@@ -15,13 +15,12 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from core.models.loading.layers import body_of, layer_list, module_at, run_seen
-from core.studies.alignment.barrier.matching import MADE, Layer
+from core.studies.alignment.barrier.matching import MADE, WRITTEN, Layer, arrays_of
 
 if TYPE_CHECKING:
     from core.vectors.predicting import Asked
 
 READ = (("input_layernorm", ("query", "key", "value")), ("post_attention_layernorm", MADE))
-WRITE = ("output", "ff2")
 
 
 def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
@@ -41,7 +40,7 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
     norms = [module_at(block, name) for block in layer_list(model) for name, _ in READ]
     if not all("RMSNorm" in type(each).__name__ for each in (*norms, last)):
         return False
-    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    weights = arrays_of(model)
     with torch.no_grad():
         for layer, block in zip(layers, layer_list(model), strict=True):
             for name, roles in READ:
@@ -77,11 +76,13 @@ def rotate(model: Any, layers: list[Layer], rotation: np.ndarray) -> None:
     import torch
 
     turned = torch.from_numpy(rotation.astype(np.float32))
-    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    weights = arrays_of(model)
     with torch.no_grad():
         for embedding in {model.get_input_embeddings(), model.get_output_embeddings()}:
             embedding.weight.copy_(embedding.weight @ turned)
         for layer in layers:
             for role, slot in layer.slots.items():
                 matrix = slot.within(weights[slot.tensor])
-                matrix[:] = turned.T.numpy() @ matrix if role in WRITE else matrix @ turned.numpy()
+                matrix[:] = (
+                    turned.T.numpy() @ matrix if role in WRITTEN else matrix @ turned.numpy()
+                )

@@ -16,10 +16,8 @@ from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs
 from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
-    import torch
-
     from core.models.loading.model import LoadedModel
-    from core.studies.alignment.barrier.matching import Layer
+    from core.studies.alignment.barrier.matching import Layer, Weights
     from core.vectors.predicting import Asked
 
 SHARES = tuple(share / 10 for share in range(11))  # of the second model
@@ -27,7 +25,6 @@ RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "
 FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
 PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
 COPIES = 6  # of the model's weights
-Weights = Mapping[str, "torch.Tensor"]
 
 
 def _cost(
@@ -95,7 +92,7 @@ def measure_barrier(
                     continue
                 done = (place + number / len(SHARES)) / len(ways)
                 tick(done, f"{way}, {share:.0%} of the second model")
-                _write(left.model, start, end, share, norms=way == NORMS)
+                _write_point(left.model, start, end, share, norms=way == NORMS)
                 row[number] = sum_losses(left.model, asked, scored)
     return value | {"losses": losses}
 
@@ -155,14 +152,16 @@ def _ends(
     The first model's own module is then written over, so all is read before.
     """
     from core.studies.alignment.barrier.matching import (
+        copied,
         drawn_orders,
         layers_of,
         matched_orders,
         read_inputs,
         reorder,
+        write,
     )
 
-    first, second = _copied(left.model), _copied(right.model)
+    first, second = copied(left.model), copied(right.model)
     yield RAW, first, second
     if ways == (RAW,):
         return
@@ -171,24 +170,24 @@ def _ends(
         layers = layers_of(right.model)
     if not layers:
         return
-    _restore(left.model, first)
+    write(left.model, first)
     reads = [read_inputs(model, layers, fitted) for model in (left.model, right.model)]
     config = right.model.config
     if RANDOM in ways:
         drawn = drawn_orders(config, reads[1], len(layers), np.random.default_rng(seed))
         if reorder(right.model, layers, drawn, fitted):
-            yield RANDOM, first, _copied(right.model)
-        _restore(right.model, second)
+            yield RANDOM, first, copied(right.model)
+        write(right.model, second)
     if not {MATCHED, NORMS, ROTATED} & {*ways}:
         return
     done = reorder(right.model, layers, matched_orders(config, len(layers), *reads), fitted)
     value["ordered"] = list(done)
-    matched = _copied(right.model)
+    matched = copied(right.model)
     for way in (MATCHED, NORMS):
         if done and way in ways:
             yield way, first, matched
     if ROTATED in ways:
-        _restore(left.model, first)
+        write(left.model, first)
         yield from _rotated(left, right, layers, fitted, value)
 
 
@@ -197,28 +196,23 @@ def _rotated(
 ) -> Iterator[tuple[str, Weights, Weights]]:
     """Give the weights of both in one frame, where their norms allow it."""
     from core.models.architectures import describe_type
+    from core.studies.alignment.barrier.matching import copied, write
     from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
 
     norm = describe_type(str(right.model.config.model_type), "This model").norm
     if not all(fold_gains(loaded.model, layers, norm) for loaded in (left, right)):
         return
-    first = _copied(left.model)
-    yield FOLDED, first, _copied(right.model)
-    _restore(left.model, first)
+    first = copied(left.model)
+    yield FOLDED, first, copied(right.model)
+    write(left.model, first)
     rotate(right.model, layers, rotation_between(left.model, right.model, fitted))
     value["rotated"] = True
-    yield ROTATED, first, _copied(right.model)
+    yield ROTATED, first, copied(right.model)
 
 
-def _copied(model: Any) -> Weights:
-    return {name: value.detach().clone() for name, value in model.named_parameters()}
-
-
-def _restore(model: Any, weights: Weights) -> None:
-    _write(model, weights, weights, 0.0)
-
-
-def _write(model: Any, start: Weights, end: Weights, share: float, *, norms: bool = False) -> None:
+def _write_point(
+    model: Any, start: Weights, end: Weights, share: float, *, norms: bool = False
+) -> None:
     """Write a point of the line into a model; with `norms`, each tensor as long as the line's
     lengths."""
     import torch
