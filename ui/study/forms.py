@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 
-from core.errors import PalimpsestError
+from core.errors import PalimpsestError, counted
 from core.options import Option, Spec, options_of
 from core.options.summary import summary
 from ui import lessons
@@ -317,7 +317,7 @@ class Form(Generic[S]):
         """Return the page's menu, which a run's first call draws: what the page shows, the notes on
         its result, and the button that recomputes it; pins and names are added."""
         if self._menu is None:
-            count = f" ({len(notes)} note{'s' if len(notes) > 1 else ''})" if notes else ""
+            count = f" ({counted(len(notes), 'note')})" if notes else ""
             self._menu = self._corner.popover(
                 f"Menu{count}", icon=":material/more_vert:", type="tertiary", help=MENU_HELP
             )

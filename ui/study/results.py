@@ -93,7 +93,9 @@ def show_view(
     Returns:
         Whether there are charts.
     """
-    first = form is not None and view.leaves_out(result, *choices) and not _all_rivals(form)
+    part = ("part", view.name, choices)
+    fewer = form is not None and made_once(result, part, lambda: view.leaves_out(result, *choices))
+    first = form is not None and fewer and not _all_rivals(form)
     drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
     if not show_charts(
         drawing,
