@@ -74,6 +74,7 @@ def test_nothing_moves_on_home_when_its_figure_is_drawn(
 def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> None:
     page.goto(app_url)
     settle(page)
+    expect(_first_chart(page)).to_be_visible()  # nothing moves any more
     page.locator("[class*=st-key-open_Seed]").click(position={"x": 150, "y": 5})
     expect(page).to_have_url(f"{app_url}/seed_alignment")
     page.goto(app_url)

@@ -28,6 +28,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.browser.server import ENTRY, started, with_files
 from tests.load.tab import Tab, run_alone
+from tests.ui.server.log import warnings_in
 from ui.server import refusals, room
 
 resource = pytest.importorskip("resource")
@@ -93,8 +94,8 @@ def test_without_free_files_no_tab_is_let_in_and_the_log_says_so_once(
     assert client.get("/").text == "page"
     files_left(monkeypatch, room.FOR_ANSWERS - 1)
     assert client.get("/").status_code == 503
-    (said,) = [record.message for record in caplog.records]
-    assert "ulimit -n" in said
+    (warning,) = warnings_in(caplog)
+    assert "ulimit -n" in warning
 
 
 def test_a_tab_waits_for_files_of_what_ends(
@@ -180,7 +181,7 @@ def test_a_lack_of_files_is_one_line_and_another_failure_is_told_in_full(
     for _ in range(3):
         lack = {"message": "accept", "exception": OSError(errno.EMFILE, "Too many open files")}
         refusals.note_failure(loop, lack)
-    assert len(caplog.records) == 1
+    assert len(warnings_in(caplog)) == 1
     refusals.note_failure(loop, {"message": "another", "exception": OSError(errno.EIO, "disk")})
     assert caplog.records[-1].levelno == logging.ERROR
     assert "another" in caplog.records[-1].message
