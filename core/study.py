@@ -7,7 +7,7 @@ the pages, the precomputed results and the tests go over all of them in `core.ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +151,8 @@ class View:
             asked about, its best rival, its ceiling or chance. The result itself where that is
             all; None for all.
         table: The table that CSV and Parquet files hold; empty for the study's main one.
+        asked: What a page asks for, such as "Metric", where `titles` names choices.
+        titles: The choices that a page offers where `choices` has them, with what it calls them.
         name, purpose, how_to_read, missing: Its words, see `ViewWords`; taken from the study's.
     """
 
@@ -161,6 +163,8 @@ class View:
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     first: Callable[..., Any] | None = None
     table: str = ""
+    asked: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     purpose: str = ""
     how_to_read: str = ""
@@ -169,6 +173,11 @@ class View:
     def of_study(self, study: Study) -> View:
         """Take this view's words from a study."""
         return replace(self, **vars(study.words.view(self.key)))
+
+    def offered(self, result: Result) -> dict[str, str]:
+        """Return the choices that a page offers of a result, with what it calls them."""
+        drawn = [*self.choices(result)] if self.titles else []
+        return {choice: title for choice, title in self.titles.items() if (choice,) in drawn}
 
     def rows(self, result: Result, *choices: object) -> Mapping[str, pd.DataFrame]:
         """Return the tables below the figure, or the rows that are shown, by name."""

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
 from core.options import Spec, options_of
-from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.views import ARCS, SCORES, SENTENCE
-from ui import lessons
-from ui.frame.identity import contents
-from ui.study import pins as kept
+from ui.main_study import asked_for, conclude, main_result, without_figure
 from ui.study.experiment import view_option, views_of
-from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
-from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method
-from ui.study.run_panel import request_of
-from ui.views.folders import folder_picker
-from ui.views.probe_experiments import EXPERIMENTS
+from ui.views.probe_experiments import EXPERIMENTS, POLAR
 from ui.views.probe_ranks import ranks_view
-from ui.views.probe_sentence import sentence_view
 from ui.views.probes import OPTIONS, arcs_view, scores_view
+from ui.views.sentence.view import sentence_view
+
+if TYPE_CHECKING:
+    from core.studies.probes.trees.result import ProbeResult
 
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
@@ -67,33 +63,16 @@ def controls() -> None:
 
 
 form.draw(controls)
-folder_picker(form, ProbeSpec)
-asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
-if asked is None:
-    st.stop()
-spec = asked
-view = form.view()
-if form.experiment is not None:
-    show_experiment(form, form.experiment, spec)
-    st.stop()
-texts, identity = form.texts, contents(*spec.probed, texts=form.texts)
-request = request_of(STUDY, spec, texts, name="probe", identity=identity)
-result = priced_panel(form, request, STUDY.price)
-if not isinstance(result, ProbeResult):
-    form.without_result()
-form.say_read(spec, result)
+spec, view = asked_for(form, STUDY, train="", dev="", test="", layers=(), sweep=False)
+result = cast("ProbeResult", main_result(form, STUDY, spec, spec.probed, form.texts, name="probe"))
 if not result.probes:
-    show_headline(form, result)
-    form.unfold(spec)
-    st.stop()
+    without_figure(form, spec, result)
 if view.key == SCORES:
     scores_view(form, result, view)
 elif view.key == ARCS:
     arcs_view(form, result, view)
 elif view.key == SENTENCE:
-    sentence_view(form, spec, result, view)
+    sentence_view(form, spec, result, view, EXPERIMENTS[POLAR])
 else:
-    ranks_view(form, spec, result, view, texts, identity)
-kept.beside(form, spec, result, STUDY)
-lessons.conclude(form.address, result)
-show_method(result, STUDY)
+    ranks_view(form, spec, result, view, form.texts)
+conclude(form, STUDY, spec, result)

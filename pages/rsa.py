@@ -12,22 +12,16 @@ from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.views import GRID, TEXTS
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
-from ui import lessons
-from ui.frame.identity import contents
-from ui.study import pins as kept
+from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
-from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder, public_models
-from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method, view_headline
-from ui.study.run_panel import request_of
-from ui.views import rsa as rsa_views
-from ui.views.folders import folder_picker
+from ui.study.results import show_headline, view_headline
 from ui.views.maps import search_option
-from ui.views.rsa import TOKENS
+from ui.views.rsa import second_text, show_layers
 from ui.views.rsa_experiments import EXPERIMENTS
+from ui.views.token_map import TOKENS, token_map
 
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
@@ -72,33 +66,15 @@ def controls() -> None:
 
 
 form.draw(controls)
-folder_picker(form, RsaSpec)
-spec = form.spec(against="", against_genres=(), grid=False)
-if spec is None:
-    st.stop()
-view = form.view()
+spec, view = asked_for(form, STUDY, against="", against_genres=(), grid=False)
 if view.name == TOKENS:
-    rsa_views.token_map(form, spec)
-    st.stop()
-if form.experiment is not None:
-    show_experiment(form, form.experiment, spec)
+    token_map(form, (spec.base, *spec.compare))
     st.stop()
 study = replace(spec, grid=view.key == GRID)
 if view.key == TEXTS:
-    study = rsa_views.second_text(form, study)
-texts = form.texts
-identity = contents(study.base, *study.compare, texts=texts)
-request = request_of(STUDY, study, texts, name="RSA", identity=identity)
-outcome = priced_panel(form, request, STUDY.price)
-if outcome is None:
-    form.without_result()
-result = outcome
-form.say_read(spec, result)
+    study = second_text(form, study)
+refs = (study.base, *study.compare)
+result = main_result(form, STUDY, study, refs, form.texts, name="RSA", reads=spec)
 show_headline(form, result, view_headline(result, view))
-if not len(result.table):
-    form.unfold(spec)
-    st.stop()
-rsa_views.draw(form, result, view)
-kept.beside(form, spec, result, STUDY)
-lessons.conclude(form.address, result)
-show_method(result, STUDY)
+show_layers(form, result, view)
+conclude(form, STUDY, spec, result)

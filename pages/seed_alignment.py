@@ -9,20 +9,13 @@ import streamlit as st
 from core import options
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY
-from ui import lessons
-from ui.frame.identity import contents
-from ui.study import pins as kept
+from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
-from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
-from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method
-from ui.study.run_panel import request_of
 from ui.views.alignment import SHOWN, show_seeds
 from ui.views.alignment_experiments import EXPERIMENTS
-from ui.views.folders import folder_picker
 
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
@@ -64,28 +57,8 @@ def controls() -> None:
 
 
 form.draw(controls)
-folder_picker(form, AlignSpec)
-spec = form.spec()
-if spec is None:
-    st.stop()
-view = form.view()
-if form.experiment is not None:
-    show_experiment(form, form.experiment, spec)
-    st.stop()
-study, texts = spec, form.texts
-refs = (*study.models, *study.against)
-identity = contents(*refs, texts=texts)
-request = request_of(STUDY, study, texts, name="alignment", identity=identity)
-outcome = priced_panel(form, request, STUDY.price)
-if outcome is None:
-    form.without_result()
-result = outcome
-form.say_read(spec, result)
-if not len(result.table):
-    show_headline(form, result)
-    form.unfold(spec)
-    st.stop()
+spec, view = asked_for(form, STUDY)
+refs = (*spec.models, *spec.against)
+result = main_result(form, STUDY, spec, refs, form.texts, name="alignment")
 show_seeds(form, result, view)
-kept.beside(form, spec, result, STUDY)
-lessons.conclude(form.address, result)
-show_method(result, STUDY)
+conclude(form, STUDY, spec, result)

@@ -12,19 +12,14 @@ from core.studies.weights.clusters.members import fine_tunes
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import DEPTH, DISTANCES, NEIGHBOURS
-from ui import lessons
-from ui.frame.identity import contents
-from ui.study import pins as kept
+from ui.choosing.hub import hub_panel
+from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
-from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.models import public_models
-from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method, view_headline
-from ui.study.run_panel import request_of
+from ui.study.results import show_headline, view_headline
 from ui.views import weights as weights_views
-from ui.views import weights_hub, weights_map
-from ui.views.folders import folder_picker
+from ui.views import weights_map
 from ui.views.weights_experiments import EXPERIMENTS
 
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
@@ -75,26 +70,9 @@ def controls() -> dict[str, bytes]:
 
 
 texts = form.draw(controls) or {}
-folder_picker(form, WeightsSpec)
-with form.fold:
-    weights_hub.hub_panel(form.address)
-asked = form.spec(map="pca")
-if asked is None:
-    st.stop()
-spec = asked
-view = form.view()
-if form.experiment is not None:
-    show_experiment(form, form.experiment, spec)
-    st.stop()
+spec, view = asked_for(form, STUDY, lambda: hub_panel(form.address), map="pca")
 refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
-identity = contents(*refs, texts=texts)
-request = request_of(STUDY, spec, texts, name="weights", identity=identity)
-outcome = priced_panel(form, request, STUDY.price)
-if outcome is None:
-    form.without_result()
-result = outcome
-if not len(result.table):
-    form.unfold(spec)
+result = main_result(form, STUDY, spec, refs, texts, name="weights")
 show_headline(form, result, view_headline(result, view))
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
@@ -103,7 +81,5 @@ elif view.key == DISTANCES:
 elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
 else:
-    weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))
-kept.beside(form, spec, result, STUDY)
-lessons.conclude(form.address, result)
-show_method(result, STUDY)
+    weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, refs, texts))
+conclude(form, STUDY, spec, result)

@@ -57,8 +57,8 @@ def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     bert = scores[scores["model"].str.contains("bert") & (scores["metric"] == "accuracy")]
     assert any(estimate_of(row, "value").value_text in headline(app) for _, row in bert.iterrows())
     assert figures(app) == 3
-    for measure in ("Code length", "Selectivity", "Unseen words", "Gain over the window"):
-        app.segmented_control(key="probe/edge measure").set_value(measure)
+    for measure in ("bits", "selectivity", "unseen", "gain"):
+        app.segmented_control(key="probe/probe edges shown").set_value(measure)
         app.run()
         assert not app.exception
     app.segmented_control(key="probe/view").set_value("By layer")

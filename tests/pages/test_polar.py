@@ -58,7 +58,7 @@ def test_the_experiment_starts_when_its_button_is_pressed(
     assert any(
         estimate_of(row, "value").value_text in headline(app) for _, row in scores.iterrows()
     )
-    app.segmented_control(key="probe/polar metric").set_value("uas")
+    app.segmented_control(key="probe/probe polar shown").set_value("uas")
     settle(app.run())
     assert not app.exception
     assert figures(app) == 1

@@ -29,7 +29,7 @@ def test_a_subspace_is_erased_when_the_button_is_pressed() -> None:
     assert not app.error
     assert figures(app) == 1
     assert "the probe's subspace" in headline(app)
-    app.segmented_control(key="probe/cost metric").set_value("accuracy")
+    app.segmented_control(key="probe/probe removal shown").set_value("accuracy")
     settle(app.run())
     assert not app.exception
     assert figures(app) == 1

@@ -23,7 +23,7 @@ from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
 from ui.views import weights
-from ui.views.weights_map import SPECTRA
+from ui.views.weights_spectra import SPECTRA
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -275,8 +275,8 @@ def panel_alone() -> AppTest:
 
         from core.options import options_of
         from core.studies.weights.clusters.spec import WeightsSpec
+        from ui.choosing.hub import hub_panel
         from ui.frame.links import Address
-        from ui.views.weights_hub import hub_panel
 
         address = Address("weights", options_of(WeightsSpec))
         if "base" not in st.query_params:

@@ -1,7 +1,7 @@
 """A lesson on its page: first the guess, then the figure with the guess in it, then the comparison.
 
     lessons.predict(form.address)               # ends the page until there is a guess
-    show_charts(..., mark=lessons.mark(page))   # draws the guess into the figure
+    show_view(..., lesson=page)                 # draws the guess into the figure
     lessons.conclude(form.address, result)      # after the figure
 
 Outside a lesson (`?lesson=true`) each of them does nothing.

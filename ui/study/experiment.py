@@ -29,7 +29,8 @@ class Experiment:
             function).
         fixed: Options that keep their defaults on the page.
         display: Options that change only how the result is shown.
-        choose: Draws the controls of the view -> what its reader chose.
+        choose: Draws the controls of the view -> what its reader chose; without it, the view's
+            `titles` are asked for.
         below: Draws a control below the charts -> the charts that it governs, and its value.
         models: Spec -> the models that the study reads.
         problem: Spec of the page's study -> why the experiment cannot be run with it; "" if it can.
@@ -41,7 +42,7 @@ class Experiment:
     taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
     fixed: Sequence[str] = ()
     display: Sequence[Option] = ()
-    choose: Callable[[Address, Result], tuple[Hashable, ...]] = lambda address, result: ()
+    choose: Callable[[Address, Result], tuple[Hashable, ...]] | None = None
     below: Callable[[Result], tuple[Drawing, str]] | None = None
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""

@@ -7,6 +7,7 @@ panels are drawn.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -26,6 +27,7 @@ from ui.study.run_panel import is_stored, request_of, run_panel
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from ui.frame.links import Address
 
 START = "Press Run to start it."
 HELP = "Starts the experiment. The time is for two idle cores; stored results take seconds."
@@ -49,7 +51,8 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     view = experiment.view
     show_reading(view.how_to_read)
     headline = st.container()  # the headline may depend on controls below it
-    choices = experiment.choose(form.address, result)
+    choose = experiment.choose or partial(choose_titled, experiment)
+    choices = choose(form.address, result)
     with headline:
         show_headline(form, result, view_headline(result, view, *choices))
     if show_view(
@@ -63,6 +66,24 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     ):
         show_rows(result, view, *choices)
         show_method(result, study)
+
+
+def choose_titled(experiment: Experiment, address: Address, result: Result) -> tuple[str, ...]:
+    """Ask for one of the choices that the experiment's view offers; for nothing where it offers
+    none."""
+    offered = experiment.view.offered(result)
+    if not offered:
+        return ()
+    chosen = st.segmented_control(
+        experiment.view.asked,
+        list(offered),
+        default=next(iter(offered)),
+        required=True,
+        key=address.key(f"{experiment.study.name} shown"),
+        format_func=offered.__getitem__,
+        label_visibility="collapsed",
+    )
+    return (str(chosen),)
 
 
 def experiment_result(form: Form[Any], experiment: Experiment, spec: Spec) -> Result | None:

@@ -17,7 +17,6 @@ import streamlit as st
 from core.errors import PalimpsestError, counted
 from core.options import Option, Spec, options_of
 from core.options.summary import summary
-from ui import lessons
 from ui.frame import presenting, shell
 from ui.frame.identity import UPLOAD, Upload, take_upload, upload_control, upload_of
 from ui.frame.links import Address, Manner
@@ -286,8 +285,6 @@ class Form(Generic[S]):
     def view(self) -> View:
         """Draw the selector of views, the display's option `view`, in the row `bar`: the first of
         the page's study and the one that is shown, beside a menu of all others."""
-        presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
-        lessons.predict(self.address)
         option, key = self.address.options["view"], self.address.key("view")
         shown = str(self.address["view"])
         row = [name for name in self._views if name not in self._experiments][:ROW]

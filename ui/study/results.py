@@ -14,6 +14,7 @@ from core.results.drawing.paper import joined
 from core.results.report import MISLEADING
 from core.results.statements import lead_of
 from core.results.words import explained
+from ui import lessons
 from ui.frame.naming import models_in, named_cells, names_control, names_here
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study, View
-    from ui.lessons.guess import Mark
     from ui.study.figures import Pick
     from ui.study.forms import Form
 
@@ -67,7 +67,7 @@ def show_view(
     key: str = "figure",
     caption: str = "",
     name: str = "",
-    mark: Mark | None = None,
+    lesson: str = "",
     pick: Pick | None = None,
     below: Callable[[Result], tuple[Drawing, str]] | None = None,
     more: Mapping[str, Callable[[], bytes]] | None = None,
@@ -83,7 +83,8 @@ def show_view(
         key: Of the charts, unique on the page.
         caption: A line below the charts, beside the downloads.
         name: End of the downloaded files' names; made from view and choices by default.
-        mark, pick: As for `show_charts`.
+        lesson: Of the page whose guess is drawn into the first chart, in a lesson.
+        pick: As for `show_charts`.
         below: Draws a control below the charts; returns what draws the charts that it governs, and
             its value.
         more: As for `show_downloads`.
@@ -103,7 +104,7 @@ def show_view(
         alt_text=result.cautioned(),
         result=result,
         view=shown,
-        mark=mark,
+        mark=lessons.mark(lesson),
         pick=pick,
     ):
         if view.missing:

@@ -16,7 +16,6 @@ from core.studies.alignment.seeds.space import first_map, mapped_pairs, maps_bet
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.views import GRID, LAYER, SPACE
-from ui import lessons
 from ui.frame.links import Address
 from ui.study.controls import KEPT
 from ui.study.forms import Form
@@ -68,7 +67,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         view,
         figures=STUDY.figures,
         caption=CAPTIONS.get(view.key, ""),
-        mark=lessons.mark("alignment") if view is STUDY.views[0] else None,
+        lesson=form.address.page if view is STUDY.views[0] else "",
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
         form=form,
     ):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import options
 from ui.frame.links import Address
 from ui.study.controls import KEPT
+
+if TYPE_CHECKING:
+    from core.results.drawing.context import Context
+    from core.results.drawing.panels import Drawn
+    from core.results.drawing.paper import Drawing
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
@@ -49,3 +55,12 @@ def search_box(address: Address, *, update: bool = False) -> str:
         st.session_state[written] = text
         address.update()  # not in every run: a run for an intermediate layer is no step back
     return str(text)
+
+
+def movable(drawing: Drawing) -> Drawing:
+    """Make what draws a map draw one that is moved and enlarged on the page."""
+
+    def moved(*, context: Context) -> Drawn:
+        return drawing(context=replace(context, zooms=True))
+
+    return moved

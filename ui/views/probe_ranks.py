@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import listed
 from core.results.names import short_name
 from core.studies.probes.trees.sweep import run_sweep, sweep_price
+from ui.frame.identity import contents
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from core.studies.probes.trees.result import ProbeResult
     from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
-    from core.text.reading import Text
     from ui.study.forms import Form
 
 
@@ -34,8 +34,7 @@ def ranks_view(
     spec: ProbeSpec,
     result: ProbeResult,
     view: View,
-    texts: Mapping[str, Text],
-    identity: tuple[str, ...],
+    texts: Mapping[str, bytes],
 ) -> None:
     """Probes of rank 1 to full at one layer, trained when the button is pressed."""
     models = [model for model in result.probes if not model.startswith("random:")] or list(
@@ -69,7 +68,7 @@ def ranks_view(
     def run(progress: Any, signal: Any) -> Result:
         return run_sweep(spec, layers, texts, progress=progress, signal=signal)
 
-    asked_for = (tuple(layers.items()), identity)
+    asked_for = (tuple(layers.items()), contents(*spec.probed, texts=texts))
     request = Request(SWEEP, spec, run, identity=asked_for)
     started: set[Hashable] = st.session_state.setdefault(form.address.key("rank sweeps"), set())
     key = (spec, asked_for)

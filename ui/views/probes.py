@@ -16,11 +16,11 @@ from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.studies.probes.trees.views import SENTENCE
-from ui import lessons
 from ui.study.controls import KEPT
 from ui.study.layers import Picking
 from ui.study.results import show_headline, show_rows, show_view, view_headline
-from ui.views.probe_sentence import DRAWN_BY, SOURCES, STRUCTURAL, TYPED
+from ui.views.sentence.source import SOURCES, TYPED
+from ui.views.sentence.view import DRAWN_BY, STRUCTURAL
 
 if TYPE_CHECKING:
     from core.studies.probes.trees.result import ProbeResult
@@ -113,7 +113,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         key="scores",
         caption="Click a point to see a sentence at its layer.",
         name=metric,
-        mark=lessons.mark("probe"),
+        lesson=address.page,
         pick=Picking(form.address, ("layer",), _sentence_at).made,
         more={"predicted.conllu": partial(predicted_conllu, result)} if heads else {},
         form=form,

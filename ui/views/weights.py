@@ -13,14 +13,13 @@ from core.studies.weights.clusters.members import read_label_table
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
-from ui import lessons
 from ui.frame.text import plain
 from ui.frame.uploads import uploader
 from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
 from ui.study.results import show_rows, show_table, show_view
-from ui.views.weights_map import OF_HELP, SHOWN, SPECTRA
+from ui.views.weights_spectra import OF_HELP, SHOWN, SPECTRA
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -82,8 +81,7 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
 
 def neighbours_view(result: Result, view: View) -> None:
     """Show the shares of every vector compared with chance, and each model's predicted label."""
-    mark = lessons.mark("weights")
-    if show_view(result, view, figures=STUDY.figures, key="neighbours", mark=mark):
+    if show_view(result, view, figures=STUDY.figures, key="neighbours", lesson="weights"):
         rows, used = view.rows(result), int(result.arrays["k"])
         title = f"Comparison of vectors, k = {used}"
         with st.expander("Tables", icon=":material/table:"):

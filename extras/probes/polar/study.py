@@ -275,6 +275,8 @@ STUDY = Study(
         View(
             draw=draw_polar,
             choices=lambda result: [(metric,) for metric in drawable(result)],
+            asked="Metric",
+            titles=tables.NAMES,
             headline=view_sentence,
             tables=tables.rows_of,
         ),

@@ -38,7 +38,7 @@ from core.studies.probes.trees.study import notes_of
 from extras.probes.removal.charts import draw_removal, drawable
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
-from extras.probes.removal.tables import rows_of, tables_of
+from extras.probes.removal.tables import NAMES, rows_of, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
     CITATIONS,
@@ -139,6 +139,8 @@ STUDY = Study(
         View(
             draw=draw_removal,
             choices=lambda result: [(metric,) for metric in drawable(result)],
+            asked="Cost",
+            titles=NAMES,
             headline=view_sentence,
             tables=rows_of,
         ),

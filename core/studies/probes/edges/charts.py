@@ -40,6 +40,13 @@ VIEWS = {
     SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
     GAIN: "Accuracy: gain over the window (points)",
 }
+TITLES = {  # of the views, in the order of the page's control
+    ACCURACY: "Accuracy",
+    BITS: "Code length",
+    SELECTIVITY: "Selectivity",
+    UNSEEN: "Unseen words",
+    GAIN: "Gain over the window",
+}
 ON_CONTROL = ", control labels"  # after a model's name
 DASHES = {
     MAJORITY: [2, 3],

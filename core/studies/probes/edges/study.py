@@ -34,7 +34,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.probes.edges import tables
-from core.studies.probes.edges.charts import VIEWS, draw_targets
+from core.studies.probes.edges.charts import TITLES, VIEWS, draw_targets, drawable
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
@@ -304,7 +304,9 @@ STUDY = Study(
     views=(
         View(
             draw=draw_targets,
-            choices=lambda result: [(view,) for view in VIEWS],
+            choices=lambda result: [(view,) for view in VIEWS if drawable(result, view)],
+            asked="Measure",
+            titles=TITLES,
             tables=tables.rows_of,
         ),
     ),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.results.drawing.context import PAGE, Context
 from core.results.export import Result
+from core.results.names import short_name
 from core.results.statements import Statement
 from core.studies.probes.sentence.charts import arcs_chart
+from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.sentence.word_charts import distance_charts, plane_chart
+from core.studies.probes.trees.result import conllu_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,41 +22,106 @@ if TYPE_CHECKING:
     from core.maths.structural.predict import SentenceView
     from core.results.drawing.vega import Chart
     from core.studies.probes.sentence.study import SentencesRead
+    from core.studies.probes.trees.result import TrainedResult
 
 
-def sentence_result(
-    result: Result,
-    read: SentencesRead,
-    view: SentenceView,
-    statement: Statement,
-    headline: str,
-) -> Result:
-    """What the probes of one layer predict for one sentence.
+@dataclass(frozen=True, eq=False)
+class PredictedTree:
+    """A sentence's parse and the tree that the probes of one layer predict: its drawings, its
+    numbers and its files.
+
+    Attributes:
+        view: The sentence through the probes.
+        statement: How many edges are predicted, of which model and layer.
+        parsed: Whether the tree is a parser's, not gold.
+    """
+
+    view: SentenceView
+    statement: Statement
+    parsed: bool
+
+    @property
+    def headline(self) -> str:
+        """The statement as a sentence."""
+        return sentence_headline(self.statement, parsed=self.parsed)
+
+    @property
+    def name(self) -> str:
+        """Model and layer, for files."""
+        return f"{short_name(self.statement.subject)} layer {self.statement.layers[0]}"
+
+    def result(self, of: Result, read: SentencesRead, headline: str) -> Result:
+        """Write it as a result: tables `sentence_words`, a row per word, and `sentence_distances`,
+        a row per pair of words.
+
+        Args:
+            of: The study to which the probes belong.
+            read: The sentence as it was read.
+            headline: As it is shown.
+        """
+        view, spec = self.view, {"model": self.statement.subject, "layer": self.statement.layers[0]}
+        return Result(
+            study="probe-sentence",
+            spec=spec | {"words": list(view.words), "heads": list(view.heads), "of": of.spec},
+            headline=headline,
+            tables={
+                "sentence_words": words_table(view),
+                "sentence_distances": distances_table(view),
+            },
+            notices=(*read.notices, *of.notices),
+            statements=(self.statement,),
+            provenance=of.provenance,
+            methods=of.methods,
+            citations=of.citations,
+            caution=read.caution,
+        )
+
+    def arcs(self, *, context: Context) -> Chart:
+        """Draw the arcs, which are as large wherever they are drawn."""
+        return arcs_chart(self.view)
+
+    def distances(self, *, context: Context) -> tuple[Chart, Chart]:
+        """Draw the distances between words, in the parse and predicted."""
+        return distance_charts(self.view, context=context)
+
+    def plane(self, *, context: Context) -> Chart:
+        """Draw the words in the probe's subspace."""
+        return plane_chart(self.view, context=context)
+
+    def figures(self, context: Context = PAGE) -> dict[str, Chart]:
+        """Draw every chart, by file name; the arcs first."""
+        parse, predicted = self.distances(context=context)
+        return {
+            "arcs": self.arcs(context=context),
+            "distances-parse": parse,
+            "distances-predicted": predicted,
+            "plane": self.plane(context=context),
+        }
+
+    def conllu(self) -> bytes:
+        """Write the predicted tree as CoNLL-U."""
+        view, statement = self.view, self.statement
+        comments = {"model": statement.subject, "layer": str(statement.layers[0])}
+        lines = conllu_block(view.words, view.predicted_heads, comments, view.labels)
+        return ("\n".join(lines) + "\n").encode("utf8", "replace")
+
+
+def predicted_tree(
+    result: TrainedResult, read: SentencesRead, number: int, model: str, layer: int
+) -> PredictedTree:
+    """Apply the probes of a model's layer to one of the sentences that were read.
 
     Args:
         result: The study to which the probes belong.
-        read: The sentence as it was read.
-        view: The sentence through the probes.
-        statement: Of `text.statement_of`.
-        headline: The statement as a sentence.
+        read: The sentences.
+        number: Which of them.
+        model, layer: Whose probes predict.
 
-    Returns:
-        A result with the tables `sentence_words`, a row per word, and `sentence_distances`, a row
-        per pair of words.
+    Raises:
+        SpecError: If the study has no such probe for that model and layer.
     """
-    spec = {"model": statement.subject, "layer": statement.layers[0]}
-    return Result(
-        study="probe-sentence",
-        spec=spec | {"words": list(view.words), "heads": list(view.heads), "of": result.spec},
-        headline=headline,
-        tables={"sentence_words": words_table(view), "sentence_distances": distances_table(view)},
-        notices=(*read.notices, *result.notices),
-        statements=(statement,),
-        provenance=result.provenance,
-        methods=result.methods,
-        citations=result.citations,
-        caution=read.caution,
-    )
+    view = result.draw(model, layer, read.trees[number], read.vectors[number])
+    return PredictedTree(view, statement_of(view, model, layer), result.parsed)
 
 
 def words_table(view: SentenceView) -> pd.DataFrame:
@@ -94,14 +163,3 @@ def distances_table(view: SentenceView) -> pd.DataFrame:
             "predicted_distance": view.distances[first, second].astype(float),
         }
     )
-
-
-def figures(view: SentenceView, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart of the sentence, by file name; the arcs first."""
-    parse, predicted = distance_charts(view, context=context)
-    return {
-        "arcs": arcs_chart(view),
-        "distances-parse": parse,
-        "distances-predicted": predicted,
-        "plane": plane_chart(view, context=context),
-    }

@@ -7,18 +7,28 @@ whose distances are stored or precomputed does not need them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
 
-from core.maths.spectra.registry import VECTORS, Features, calc_distances
+from core.errors import TaskError
+from core.maths.spectra.projections import FEWEST, METHODS
+from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
 from core.studies.task_kit import Value, pure
-from core.studies.weights.clusters.tasks import HEAVY, unpack_features
+from core.studies.weights.activations import compare_states
+from core.studies.weights.clusters.notice_text import describe_shapes
+from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+    from core.studies.weights.clusters.members import Member
+    from core.studies.weights.clusters.selection import Selection
+    from core.studies.weights.clusters.spec import WeightsSpec
 
 DISTANCES = "distances"  # role of the distances between all models of a study
 
@@ -129,3 +139,86 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
     }
     together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
     return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The models of a study that can be compared.
+
+    Attributes:
+        members: These models, in order.
+        features: Of each, by reference.
+        distances: Between them, by vector.
+        notices: What was left out, and what the tasks say.
+        outputs: Of the tasks, condensed.
+    """
+
+    members: list[Member]
+    features: dict[str, Features]
+    distances: dict[str, ndarray]
+    notices: list[str]
+    outputs: Outputs
+
+    @property
+    def sizes(self) -> ndarray:
+        """Return the relative size of each model's weight change."""
+        return np.array([relative_size(model) for model in self.features.values()])
+
+
+def compare(spec: WeightsSpec, selection: Selection, outputs: Outputs) -> Compared:
+    """Select the models that every vector can compare, with their distances.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    if DISTANCES not in outputs.values:
+        outputs = replace(outputs, values=condense(outputs, spec.rank))
+    values, notices = outputs.values, list(selection.notices)
+    if not values:
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
+    present = [member for member in selection.members if ("delta", member.ref) in values]
+    every = {member.ref: unpack_features(values["delta", member.ref]) for member in present}
+    features = comparable(every)
+    notices += [describe_shapes(ref, next(iter(features))) for ref in every if ref not in features]
+    notices += [n for ref in features for n in values["delta", ref]["notices"]]
+    by_state: dict[str, ndarray] = {}
+    if spec.reads_states:  # every vector then compares the same models
+        kept, by_state, said = compare_states(spec.base, features, outputs)
+        features = {ref: features[ref] for ref in kept}
+        notices += said
+    present = [member for member in present if member.ref in features]
+    distances = select_distances(values[DISTANCES], list(features)) | by_state
+    return Compared(present, features, distances, notices, outputs)
+
+
+def maps_of(result: Result) -> dict[str, str]:
+    """Return the titles of the maps for which the result has enough models, by name."""
+    return {name: title for name, title in METHODS.items() if len(result.table) >= FEWEST[name]}
+
+
+def redraw(result: Result, drawing: str, **options: Any) -> Result:
+    """Draw the result on another map, in a task of its own: UMAP compiles before its first map.
+
+    Args:
+        result: Of this study.
+        drawing: "pca", "tsne" or "umap"; PCA stays where there are too few models for it.
+        options: For `core.runs.runner.run`.
+    """
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    if drawing == result.spec["map"] or drawing not in maps_of(result):
+        return result
+    task = Task.of(
+        METHODS[drawing], place_models, role="map",
+        distances=distances.tolist(), drawing=drawing, seed=result.spec["seed"],
+    )  # fmt: skip
+    drawn = run([task], **options).need("map")
+    points = drawn["points"]
+    models = result.table.assign(x=points[:, 0], y=points[:, 1], z=np.nan)
+    return replace(
+        result,
+        spec=result.spec | {"map": drawing},
+        tables={**result.tables, "models": models},
+        arrays={**result.arrays, "explained": drawn["explained"]},
+    )

@@ -47,6 +47,11 @@ class Selection:
     failures: Mapping[str, str]
     contents: Mapping[str, str] = field(default_factory=dict)
 
+    def fingerprints(self, members: Iterable[Member]) -> dict[str, str]:
+        """Return the identities of members and their bases."""
+        refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
+        return {ref: self.identities[ref] for ref in refs}
+
 
 @dataclass(frozen=True)
 class Labels:

@@ -19,15 +19,17 @@ from core.results.numbers import text_of
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
-from core.studies.weights.clusters import selection, study
+from core.studies.weights.clusters import planning, selection
+from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
     describe_unlabelled,
     describe_unscored,
 )
+from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import STUDY, plan, prepare, redraw
+from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import kept_rank
 from core.studies.weights.clusters.text import (
     ABOVE,
@@ -279,7 +281,7 @@ def test_weights_alone_of_one_model(zoo: Path) -> None:
 
 def test_a_shared_instance_has_its_limit(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    monkeypatch.setattr(study, "MOST_SHARED", 5)
+    monkeypatch.setattr(planning, "MOST_SHARED", 5)
     with pytest.raises(SpecError, match=r"up to 5 fine-tunes .* not 9"):
         measured(SPEC)
 

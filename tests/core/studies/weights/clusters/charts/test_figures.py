@@ -31,8 +31,9 @@ from core.studies.weights.clusters.charts.ranks import (
     families_of,
     spectrum_chart,
 )
+from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import STUDY, redraw
+from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.ranks import build_spectra, build_trends
 
 

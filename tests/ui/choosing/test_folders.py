@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("small_box")
 
 def page() -> None:
     from core.studies.rsa.layers.spec import RsaSpec
+    from ui.choosing.folders import folder_picker
     from ui.study.forms import Form
-    from ui.views.folders import folder_picker
 
     form = Form("rsa", RsaSpec)
     with form.body():

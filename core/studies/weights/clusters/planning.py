@@ -1,0 +1,137 @@
+"""What a study of weight updates plans: its models and labels, a task for each, their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.errors import SpecError
+from core.limits import current_limits
+from core.models.costs import Sizes
+from core.runs.price import Cost
+from core.studies.kit import Outputs, Task, text_task
+from core.studies.weights.activations import SENTENCES, TEXT, plan_states
+from core.studies.weights.clusters.members import Member, earlier_steps
+from core.studies.weights.clusters.notice_text import describe_strays
+from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.tables import check_counts
+from core.studies.weights.clusters.tasks import kept_rank, measure_delta, measure_weights
+
+# processor seconds per permutation and pair of models, and of a map
+PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
+MOST_SHARED = 40  # fine-tunes of one study on a shared instance
+
+
+def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: find and identify the models, read the label table.
+
+    Args:
+        spec: The study.
+        texts: An uploaded label table, under the name that `spec.labels` has.
+    """
+    tasks = [
+        Task.of(
+            "models", find_models, role="models", fleeting=True,
+            base=spec.base, patterns=spec.models, own_bases=spec.own_bases, tree=spec.tree,
+            run=spec.reads_states,
+        )
+    ]  # fmt: skip
+    if spec.reads_states:
+        tasks.append(text_task(TEXT, (), SENTENCES, texts))
+    if spec.labels:
+        given = (texts or {}).get(spec.labels)
+        table = Task.of(
+            "label table", read_labels, role="labels", fleeting=True,
+            ref=spec.labels, column=spec.column, given=given,
+        )  # fmt: skip
+        tasks.append(table)
+    return tasks
+
+
+def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
+    """Make one task per fine-tune; if weights are asked for, also one per model and base.
+
+    Raises:
+        SpecError: If no fine-tune is named, a shared instance does not compare that many, more
+            neighbours or clusters are asked for than there are models, or the label table cannot be
+            used.
+        ModelError: If the Hub does not list the fine-tunes of the base.
+    """
+    selection: Selection = ready.need("models")
+    members = selection.members
+    if current_limits().shared and len(members) > MOST_SHARED:
+        raise SpecError(
+            f"A shared instance compares up to {MOST_SHARED} fine-tunes at once, "
+            f"not {len(members)}; choose fewer."
+        )
+    labels = labels_of(spec, ready, members)
+    aside = aside_of(spec, members, labels)
+    scored = sum(bool(label) for place, label in enumerate(labels) if place not in aside)
+    check_counts(spec, scored, len(members))
+    kept = kept_rank(spec.rank)
+    tasks = [
+        Task.of(
+            member.ref,
+            measure_delta,
+            role=("delta", member.ref),
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            kept=kept,
+            seed=spec.seed,
+        )
+        for member in members
+    ]
+    compared = {ref for member in members for ref in (member.base, member.ref)}
+    if spec.of != "delta":
+        tasks += [
+            Task.of(
+                f"{ref} weights",
+                measure_weights,
+                role=("weights", ref),
+                group=ref,
+                model=ref,
+                model_identity=identity,
+                families=spec.families,
+            )
+            for ref, identity in selection.identities.items()
+            if ref in compared
+        ]
+    if spec.reads_states:
+        contents = {ref: selection.contents[ref] for ref in selection.contents if ref in compared}
+        tasks += plan_states(contents, ready.need("text").words)
+    return tasks
+
+
+def collecting(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
+    """Estimate permuting labels and drawing the map, beside what is kept of every update."""
+    kept = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
+    seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(kept) ** 2 / 2
+    return [Cost(seconds, sum(kept), torch=False)]
+
+
+def labels_of(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
+    """Return the label of each model, from the table where there is one."""
+    table: Labels = ready.need("labels") if spec.labels else Labels({})
+    return [member.label(spec.label_by, table.by_model) for member in members]
+
+
+def strays_of(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[str]:
+    """Return the notice of rows of the label table that name no model, where a model has no
+    label."""
+    if not spec.labels or all(labels):
+        return []
+    selection: Selection = ready.values["models"]
+    refs = [member.ref for member in selection.members]
+    return describe_strays(ready.need("labels").by_model, refs)
+
+
+def aside_of(spec: WeightsSpec, members: Sequence[Member], labels: Sequence[str]) -> list[int]:
+    """Find the places of models that are on the map and in no score: earlier checkpoints of a run,
+    and those trained with other settings than the rest, unless an uploaded table labels them."""
+    every = spec.labels or all(member.variant for member in members)
+    variants = [] if every else [n for n, member in enumerate(members) if member.variant]
+    return sorted({*variants, *earlier_steps(members, labels)})

@@ -1,0 +1,1 @@
+"""Where models come from: dialogs and lists that put one into a page's form."""
