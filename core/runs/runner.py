@@ -96,6 +96,12 @@ class Outputs:
         """What a reader is told of the tasks that failed, by their names."""
         return {failure.name: failure.sentence for failure in self.failures.values()}
 
+    @property
+    def notices(self) -> list[str]:
+        """What the tasks say of what they read, in their order."""
+        lists = (value.get("notices") for value in self.values.values() if isinstance(value, dict))
+        return [str(note) for notes in lists if isinstance(notes, list) for note in notes]
+
     def need(self, role: Hashable) -> Any:
         """Return the value of this role; raises the PalimpsestError that its task failed with,
         since the study cannot go on without it."""

@@ -34,7 +34,6 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
-from core.studies.probes.trees.study import notes_of
 from extras.probes.removal.charts import draw_removal, drawable
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
@@ -114,7 +113,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)
     refused = [ref for ref in spec.models if ready.values.get((HEAD, ref)) == ""]
-    notices = (*make_notices(refused), *treebank.notices, *notes_of(values.values()))
+    notices = (*make_notices(refused), *treebank.notices, *outputs.notices)
     result = Findings(
         headline=make_headline(statements),
         tables=made,

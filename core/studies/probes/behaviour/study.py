@@ -1,7 +1,6 @@
 """Behaviour beside probes: does a model whose layers give syntax away prefer grammatical sentences?
 
-prepare: find out which models kept a language-model head, read the sentences of the probes and
-those from which bigrams are counted. plan: a task for each model and kind of minimal pairs, one for
+planning: a task for each model that kept a language-model head and kind of minimal pairs, one for
 the bigrams, and the probes of every model. collect: accuracy by model and kind, differences from
 the bigrams and from the first step of a run, each probe's best score beside accuracy, and their
 rank correlation over models.
@@ -12,147 +11,28 @@ Deviations: pairs are made from templates of our own, see `minimal_pairs.templat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import TaskError
 from core.maths.structural.bands import draw_sample
-from core.studies.kit import (
-    Findings,
-    Outputs,
-    Study,
-    Task,
-    Text,
-    View,
-    identities,
-    identity_tasks,
-    words_beside,
-)
-from core.studies.probes.behaviour import tables
+from core.studies.kit import Findings, Outputs, Study, View, words_beside
+from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
+from core.studies.probes.behaviour.planning import PAIRS, heads_of, plan, prepare, refused_of
 from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
-from core.studies.probes.behaviour.tables import BIGRAM, Hits, hits_of
-from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
-from core.studies.probes.behaviour.text import (
-    CITATIONS,
-    PROBE_CITATIONS,
-    make_headline,
-    make_methods,
-    make_notices,
-    pairs_sentence,
-    refusal,
-)
-from core.studies.probes.edges.statements import best_rows
-from core.studies.probes.edges.study import model_task as edge_task
-from core.studies.probes.edges.study import sentences_of
-from core.studies.probes.edges.tables import REAL, groups_of, samples
-from core.studies.probes.edges.tables import SCORES as EDGE_SCORES
-from core.studies.probes.edges.tables import score_rows as edge_rows
-from core.studies.probes.trees.data import Treebank, read_treebank
-from core.studies.probes.trees.planning import (
-    TREEBANK,
-    few_sentences,
-    model_tasks,
-    training_arguments,
-)
-from core.studies.probes.trees.study import notes_of
-from core.studies.probes.trees.tables import as_table, best_row, probe_groups, score_rows
+from core.studies.probes.edges.statements import best_scores_of
+from core.studies.probes.trees import tables as trees
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.planning import TREEBANK, few_sentences
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
-INCLUDED, PAIRS, UUAS = "included sentences", "pairs", "uuas"
-
-
-def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the models and their heads, read the texts."""
-    refs = spec.refs
-    tasks = [
-        Task.of(f"head of {ref}", find_head, role=("head", ref), fleeting=True, ref=ref)
-        for ref in refs
-    ]
-    tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
-    if spec.probes:
-        probes = spec.as_probes(refs[0])
-        tasks.append(
-            Task.of(
-                "read the text",
-                read_treebank,
-                role=TREEBANK,
-                fleeting=True,
-                spec=probes,
-                texts=texts,
-                others=refs,
-            )
-        )
-    return [*tasks, *identity_tasks(refs)]
-
-
-def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
-    """Make the tasks of every model with a language-model head, and that of the bigrams.
-
-    Raises:
-        TaskError: If no model has such a head.
-        CorpusError: If a text could not be read, or is too small.
-    """
-    identified, heads = identities(ready), heads_of(spec, ready)
-    if not heads:
-        refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
-        raise TaskError(" ".join([*refused, *ready.sentences.values()]))
-    first = next(iter(heads))
-    tasks = [
-        Task.of(
-            "bigram baseline",
-            score_bigrams,
-            role=BIGRAM,
-            model=first,
-            model_identity=identified[first].content,
-            sentences=ready.need(INCLUDED),
-            kinds=spec.kinds,
-            pairs=spec.pairs,
-        )
-    ]
-    for ref, head in heads.items():
-        tasks += [
-            Task.of(
-                f"{kind}: {ref}",
-                score_pairs,
-                role=(PAIRS, ref, kind),
-                group=ref,
-                model=ref,
-                model_identity=identified[ref].content,
-                head=head,
-                kind=kind,
-                pairs=spec.pairs,
-            )
-            for kind in spec.kinds
-        ]
-    if spec.probes:
-        treebank: Treebank = ready.need(TREEBANK)
-        common = training_arguments(treebank)
-        labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
-        for ref in heads:
-            probes, edges = spec.as_probes(ref), spec.as_edges(ref)
-            tasks += model_tasks(probes, identified[ref], common, controls=0, maps=False)
-            tasks += [edge_task(edges, identified[ref], each, controls=0) for each in labelled]
-    return tasks
-
-
-def heads_of(spec: BehaviourSpec, ready: Outputs) -> dict[str, str]:
-    """List the models that can be scored, each with how its head reads a sentence."""
-    identified = identities(ready)
-    kinds = {ref: str(ready.values.get(("head", ref), "")) for ref in spec.refs}
-    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
-
-
-def refused_of(spec: BehaviourSpec, ready: Outputs) -> list[str]:
-    """List the models that were found and have no language-model head."""
-    return [ref for ref in spec.refs if ready.values.get(("head", ref)) == ""]
+UUAS = "uuas"
 
 
 def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -164,18 +44,20 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         Scores are in per cent.
     """
     heads, values = heads_of(spec, ready), outputs.values
-    hits: dict[str, Hits] = {}
-    whole: dict[str, Hits] = {}
+    hits: dict[str, tables.Hits] = {}
+    whole: dict[str, tables.Hits] = {}
     for ref in heads:
         scored = {
             kind: values[PAIRS, ref, kind] for kind in spec.kinds if (PAIRS, ref, kind) in values
         }
         if scored:
-            hits[ref] = {kind: hits_of(value) for kind, value in scored.items()}
-            whole[ref] = {kind: hits_of(value, "whole_") for kind, value in scored.items()}
+            hits[ref] = {kind: tables.hits_of(value) for kind, value in scored.items()}
+            whole[ref] = {kind: tables.hits_of(value, "whole_") for kind, value in scored.items()}
     models = list(hits)
-    if BIGRAM in values:
-        hits[BIGRAM] = {kind: hits_of(values[BIGRAM], ending=f"/{kind}") for kind in spec.kinds}
+    if tables.BIGRAM in values:
+        hits[tables.BIGRAM] = {
+            kind: tables.hits_of(values[tables.BIGRAM], ending=f"/{kind}") for kind in spec.kinds
+        }
     behaviour = tables.behaviour_table(hits)
     made = {
         "behaviour": behaviour,
@@ -190,19 +72,18 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
             few = few_sentences(ready, models)
             made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
     statements, doubts = statements_of(made, models), doubts_of(made, models)
-    counted = int(values[BIGRAM]["tokens"]) if BIGRAM in values else 0
+    counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
     texts = treebank.notices if treebank else ()
-    read = notes_of(values.values())
-    notices = (*few, *make_notices(doubts, refused_of(spec, ready)), *texts, *read)
+    notices = (*few, *text.make_notices(doubts, refused_of(spec, ready)), *texts, *outputs.notices)
     return Findings(
-        headline=" ".join([make_headline(statements), *few]),
+        headline=" ".join([text.make_headline(statements), *few]),
         tables=made,
         notices=notices,
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
-        methods=make_methods(spec, heads, counted, treebank),
-        cites=(*CITATIONS, *(PROBE_CITATIONS if treebank else ())),
+        methods=text.make_methods(spec, heads, counted, treebank),
+        cites=(*text.CITATIONS, *(text.PROBE_CITATIONS if treebank else ())),
     )
 
 
@@ -219,23 +100,18 @@ def best_scores(
     rows: list[dict[str, Any]] = []
     for ref in models:
         if ("model", ref) in outputs.values:
-            table = score_rows(ref, "", probe_groups(outputs.values["model", ref], sample), sample)
-            best = best_row(table, ref, UUAS)
+            table = trees.score_rows(
+                ref, "", trees.probe_groups(outputs.values["model", ref], sample), sample
+            )
+            best = trees.best_row(table, ref, UUAS)
             rows += [] if best is None else [best.to_dict()]
     for target in spec.targets:
         for ref in models:
             if (ref, target) in outputs.values:
-                rows += _edge_scores(spec, ref, target, outputs)
+                rows += best_scores_of(
+                    ref, target, outputs.values[ref, target], spec.draws, spec.seed
+                )
     return rows
-
-
-def _edge_scores(
-    spec: BehaviourSpec, ref: str, target: str, outputs: Outputs
-) -> list[dict[str, Any]]:
-    value = outputs.values[ref, target]
-    sample = samples(value, spec.draws, spec.seed)
-    frames: list[pd.DataFrame] = edge_rows(ref, target, REAL, groups_of(value, sample), sample)
-    return [row.to_dict() for row in best_rows(as_table(frames, EDGE_SCORES), ref).values()]
 
 
 STUDY = Study(
@@ -249,7 +125,7 @@ STUDY = Study(
     views=(
         View(
             draw=draw_behaviour,
-            headline=lambda result: pairs_sentence(result.statements),
+            headline=lambda result: text.pairs_sentence(result.statements),
         ),
     ),
 )

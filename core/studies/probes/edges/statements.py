@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
+from core.studies.probes.edges import tables
 from core.studies.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP
 from core.studies.probes.trees.statements import (
@@ -19,11 +20,12 @@ from core.studies.probes.trees.statements import (
     overfitted,
     tied_of,
 )
-from core.studies.probes.trees.tables import TAGS
+from core.studies.probes.trees.tables import TAGS, as_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.maths.arrays import Value
     from core.studies.probes.edges.spec import EdgeSpec
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
@@ -38,6 +40,21 @@ def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
         str(target): of_target.loc[of_target["dev"].idxmax()]
         for target, of_target in rows.groupby("probe", sort=False)
     }
+
+
+def best_scores_of(
+    ref: str, target: str, value: Value, draws: int, seed: int
+) -> list[dict[str, Any]]:
+    """Score the classifiers of one target at the model's layer with the best accuracy.
+
+    Args:
+        ref, target: The model, and what its classifiers predict.
+        value: Of the task that trained them.
+        draws, seed: Of the bands.
+    """
+    sample = tables.samples(value, draws, seed)
+    frames = tables.score_rows(ref, target, REAL, tables.groups_of(value, sample), sample)
+    return [row.to_dict() for row in best_rows(as_table(frames, tables.SCORES), ref).values()]
 
 
 def statements_of(

@@ -1,9 +1,8 @@
 """The edge-probing study: which layers encode tags, labels and heads linearly, and how learnably?
 
-prepare: read, parse and split the text as for the structural probes, identify the models. plan: one
-task for each model and target, one for the baselines of each target. collect: accuracy and online
-code length by layer with bands, control labels, differences from the base, margins over baselines,
-a headline, a methods paragraph.
+planning: one task for each model and target, one for the baselines of each target. collect:
+accuracy and online code length by layer with bands, control labels, differences from the base,
+margins over baselines, a headline, a methods paragraph.
 
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
 Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
@@ -17,146 +16,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE
-from core.models.identity import Identity
 from core.studies.kit import (
     Findings,
     Outputs,
     Study,
-    Task,
-    Text,
     Value,
     View,
     changes_of,
-    identities,
     start_notices,
     words_beside,
 )
-from core.studies.probes.edges import tables
-from core.studies.probes.edges.charts import TITLES, VIEWS, draw_targets, drawable
-from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
+from core.studies.probes.edges import charts, tables, text
+from core.studies.probes.edges.planning import RIVALS, TAGGED, plan, prepare
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
-from core.studies.probes.edges.tables import CONTROL, REAL, Groups
-from core.studies.probes.edges.tasks import (
-    probe_beside_window,
-    probe_edges,
-    probe_window,
-    score_rivals,
-    score_tags,
-)
-from core.studies.probes.edges.text import (
-    CITATIONS,
-    CONDITIONAL,
-    make_headline,
-    make_methods,
-    make_notices,
-)
-from core.studies.probes.trees.comparisons import (
-    baselines_of,
-    best_layers,
-    differences,
-    gains_over_window,
-    margins,
-)
-from core.studies.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
-from core.studies.probes.trees.planning import TREEBANK, chosen_layers, with_limits, word_classes
-from core.studies.probes.trees.planning import prepare as prepare_probes
+from core.studies.probes.trees import comparisons
+from core.studies.probes.trees.planning import TREEBANK, with_limits
 from core.studies.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
-from core.text.unread import UnreadCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
-
-
-def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, identify the models."""
-    return prepare_probes(spec.as_probes, texts)
-
-
-def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from the outputs of its first stage; none for a model not found.
-
-    Raises:
-        CorpusError: If the text could not be read, is too small, or has no labels of a target.
-        SpecError: If a model has no layer of a number that was asked for.
-    """
-    treebank: Treebank = ready.need(TREEBANK)
-    identified = identities(ready)
-    tasks = []
-    for target in spec.targets:
-        common = sentences_of(spec, treebank, target)
-        tasks.append(
-            Task.of(
-                f"baselines: {target}",
-                score_rivals,
-                role=(RIVALS, target),
-                penalty=spec.penalty,
-                **common,
-            )
-        )
-        tasks += _tag_tasks(spec, treebank, target, common)
-        for model in spec.probed:
-            if model not in identified:
-                continue
-            # The untrained model that is added needs no control labels: no claim is made about it.
-            controls = spec.controls if model in spec.models else 0
-            tasks.append(model_task(spec, identified[model], common, controls=controls))
-            if model in spec.models:
-                name, role = f"static window, {target}: {model}", (WINDOW, model, target)
-                asked = _model_arguments(spec, identified[model], common)
-                tasks.append(Task.of(name, probe_window, role=role, group=model, **asked))
-                if spec.conditional:
-                    tasks.append(_beside_task(spec, identified[model], common))
-    return tasks
-
-
-def model_task(
-    spec: EdgeSpec, model: Identity, common: Mapping[str, Any], *, controls: int
-) -> Task:
-    """The classifiers of one target on every layer of a model. Raises SpecError if the model has no
-    layer of a number that was asked for."""
-    return Task.of(
-        f"{common['target']}: {model.ref}",
-        probe_edges,
-        role=(model.ref, common["target"]),
-        group=model.ref,
-        controls=controls,
-        seed=spec.seed,
-        layers=chosen_layers(spec.as_probes, model),
-        **_model_arguments(spec, model, common),
-    )
-
-
-def _beside_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
-    """The classifiers of one target on every layer of a model beside its static window."""
-    arguments = _model_arguments(spec, model, common)
-    layers = chosen_layers(spec.as_probes, model)
-    name, role = f"{common['target']}, {BESIDE}: {model.ref}", (BESIDE, model.ref, common["target"])
-    return Task.of(
-        name, probe_beside_window, role=role, group=model.ref, layers=layers, **arguments
-    )
-
-
-def _model_arguments(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that all tasks of one model and target share."""
-    return {
-        "model": model.ref, "model_identity": model.content, "penalty": spec.penalty, **common,
-    }  # fmt: skip
-
-
-def _tag_tasks(
-    spec: EdgeSpec, treebank: Treebank, target: str, common: Mapping[str, Any]
-) -> list[Task]:
-    """Classifiers of parts of speech, for targets that are none, where the text has tags."""
-    classes = word_classes(treebank, common["trees"].rows) if target != "pos" else ()
-    arguments = {"classes": classes, "penalty": spec.penalty, **common}
-    name = f"parts of speech: {target}"
-    return [Task.of(name, score_tags, role=(TAGGED, target), **arguments)] if classes else []
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -167,7 +47,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         bits a label), `codes` (whole code lengths), `differences`, `edge_margins`, `best_layers`
         and, with `conditional`, `added` (layers beside the static window).
     """
-    treebank: Treebank = ready.values[TREEBANK]
+    treebank = ready.values[TREEBANK]
     values = outputs.values
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
     frames: dict[str, list[pd.DataFrame]] = {
@@ -194,16 +74,16 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
     read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
-    notices = (*starts, *make_notices(doubts), *treebank.notices, *read)
+    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *read)
     result = Findings(
-        headline=make_headline(statements),
+        headline=text.make_headline(statements),
         tables=tables_by_name,
         notices=notices,
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank) + reaches_in_words(values),
-        cites=(*CITATIONS, *[CONDITIONAL] * spec.conditional),
+        methods=text.make_methods(spec, treebank) + reaches_in_words(values),
+        cites=(*text.CITATIONS, *[text.CONDITIONAL] * spec.conditional),
     )
     return with_limits(result, ready, models)
 
@@ -222,13 +102,13 @@ def _add_target(
     sample = tables.samples(first, spec.draws, spec.seed)
     groups = {ref: tables.groups_of(value, sample) for ref, value in trained.items()}
     for ref, value in trained.items():
-        frames["edges"] += tables.score_rows(ref, target, REAL, groups[ref], sample)
+        frames["edges"] += tables.score_rows(ref, target, tables.REAL, groups[ref], sample)
         frames["codes"] += tables.code_rows(ref, target, value)
         if np.asarray(value["bits"]).shape[1] > 1:
             control = tables.groups_of(value, sample, control=True)
-            frames["edges"] += tables.score_rows(ref, target, CONTROL, control, sample)
+            frames["edges"] += tables.score_rows(ref, target, tables.CONTROL, control, sample)
             frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
-    rivals: dict[Any, Groups] = {}
+    rivals: dict[Any, tables.Groups] = {}
     named = {RIVALS: tables.RIVALS, TAGGED: tuple(TAGS.values())}
     for kind, names in named.items():
         if (kind, target) in values:
@@ -242,14 +122,18 @@ def _add_target(
         shown[WINDOW] = rivals[WINDOW, spec.models[0]]
         frames["codes"] += tables.code_rows("", target, windows[spec.models[0]], (WINDOW,))
     for name, scores in shown.items():
-        frames["edges"] += tables.score_rows(name, target, REAL, scores, sample, layered=False)
-    frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
+        frames["edges"] += tables.score_rows(
+            name, target, tables.REAL, scores, sample, layered=False
+        )
+    frames["differences"] += comparisons.differences(groups, spec.models[0], sample, probe=target)
     for ref in groups:
         if (BESIDE, ref, target) in values:
             both = tables.groups_of(values[BESIDE, ref, target], sample)
-            frames["added"] += gains_over_window(ref, both, sample, _chooser, probe=target)
-    for ref, theirs in baselines_of(groups, rivals):
-        frames["edge_margins"] += margins(
+            frames["added"] += comparisons.gains_over_window(
+                ref, both, sample, _chooser, probe=target
+            )
+    for ref, theirs in comparisons.baselines_of(groups, rivals):
+        frames["edge_margins"] += comparisons.margins(
             {ref: groups[ref]},
             theirs,
             sample,
@@ -258,40 +142,12 @@ def _add_target(
             probe=target,
         )
     accuracy = {ref: {tables.ACCURACY: group[tables.ACCURACY]} for ref, group in groups.items()}
-    frames["best_layers"] += best_layers(accuracy, sample, str, probe=target)
+    frames["best_layers"] += comparisons.best_layers(accuracy, sample, str, probe=target)
 
 
 def _chooser(metric: str) -> str:
     """The metric that chooses layers, whichever is compared: accuracy."""
     return tables.ACCURACY
-
-
-def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
-    """A target's sentences as arguments of tasks; training sentences in the order of coding.
-
-    Raises:
-        CorpusError: If a part has no labels, or all training labels are the same.
-    """
-    tags = tags_of(treebank, target)
-    order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
-    trees: dict[str, list[Tree]] = {part: list(treebank.parts[part]) for part in PARTS}
-    trees["train"] = [trees["train"][place] for place in order]
-    for part, rows in ({} if isinstance(treebank.corpus, UnreadCorpus) else trees).items():
-        asked = edge_items(
-            target, [tree.heads for tree in rows], [tree.keep for tree in rows],
-            [tags[tree.words, tree.heads] for tree in rows],
-        )  # fmt: skip
-        if len(set(asked.labels)) < (2 if part == "train" else 1):
-            raise CorpusError(
-                f"The {NAMED[part]} sentences of {treebank.corpus.ref} have too few labels of "
-                f"{target} ({TARGETS[target]}). Use more text, or leave {target} out."
-            )
-    every = [tree for rows in trees.values() for tree in rows]
-    sizes = tuple(len(rows) for rows in trees.values())
-    return {
-        "trees": Trees.of(every), "target": target, "sizes": sizes,
-        "tags": tuple(tags[tree.words, tree.heads] for tree in every),
-    }  # fmt: skip
 
 
 STUDY = Study(
@@ -303,10 +159,12 @@ STUDY = Study(
     collect=collect,
     views=(
         View(
-            draw=draw_targets,
-            choices=lambda result: [(view,) for view in VIEWS if drawable(result, view)],
+            draw=charts.draw_targets,
+            choices=lambda result: [
+                (view,) for view in charts.VIEWS if charts.drawable(result, view)
+            ],
             asked="Measure",
-            titles=TITLES,
+            titles=charts.TITLES,
             tables=tables.rows_of,
         ),
     ),

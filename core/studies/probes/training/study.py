@@ -61,7 +61,7 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
-from core.studies.probes.trees.study import notes_of, score_table
+from core.studies.probes.trees.study import score_table
 from core.studies.probes.trees.tables import POSITION, probe_groups
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         *treebank.notices,
         *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
-        *notes_of(values.values()),
+        *outputs.notices,
     )
     result = Findings(
         headline=make_headline(statements),

@@ -12,7 +12,7 @@ differences are added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +140,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
     statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
-    read = (*treebank.notices, *notes_of(values.values()))
+    read = (*treebank.notices, *outputs.notices)
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
     result = Findings(
@@ -234,13 +234,6 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
         for ref, rank in ranks.items()
         if rank < spec.rank
     ]
-
-
-def notes_of(values: Iterable[Value]) -> Iterator[str]:
-    """The notices in the outputs of tasks."""
-    for value in values:
-        notices = value.get("notices", [])
-        yield from (str(note) for note in notices) if isinstance(notices, list) else ()
 
 
 def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any) -> ProbeResult:

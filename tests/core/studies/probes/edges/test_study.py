@@ -24,10 +24,11 @@ from core.studies.probes.edges import tables as edge_tables
 from core.studies.probes.edges.charts import edges_chart
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
+from core.studies.probes.edges.planning import RIVALS, plan, prepare
 from core.studies.probes.edges.rivals import place_features
 from core.studies.probes.edges.spec import EdgeSpec as Spec
 from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of
-from core.studies.probes.edges.study import RIVALS, STUDY, plan, prepare
+from core.studies.probes.edges.study import STUDY
 from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
 from core.studies.probes.edges.text import make_methods

@@ -1,0 +1,105 @@
+"""What a study of behaviour plans: models, heads and texts of the first stage, then the minimal
+pairs of every model, the bigrams, and the probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.errors import TaskError
+from core.studies.kit import Outputs, Task, Text, identities, identity_tasks
+from core.studies.probes.behaviour.spec import BehaviourSpec
+from core.studies.probes.behaviour.tables import BIGRAM
+from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
+from core.studies.probes.behaviour.text import refusal
+from core.studies.probes.edges.planning import model_task as edge_task
+from core.studies.probes.edges.planning import sentences_of
+from core.studies.probes.trees.data import Treebank, read_treebank
+from core.studies.probes.trees.planning import TREEBANK, model_tasks, training_arguments
+
+INCLUDED, PAIRS = "included sentences", "pairs"  # in roles of tasks
+
+
+def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: identify the models and their heads, read the texts."""
+    refs = spec.refs
+    tasks = [
+        Task.of(f"head of {ref}", find_head, role=("head", ref), fleeting=True, ref=ref)
+        for ref in refs
+    ]
+    tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
+    if spec.probes:
+        probes = spec.as_probes(refs[0])
+        tasks.append(
+            Task.of(
+                "read the text",
+                read_treebank,
+                role=TREEBANK,
+                fleeting=True,
+                spec=probes,
+                texts=texts,
+                others=refs,
+            )
+        )
+    return [*tasks, *identity_tasks(refs)]
+
+
+def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
+    """Make the tasks of every model with a language-model head, and that of the bigrams.
+
+    Raises:
+        TaskError: If no model has such a head.
+        CorpusError: If a text could not be read, or is too small.
+    """
+    identified, heads = identities(ready), heads_of(spec, ready)
+    if not heads:
+        refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
+        raise TaskError(" ".join([*refused, *ready.sentences.values()]))
+    first = next(iter(heads))
+    tasks = [
+        Task.of(
+            "bigram baseline",
+            score_bigrams,
+            role=BIGRAM,
+            model=first,
+            model_identity=identified[first].content,
+            sentences=ready.need(INCLUDED),
+            kinds=spec.kinds,
+            pairs=spec.pairs,
+        )
+    ]
+    for ref, head in heads.items():
+        tasks += [
+            Task.of(
+                f"{kind}: {ref}",
+                score_pairs,
+                role=(PAIRS, ref, kind),
+                group=ref,
+                model=ref,
+                model_identity=identified[ref].content,
+                head=head,
+                kind=kind,
+                pairs=spec.pairs,
+            )
+            for kind in spec.kinds
+        ]
+    if spec.probes:
+        treebank: Treebank = ready.need(TREEBANK)
+        common = training_arguments(treebank)
+        labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
+        for ref in heads:
+            probes, edges = spec.as_probes(ref), spec.as_edges(ref)
+            tasks += model_tasks(probes, identified[ref], common, controls=0, maps=False)
+            tasks += [edge_task(edges, identified[ref], each, controls=0) for each in labelled]
+    return tasks
+
+
+def heads_of(spec: BehaviourSpec, ready: Outputs) -> dict[str, str]:
+    """List the models that can be scored, each with how its head reads a sentence."""
+    identified = identities(ready)
+    kinds = {ref: str(ready.values.get(("head", ref), "")) for ref in spec.refs}
+    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
+
+
+def refused_of(spec: BehaviourSpec, ready: Outputs) -> list[str]:
+    """List the models that were found and have no language-model head."""
+    return [ref for ref in spec.refs if ready.values.get(("head", ref)) == ""]

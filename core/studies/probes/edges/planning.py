@@ -1,0 +1,136 @@
+"""What an edge-probing study plans: text and models of the first stage, then a task for each model
+and target, and the baselines of each target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.errors import CorpusError
+from core.models.identity import Identity
+from core.studies.kit import Outputs, Task, Text, identities
+from core.studies.probes.edges import tasks as work
+from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
+from core.studies.probes.edges.spec import EdgeSpec
+from core.studies.probes.trees import planning
+from core.studies.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
+from core.studies.probes.trees.tables import BESIDE, WINDOW
+from core.text.unread import UnreadCorpus
+
+RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
+
+
+def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, identify the models."""
+    return planning.prepare(spec.as_probes, texts)
+
+
+def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
+    """The tasks of a study, from the outputs of its first stage; none for a model not found.
+
+    Raises:
+        CorpusError: If the text could not be read, is too small, or has no labels of a target.
+        SpecError: If a model has no layer of a number that was asked for.
+    """
+    treebank: Treebank = ready.need(planning.TREEBANK)
+    identified = identities(ready)
+    tasks = []
+    for target in spec.targets:
+        common = sentences_of(spec, treebank, target)
+        tasks.append(
+            Task.of(
+                f"baselines: {target}",
+                work.score_rivals,
+                role=(RIVALS, target),
+                penalty=spec.penalty,
+                **common,
+            )
+        )
+        tasks += _tag_tasks(spec, treebank, target, common)
+        for model in spec.probed:
+            if model not in identified:
+                continue
+            # The untrained model that is added needs no control labels: no claim is made about it.
+            controls = spec.controls if model in spec.models else 0
+            tasks.append(model_task(spec, identified[model], common, controls=controls))
+            if model in spec.models:
+                name, role = f"static window, {target}: {model}", (WINDOW, model, target)
+                asked = _model_arguments(spec, identified[model], common)
+                tasks.append(Task.of(name, work.probe_window, role=role, group=model, **asked))
+                if spec.conditional:
+                    tasks.append(_beside_task(spec, identified[model], common))
+    return tasks
+
+
+def model_task(
+    spec: EdgeSpec, model: Identity, common: Mapping[str, Any], *, controls: int
+) -> Task:
+    """The classifiers of one target on every layer of a model. Raises SpecError if the model has no
+    layer of a number that was asked for."""
+    return Task.of(
+        f"{common['target']}: {model.ref}",
+        work.probe_edges,
+        role=(model.ref, common["target"]),
+        group=model.ref,
+        controls=controls,
+        seed=spec.seed,
+        layers=planning.chosen_layers(spec.as_probes, model),
+        **_model_arguments(spec, model, common),
+    )
+
+
+def _beside_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """The classifiers of one target on every layer of a model beside its static window."""
+    arguments = _model_arguments(spec, model, common)
+    layers = planning.chosen_layers(spec.as_probes, model)
+    name, role = f"{common['target']}, {BESIDE}: {model.ref}", (BESIDE, model.ref, common["target"])
+    return Task.of(
+        name, work.probe_beside_window, role=role, group=model.ref, layers=layers, **arguments
+    )
+
+
+def _model_arguments(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that all tasks of one model and target share."""
+    return {
+        "model": model.ref, "model_identity": model.content, "penalty": spec.penalty, **common,
+    }  # fmt: skip
+
+
+def _tag_tasks(
+    spec: EdgeSpec, treebank: Treebank, target: str, common: Mapping[str, Any]
+) -> list[Task]:
+    """Classifiers of parts of speech, for targets that are none, where the text has tags."""
+    classes = planning.word_classes(treebank, common["trees"].rows) if target != "pos" else ()
+    arguments = {"classes": classes, "penalty": spec.penalty, **common}
+    name = f"parts of speech: {target}"
+    return [Task.of(name, work.score_tags, role=(TAGGED, target), **arguments)] if classes else []
+
+
+def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
+    """A target's sentences as arguments of tasks; training sentences in the order of coding.
+
+    Raises:
+        CorpusError: If a part has no labels, or all training labels are the same.
+    """
+    tags = tags_of(treebank, target)
+    order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
+    trees: dict[str, list[Tree]] = {part: list(treebank.parts[part]) for part in PARTS}
+    trees["train"] = [trees["train"][place] for place in order]
+    for part, rows in ({} if isinstance(treebank.corpus, UnreadCorpus) else trees).items():
+        asked = edge_items(
+            target, [tree.heads for tree in rows], [tree.keep for tree in rows],
+            [tags[tree.words, tree.heads] for tree in rows],
+        )  # fmt: skip
+        if len(set(asked.labels)) < (2 if part == "train" else 1):
+            raise CorpusError(
+                f"The {NAMED[part]} sentences of {treebank.corpus.ref} have too few labels of "
+                f"{target} ({TARGETS[target]}). Use more text, or leave {target} out."
+            )
+    every = [tree for rows in trees.values() for tree in rows]
+    sizes = tuple(len(rows) for rows in trees.values())
+    return {
+        "trees": Trees.of(every), "target": target, "sizes": sizes,
+        "tags": tuple(tags[tree.words, tree.heads] for tree in every),
+    }  # fmt: skip
