@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
-from core.models import zoo_models
+from core.models import parse_ref, zoo_models
 from core.models.identity import identify
-from core.models.references import parse_ref
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.options import Spec

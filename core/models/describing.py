@@ -16,6 +16,7 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.architecture import ENCODER_ALONE
 from core.models.architectures import ARCHITECTURES
 from core.models.boundaries import marks_of
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
@@ -64,6 +65,11 @@ class ModelInfo:
     parameters: int
     family: str
     positions: bool
+
+    @property
+    def lacks_decoder(self) -> bool:
+        """Whether it is the encoder of an encoder-decoder."""
+        return self.family == "encoder-decoder" and self.architecture.endswith(ENCODER_ALONE)
 
 
 def zoo_models() -> list[dict[str, Any]]:

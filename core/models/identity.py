@@ -6,21 +6,17 @@ result are made from what it returns.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import permutations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ModelError, PalimpsestError, counted
 from core.models.describing import describe, tokenizer_fingerprint
-from core.models.files import checkpoints
-from core.models.files.adapters import adapter_fingerprint, holds_adapter, is_adapter
-from core.models.files.layout import CONFIG
+from core.models.files.adapters import adapter_fingerprint
 from core.models.hub import client as hub
-from core.models.hub import listing
+from core.models.hub.hashes import known_by
 from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.models.references import ModelRef, parse_ref
@@ -31,8 +27,6 @@ from core.runs.tasks import IDENTITY, Task, pure
 
 if TYPE_CHECKING:
     from core.models.sizes import Size
-
-SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,7 @@ def _as_stored(ref: ModelRef) -> tuple[str, str]:
     """What weights are known by, and copies of them, without a download. An adapter in a folder is
     known by its base as well, if that can be found: compared with another base, it needs none."""
     if ref.kind == "hub":
-        return _on_hub(ref)
+        return known_by(ref)
     held = adapter_folder(ref) if ref.kind == "path" else None
     if held is None:
         info = describe(ref)
@@ -109,39 +103,6 @@ def _as_stored(ref: ModelRef) -> tuple[str, str]:
     with suppress(ModelError):
         content = f"{content} {identify(base_of(ref), run=False).content}"
     return content, content
-
-
-def _on_hub(ref: ModelRef) -> tuple[str, str]:
-    try:
-        commit = listing.look_up(ref.name, ref.revision).commit
-    except ModelError:
-        earlier = hub.earlier_download(ref.name, ref.revision or "main")
-        if earlier is None:
-            raise
-        commit = earlier.name  # offline: use the earlier download
-    content = f"{ref.name} {commit}"
-    return content, f"random {content}" if ref.random else _hashes(ref.name, commit) or content
-
-
-def _hashes(name: str, commit: str) -> str:
-    """Join the sha256 of the files of a Hub model's weights; "" of an adapter, and where the Hub
-    does not say."""
-    earlier = hub.earlier_download(name, commit)
-    if earlier is not None and not is_adapter(earlier):
-        return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
-    hashes: list[str] = []
-    with suppress(ModelError):  # whoever reads the weights is told why they cannot be
-        model = listing.look_up(name, commit)
-        if not holds_adapter(model.files):
-            listing.read_small(name, commit, CONFIG)  # a gated model is nobody's original
-            hashes = [model.hashes.get(file, "") for file in listing.safe_weights(model)]
-    return " ".join(hashes) if all(hashes) else ""
-
-
-def _hash_of_download(path: Path) -> str:
-    """The sha256 hex of a downloaded file's content, by which the Hub's cache names large ones."""
-    name = path.resolve().name
-    return name if SHA256.fullmatch(name) else checkpoints.content_hash(path)
 
 
 def content_at_hand(ref: str) -> str:

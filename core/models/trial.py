@@ -16,7 +16,9 @@ from typing import Any
 from core.errors import ModelError, PalimpsestError
 from core.limits import current_limits
 from core.maths.progress import tick
+from core.models.describing import too_large
 from core.models.files.layout import CONFIG
+from core.models.references import ModelRef
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 
 MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries included
@@ -26,8 +28,36 @@ IDLE = 10.0  # seconds in which the process does nothing
 OTHER_WORDS = {"padding_idx": "pad_token_id"}  # what torch calls a setting -> its key
 SHORT = 3  # letters of a key that an error may contain by chance
 LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
+# a configuration may ask for this many times what its weights hold: a pooler, two bytes a number
+UNEXPLAINED = 4
 # for which the process waits for another model, where memory is not shared
 IDLE_SECONDS = 60.0
+
+
+def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
+    """Try the configuration of a model that is not included, before anything else of it is opened.
+
+    Args:
+        ref: Its reference.
+        folder: Holds it.
+        factory: Name of transformers' class, or of its chooser of classes.
+        held: Parameters of its weights.
+
+    Raises:
+        ModelError: If no model can be made of it, or one that does more than its size explains,
+            needs more memory than allowed, or more than its weights explain.
+    """
+    if ref.kind == "zoo":
+        return
+    implied = implied_numbers(str(ref), folder, factory)
+    most = current_limits().max_parameters
+    if implied > most:
+        raise too_large(ref, implied, most)
+    if implied > UNEXPLAINED * held + 1_000_000:
+        raise ModelError(
+            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its "
+            f"weights hold {held / 1e6:,.1f} million: they do not belong together; choose another."
+        )
 
 
 def implied_numbers(ref: str, folder: Path, factory: str) -> int:

@@ -54,6 +54,11 @@ PRODUCT = ("core", "extras", "ui", "pages", "app")
 BUILT = ("core.", "extras.", "ui.")
 MOST_MODULES = 14  # of one folder of core or ui
 MOST_LINES = 350
+MOST_KNOWN = 16  # other modules that one module imports
+REGISTRIES = {  # modules that import what they list, with the reason
+    "core.catalogue": "the list of studies",
+    "core.models.architectures": "the list of model families",
+}
 VAGUE = frozenset({"found", "known", "one", "own", "other", "thing", "stuff"})
 MOST_VAGUE = 1  # assignments to names that do not say what they hold
 
@@ -267,6 +272,15 @@ def long_modules(house: House) -> list[str]:
     ]
 
 
+def wide_modules(house: House) -> list[str]:
+    """Modules that know more others than a reader can keep in mind."""
+    return [
+        f"{module.name} imports {len(house.arrows[module.name])} modules"
+        for module in _ours(house)
+        if len(house.arrows[module.name]) > MOST_KNOWN and module.name not in REGISTRIES
+    ]
+
+
 def vague_names(house: House) -> list[str]:
     """More assignments than allowed to names that do not say what they hold."""
     places = [
@@ -324,6 +338,7 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     extras_alone,
     mathematics_alone,
     long_modules,
+    wide_modules,
     vague_names,
     studies_by_the_door,
 )

@@ -14,7 +14,15 @@ import pytest
 from core.catalogue import STUDIES
 from tests import ROOT
 from tests.core import contracts
-from tests.core.contracts import CONTRACTS, MOST_LINES, MOST_MODULES, MOST_VAGUE, House, read_house
+from tests.core.contracts import (
+    CONTRACTS,
+    MOST_KNOWN,
+    MOST_LINES,
+    MOST_MODULES,
+    MOST_VAGUE,
+    House,
+    read_house,
+)
 
 HELP_SECONDS = 1.0  # of a processor
 HEAVY = frozenset(
@@ -61,6 +69,12 @@ def test_the_house_keeps(contract: Callable[[House], list[str]], house: House) -
 
 def lines(count: int) -> str:
     return "x = 1\n" * count
+
+
+def wide(count: int, name: str = "ui/study/a.py") -> dict[str, str]:
+    """A module that imports as many others, and these."""
+    others = {f"core/text/m{number}.py": "" for number in range(count)}
+    return {name: "".join(f"import core.text.m{number}\n" for number in range(count)), **others}
 
 
 BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
@@ -194,6 +208,9 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
         {"ui/study/a.py": lines(MOST_LINES + 1), "core/a.py": lines(MOST_LINES)},
         1,
     ),
+    (contracts.wide_modules, wide(MOST_KNOWN + 1), 1),
+    (contracts.wide_modules, wide(MOST_KNOWN), 0),
+    (contracts.wide_modules, wide(MOST_KNOWN + 1, "core/catalogue.py"), 0),
     (contracts.vague_names, {"ui/study/a.py": "found = 1\n" * (MOST_VAGUE + 1)}, MOST_VAGUE + 1),
     (
         contracts.vague_names,

@@ -47,6 +47,7 @@ from zoo.recipe.publishing import (
     publish,
     publish_again,
     publish_decoder,
+    publish_list,
     read_note,
     read_windows,
 )
@@ -88,13 +89,7 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
             publish_again(plan, report)
         for seed in range(len(decoder_names(plan)) if stage == "decoders" else 0):
             publish_decoder(plan, seed, report)
-    from zoo.recipe.cards import write_cards
-    from zoo.recipe.manifest import write_manifest
-
-    entries = write_manifest(plan.out)
-    write_cards(plan.out, entries)
-    report(f"{len(entries)} models in {plan.out / 'manifest.json'}")
-    return entries
+    return publish_list(plan.out, report)
 
 
 def plan_jobs(plan: Plan) -> dict[str, list[Job]]:

@@ -20,6 +20,17 @@ Report = Callable[[str], None]
 DECODER_TOKENIZER = "decoder-tokenizer"  # in the work folder
 
 
+def publish_list(out: Path, report: Report) -> list[dict[str, Any]]:
+    """Write the manifest and the cards of the models in a folder; return the manifest's entries."""
+    from zoo.recipe.cards import write_cards
+    from zoo.recipe.manifest import write_manifest
+
+    entries = write_manifest(out)
+    write_cards(out, entries)
+    report(f"{len(entries)} models in {out / 'manifest.json'}")
+    return entries
+
+
 def pretraining(plan: Plan, seed: int) -> Any:
     """Return one seed's settings: the recipe's, or the quick ones, with the plan's own number of
     steps."""

@@ -19,7 +19,6 @@ from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.tokens.spec import TokenMapSpec
-from core.studies.weights.clusters.members import EVERY
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.spec import IntruderSpec
 
@@ -103,7 +102,7 @@ EXAMPLES = (
     ),
     Example(
         "doses", "Another learning rate", WEIGHTS,
-        (("weights", WeightsSpec(models=(EVERY, *ODD))),), weights.doses,
+        (("weights", WeightsSpec(models=(*WeightsSpec().models, *ODD))),), weights.doses,
     ),
     Example(
         "seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), alignment.seeds,

@@ -12,9 +12,10 @@ from core.models.files.checkpoints import read_config
 from core.models.files.opening import count_parameters
 from core.models.loading.conversion import read_back, refuse_existing, writing
 from core.models.loading.heads import load_task_model
-from core.models.loading.model import check_implied, load_tokenizer
+from core.models.loading.model import load_tokenizer
 from core.models.loading.task_models import TaskModel, head_in
 from core.models.references import parse_ref
+from core.models.trial import check_implied
 from core.models.weights.merged import write_merged
 from core.models.weights.merging import merge
 from core.models.weights.origins import folder_of_adapter, whole_base

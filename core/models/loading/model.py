@@ -11,13 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
-from core.limits import current_limits
 from core.maths.devices import choose_device
 from core.maths.seeding import seeded
-from core.models.architecture import ENCODER_ALONE
 from core.models.describing import (
     RANDOM_SEED,
     ModelInfo,
@@ -25,27 +21,24 @@ from core.models.describing import (
     describe,
     how_to_restore,
     locate,
-    too_large,
 )
+from core.models.files.checkpoints import longest_input, read_config
+from core.models.files.layout import CONFIG
 from core.models.files.pickled import not_plain
 from core.models.loading.construction import MAKING_A_MODEL, import_transformers, maker, open_config
 from core.models.loading.reading import is_layerwise, read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
-from core.models.trial import implied_numbers, making
+from core.models.trial import check_implied, making
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from transformers import PreTrainedModel
 
     from core.models.loading.layerwise import Layerwise
 
 DTYPES = ("float32", "float64", "bfloat16")
-# a configuration may ask for this many times what its weights hold: a pooler, two bytes a number
-UNEXPLAINED = 4
 COMPUTED = re.compile(r"(^|\.)(embed_positions|position_ids)(\.|$)")  # never learned
 EXPECTED_MISSING = re.compile(rf"(^|\.)pooler(\.|$)|{COMPUTED.pattern}")  # unused or computed
 NUMBER = re.compile(r"\.\d+\.")  # of a layer or an expert
@@ -131,11 +124,9 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
-        config = checkpoints.read_config(folder)
-    configs = [config, *(checkpoints.read_config(locate(model)) for model in beside)]
-    return open_tokenizer(
-        ref, folder, min(map(checkpoints.longest_input, configs)), min(map(_rows, configs))
-    )
+        config = read_config(folder)
+    configs = [config, *(read_config(locate(model)) for model in beside)]
+    return open_tokenizer(ref, folder, min(map(longest_input, configs)), min(map(_rows, configs)))
 
 
 def _rows(config: dict[str, Any]) -> int:
@@ -160,13 +151,13 @@ def _load(
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
     info = describe(ref)
-    if info.family == "encoder-decoder" and info.architecture.endswith(ENCODER_ALONE):
+    if info.lacks_decoder:
         raise ModelError(
             f"{ref} is the encoder of an encoder-decoder ({info.architecture}), which is run as a "
             "whole here: choose a model with its decoder, or compare the weights alone."
         )
     folder = locate(ref)
-    settings = checkpoints.read_config(folder)
+    settings = read_config(folder)
     check_implied(ref, folder, factory.__name__, info.parameters)
     tokenizer = load_tokenizer(ref)
     number = getattr(torch, dtype)
@@ -213,32 +204,6 @@ def _load(
     return LoadedModel(info, model, tokenizer, target, weights)
 
 
-def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
-    """Try the configuration of a model that is not included, before anything else of it is opened.
-
-    Args:
-        ref: Its reference.
-        folder: Holds it.
-        factory: Name of transformers' class, or of its chooser of classes.
-        held: Parameters of its weights.
-
-    Raises:
-        ModelError: If no model can be made of it, or one that does more than its size explains,
-            needs more memory than allowed, or more than its weights explain.
-    """
-    if ref.kind == "zoo":
-        return
-    implied = implied_numbers(str(ref), folder, factory)
-    most = current_limits().max_parameters
-    if implied > most:
-        raise too_large(ref, implied, most)
-    if implied > UNEXPLAINED * held + 1_000_000:
-        raise ModelError(
-            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its "
-            f"weights hold {held / 1e6:,.1f} million: they do not belong together; choose another."
-        )
-
-
 def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel:
     """Draw random weights in float32, the same for a configuration each time."""
     import torch
@@ -268,7 +233,7 @@ def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) 
         if plain in counted or plain.partition(".")[2] in counted:
             raise ModelError(
                 f"{ref} holds {name}, which its configuration does not count: "
-                f"correct the number of layers in {layout.CONFIG}."
+                f"correct the number of layers in {CONFIG}."
             )
 
 

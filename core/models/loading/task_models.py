@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from core.errors import ModelError
 from core.models.describing import UNNAMED, describe, locate
 from core.models.files.checkpoints import read_config
-from core.models.loading.model import check_implied, load_tokenizer, load_with_head
+from core.models.loading.model import load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
+from core.models.trial import check_implied
 
 if TYPE_CHECKING:
     from torch import nn

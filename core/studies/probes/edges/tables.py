@@ -17,8 +17,8 @@ from core.maths.structural.bands import Group, Sample, draw_sample
 from core.maths.structural.scores import ratio
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.comparisons import BEST_LAYERS as COMPARED
-from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.tables import (
+    EMBEDDINGS,
     TAGS,
     WINDOW,
     metric_rows,

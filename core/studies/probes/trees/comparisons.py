@@ -15,6 +15,7 @@ from core.models import parse_ref
 from core.studies.probes.trees.tables import (
     BESIDE,
     CHAIN,
+    EMBEDDINGS,
     METRICS,
     POSITION,
     PROBE_OF,
@@ -41,7 +42,6 @@ ARC_MARGINS = (*MARGINS[:3], "arcs", *MARGINS[3:])
 BEST_LAYERS = (
     *("model", "metric", "best_layer", "layer", "difference", "low", "high", "level", "tied"),
 )
-EMBEDDINGS = "layer 0"  # a baseline: the model's own embeddings
 UNLAYERED = (POSITION, WINDOW, CHAIN, *TAGS.values())
 CHOOSERS = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
 Scores = Mapping[str, Mapping[str, Group]]  # by model and metric

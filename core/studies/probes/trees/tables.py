@@ -41,6 +41,7 @@ NAMES = {
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
 BESIDE = "beside the static window"
+EMBEDDINGS = "layer 0"  # a baseline: the model's own embeddings
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 SCALE = {

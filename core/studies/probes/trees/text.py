@@ -16,7 +16,6 @@ from core.results.names import layer_numbers, layers_in_words, short_name, short
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
-from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import (
     BELOW,
@@ -31,7 +30,7 @@ from core.studies.probes.trees.statements import (
     arc_statements,
     statements_of,
 )
-from core.studies.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, TAGS, WINDOW
+from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
 
 if TYPE_CHECKING:
     from core.studies.probes.trees.data import Treebank

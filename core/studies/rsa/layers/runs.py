@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from core.errors import SpecError
 from core.maths.statistics import t_interval
 from core.models import parse_ref, zoo_folder, zoo_models
+from core.models.identity import describe_copies, find_copies, identities
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
@@ -34,6 +35,7 @@ from core.models.zoo import read_adapters, second_run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.runs.runner import Outputs
     from core.studies.rsa.layers.spec import RsaSpec
 
 COMPARED = "compared"  # role of the models of a study in its first stage
@@ -49,6 +51,17 @@ class Compared:
     refs: tuple[str, ...]
     notices: tuple[str, ...]
     references: tuple[str, ...] = ()
+
+
+def copies_of(ready: Outputs) -> dict[str, str]:
+    """Find the compared models that are copies of others, which are no further runs."""
+    models, refs = identities(ready), ready.values[COMPARED].refs
+    return find_copies({ref: models[ref].weights for ref in refs if ref in models})
+
+
+def copy_notices(ready: Outputs) -> list[str]:
+    """Say which models were left out as copies."""
+    return describe_copies(copies_of(ready))
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:

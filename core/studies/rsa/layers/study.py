@@ -21,7 +21,6 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
-from core.models.identity import describe_copies, find_copies
 from core.results.names import corpus_name
 from core.studies.kit import (
     ComparedTable,
@@ -56,6 +55,8 @@ from core.studies.rsa.layers.random_changes import RANDOM, compare_random
 from core.studies.rsa.layers.runs import (
     COMPARED,
     Compared,
+    copies_of,
+    copy_notices,
     find_compared,
     find_references,
     pool_rows,
@@ -155,7 +156,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    copies = _copies(ready)
+    copies = copies_of(ready)
     compared = [ref for ref in shares if ref in content and ref not in copies]
     tasks = [task("model", ref) for ref in compared]
     tuned = tuned_models(spec, ready)
@@ -206,7 +207,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if len(groups) < len(models):
         tables["runs"] = with_calibrated(curves("model"))
     tables |= _asked_for(spec, values, models, references)
-    notices = [*corpus.notices, *compared.notices, *describe_copies(_copies(ready))]
+    notices = [*corpus.notices, *compared.notices, *copy_notices(ready)]
     notices += pooled_by_name(groups)
     if spec.second_corpus:
         notices += ready.values["second text"].notices
@@ -270,13 +271,6 @@ def _notices(
         *size_notices(spec, table),
         *function_notices(spec, ready),
     ]
-
-
-def _copies(ready: Outputs) -> dict[str, str]:
-    """Find the compared models that are copies of others, which are no further runs."""
-    models = identities(ready)
-    refs = ready.values[COMPARED].refs
-    return find_copies({ref: models[ref].weights for ref in refs if ref in models})
 
 
 def _settings(spec: RsaSpec) -> Settings:

@@ -21,14 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.models.identity import as_identified
 from core.models.loading.language_models import prediction_kind
 from core.models.loading.model import LoadedModel, load_with_head
 from core.models.loading.task_models import TaskModel, load_task
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.models.weights.origins import adapter_folder
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.removal import (
     Directions,

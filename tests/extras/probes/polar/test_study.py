@@ -18,11 +18,10 @@ from core.studies.probes.sentence.charts import arcs_chart
 from core.studies.probes.sentence.result import words_table
 from core.studies.probes.sentence.study import ranked_sentences
 from core.studies.probes.sentence.text import sentence_headline, statement_of
-from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
-from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW
+from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW
 from extras.probes.polar.charts import draw_polar, drawable, polar_chart
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser

@@ -22,10 +22,10 @@ from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
 from core.studies.probes.edges.study import STUDY, plan, prepare
 from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
 from core.studies.probes.edges.text import make_headline, make_notices
-from core.studies.probes.trees.comparisons import EMBEDDINGS, gains_over_window
+from core.studies.probes.trees.comparisons import gains_over_window
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.statements import TOO_FEW
-from core.studies.probes.trees.tables import BESIDE, WINDOW
+from core.studies.probes.trees.tables import BESIDE, EMBEDDINGS, WINDOW
 from core.studies.probes.trees.tasks import read_vectors
 from core.vectors.window import REACHES, windows_of_sentences
 from tests.core.studies.probes.edges.test_study import write_tagged

@@ -32,11 +32,10 @@ from core.studies.probes.edges.study import STUDY
 from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
 from core.studies.probes.edges.text import make_methods
-from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK
 from core.studies.probes.trees.statements import BEST, verdict_of
-from core.studies.probes.trees.tables import TAGS, WINDOW
+from core.studies.probes.trees.tables import EMBEDDINGS, TAGS, WINDOW
 from core.studies.probes.trees.tasks import read_vectors
 from tests.core.studies.probes.planted import random_heads
 from tests.core.tiny_models import LAYERS, TEXT, save_tiny

@@ -30,7 +30,6 @@ from core.studies.probes.sentence.study import (
     run_sentences,
 )
 from core.studies.probes.trees import charts, rival_tasks, tasks
-from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.data import (
     FEWEST,
     Tree,
@@ -62,6 +61,7 @@ from core.studies.probes.trees.sweep import run_sweep, sweep_ranks
 from core.studies.probes.trees.tables import (
     CHAIN,
     COLUMNS,
+    EMBEDDINGS,
     NAMES,
     PARSED,
     POSITION,
