@@ -197,6 +197,11 @@ class Spec:
             SpecError: If there are any.
         """
 
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The models that the study reads: those that the options name."""
+        return refs_of(self)
+
     def plain(self) -> dict[str, Any]:
         """Return the spec as JSON values, by option."""
         values = ((each.name, getattr(self, each.name)) for each in options_of(type(self)))

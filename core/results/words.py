@@ -76,9 +76,17 @@ class Words:
         words = self._entry(self.views, key, "view")
         return replace(words, missing=words.missing or self.missing)
 
-    def sentence(self, key: str) -> str:
-        """Look up a sentence. Raises PalimpsestError if there is none."""
-        return self._entry(self.sentences, key, "sentence")
+    def sentence(self, key: str, **values: object) -> str:
+        """Look up a sentence, with values where it has `{name}`. Raises PalimpsestError if there is
+        none, or it has another name."""
+        text = self._entry(self.sentences, key, "sentence")
+        try:
+            return text.format(**values) if values else text
+        except KeyError as error:
+            raise PalimpsestError(
+                f"Sentence {key!r} of {self.title!r} has {{{error.args[0]}}}, which nothing fills: "
+                f"take it out of {FILE}."
+            ) from None
 
     def filled(self, **values: object) -> Words:
         """Put values into the caveats that have `{name}`.

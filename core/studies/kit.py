@@ -16,7 +16,7 @@ from core.results.notices import sentence_notices, start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
-from core.study import Study, View
+from core.study import Study, View, prepare_named
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
@@ -41,6 +41,7 @@ __all__ = [
     "given_task",
     "identities",
     "identity_tasks",
+    "prepare_named",
     "sentence_notices",
     "sink_argument",
     "start_notices",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
-from core.options import Option, Spec, choice, options_of, refs_of
+from core.options import Option, Spec, choice, options_of
 from ui.frame.links import Address, Beside
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Experiment:
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] | None = None
     below: Callable[[Result], tuple[Drawing, str]] | None = None
-    models: Callable[[Any], tuple[str, ...]] = refs_of
+    models: Callable[[Any], tuple[str, ...]] = lambda asked: asked.refs
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()
 

@@ -83,7 +83,6 @@ EXPERIMENTS = with_added(
             BEHAVIOUR_STUDY,
             shared=TEXT,
             fixed=("probes", "targets", "seeds", "sinks"),
-            models=lambda asked: asked.refs,
         ),
     },
 )

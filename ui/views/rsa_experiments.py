@@ -76,19 +76,17 @@ EXPERIMENTS = with_added(
             shared=("words", "sinks", *TEXT),
             fixed=("draws",),
             choose=choose_layer,
-            models=lambda asked: asked.refs,
         ),
         TRAINING: Experiment(
             TRAINING_STUDY,
             shared=("measure", "words", "sinks", *TEXT),
-            models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
         ),
         DIVERGENCE: Experiment(
             DIVERGENCE_STUDY,
             shared=("base", "words", "sinks", *TEXT),
             below=coloured_words,
         ),
-        AUDIT: Experiment(AUDIT_STUDY, models=lambda asked: asked.refs),
+        AUDIT: Experiment(AUDIT_STUDY),
         SWAP: Experiment(
             SWAP_STUDY,
             shared=("base", "compare", *TEXT),

@@ -84,6 +84,20 @@ class Audit:
     ordered: bool
     forward: bool = False
 
+    @property
+    def nearest(self) -> dict[str, tuple[str, float]]:
+        """The checkpoint with the highest cosine with each, and that cosine; ("", NaN) of an only
+        one."""
+        refs = list(self.verdicts)
+        if len(refs) < 2:
+            return dict.fromkeys(refs, ("", np.nan))
+        others = np.where(np.eye(len(refs), dtype=bool), -np.inf, self.cosine)
+        places = others.argmax(1)
+        return {
+            ref: (refs[place], float(others[n, place]))
+            for n, (ref, place) in enumerate(zip(refs, places, strict=True))
+        }
+
 
 def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
     """Audit the checkpoints of one run.

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.results.columns import Tip, tip_of, told
-from core.results.drawing.context import Context
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.estimates import kind_in
+from core.results.names import short_names
 from core.results.numbers import Kind, label_expr, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from core.results.export import Result
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
 TURN = 0.6  # share of the scale from which letters on it are dark: viridis ends in yellow
@@ -91,6 +94,42 @@ def heatmap(
     )
     about = {"title": heading(title, below), "description": text}
     return layered(*layers).properties(width="container", height=context.height(height), **about)
+
+
+def models_heatmap(
+    result: Result,
+    *,
+    table: str,
+    value: str,
+    title: str,
+    axes: tuple[str, str],
+    also: str,
+    context: Context = PAGE,
+) -> dict[str, Chart]:
+    """Draw a table of models beside models, by the study's name; nothing of an empty table.
+
+    Args:
+        result: What the study returned.
+        table: The table's name; its columns `model` and `other` are rows and columns.
+        value: The column that is drawn.
+        title: Of the figure.
+        axes: What a tooltip calls rows and columns.
+        also: Column of the main table that a tooltip says of the row's model.
+        context: What it is drawn for.
+    """
+    cells, of_model = result.tables[table], result.table.set_index("model")[also]
+    if cells.empty:
+        return {}
+    names = short_names(dict.fromkeys(cells["model"]))
+    rows, columns = cells["model"].map(names), cells["other"].map(names)
+    drawn = cells.assign(row=rows, column=columns, **{also: cells["model"].map(of_model)})
+    chart = heatmap(
+        drawn, title, x="column", y="row", value=value,
+        tips=[Tip("row", axes[0]), Tip("column", axes[1])],
+        value_title=tip_of(f"{table}.{value}").title, order=([*names.values()],) * 2, angle=-30,
+        also=[also], context=context,
+    )  # fmt: skip
+    return {result.study: chart}
 
 
 def _axis_tip(column: str, title: str | None) -> Tip:

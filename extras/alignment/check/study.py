@@ -36,12 +36,9 @@ from core.studies.kit import (
     Result,
     Study,
     Task,
-    Text,
     Value,
     View,
-    identity_tasks,
     sink_argument,
-    text_task,
     words_beside,
 )
 from core.studies.task_kit import Cost, Size, Words, as_identified, costs, extract, pure, span
@@ -131,14 +128,6 @@ def check_bijections(
     return value
 
 
-def prepare(spec: CheckSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Plan the first stage: read the text and identify the model."""
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks([spec.model]),
-    ]
-
-
 def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
     """Plan one task for each non-linear map and one for the others; roles are their methods.
 
@@ -217,7 +206,6 @@ STUDY = Study(
     name="align check",
     words=words_beside(__file__),
     Spec=CheckSpec,
-    prepare=prepare,
     plan=plan,
     collect=collect,
     views=(View(draw=figures),),

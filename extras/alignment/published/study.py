@@ -21,7 +21,6 @@ which `mse` is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from core.studies.alignment.seeds import study
@@ -37,11 +36,8 @@ from core.studies.kit import (
     Result,
     Study,
     Task,
-    Text,
     View,
     contents,
-    identity_tasks,
-    text_task,
     words_beside,
 )
 from core.vectors.window import REACHES
@@ -66,12 +62,6 @@ from extras.alignment.published.text import (
 )
 
 TUNED = ("published", "training", "all")  # fits of the fine-tuned pair that its one finding needs
-
-
-def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Plan the first stage: read the text and identify the models."""
-    refs = [ref for pair in spec.groups.values() for ref in pair]
-    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(refs)]
 
 
 def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
@@ -187,7 +177,6 @@ STUDY = Study(
     name="align protocol",
     words=words_beside(__file__).filled(reach=max(REACHES)),
     Spec=ProtocolSpec,
-    prepare=prepare,
     plan=plan,
     collect=collect,
     views=(

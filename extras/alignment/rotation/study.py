@@ -21,9 +21,8 @@ from core.studies.kit import (
     Text,
     View,
     contents,
-    identity_tasks,
+    prepare_named,
     sink_argument,
-    text_task,
     words_beside,
 )
 from extras.alignment.rotation.charts import figures
@@ -37,11 +36,7 @@ CITATIONS = ("schonemann1966", "ren2023")
 
 def prepare(spec: RotationSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Plan the first stage: read the text and identify the models."""
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks(spec.models),
-        *look_tasks(spec.models),
-    ]
+    return [*prepare_named(spec, texts), *look_tasks(spec.refs)]
 
 
 def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:

@@ -33,10 +33,9 @@ from core.studies.kit import (
     change_tasks,
     changes_of,
     contents,
-    identity_tasks,
+    prepare_named,
     sink_argument,
     start_notices,
-    text_task,
     words_beside,
 )
 from extras.rsa.truth.areas import (
@@ -77,12 +76,8 @@ FEWEST = {"frozen": 10, "planted": 3}
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: read the text, identify the models, measure their weight
     changes."""
-    refs = (*spec.compare, *spec.planted)
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((spec.base, *refs)),
-        *change_tasks(spec.base, refs),
-    ]
+    changes = change_tasks(spec.base, (*spec.compare, *spec.planted))
+    return [*prepare_named(spec, texts), *changes]
 
 
 def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:

@@ -37,6 +37,7 @@ def page() -> None:
     from core import options
     from core.studies.rsa.layers.spec import RsaSpec
     from core.study import View
+    from ui.frame.presenting import show_keys
     from ui.study.forms import Form
 
     @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def page() -> None:
 
     views = {name: View(name=name) for name in ("first", "second")}
     form = Form("rsa", RsaSpec, display=options.options_of(Display), views=views)
+    show_keys(form.address)
     st.write(f"{form.view().name} {form.address['layer']}")
 
 

@@ -11,7 +11,6 @@ Hayase & Srinivasa 2023 (permutations); Verma & Elbayad 2024 (Transformers); The
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -39,28 +38,18 @@ from core.studies.kit import (
     Task,
     View,
     contents,
-    identity_tasks,
     sentence_notices,
-    text_task,
     words_beside,
 )
 
 if TYPE_CHECKING:
-    from core.studies.kit import Text
+    pass
 
 CITATIONS = (
     *("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023"),
     "ashkboos2024",
 )
 WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, ROTATED, RANDOM)}
-
-
-def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models."""
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((*spec.models, spec.base)),
-    ]
 
 
 def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
@@ -141,7 +130,6 @@ STUDY = Study(
     name="align barrier",
     words=words_beside(__file__),
     Spec=BarrierSpec,
-    prepare=prepare,
     plan=plan,
     collect=collect,
     views=(View(draw=figures),),

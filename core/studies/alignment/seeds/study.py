@@ -46,9 +46,8 @@ from core.studies.kit import (
     Task,
     Text,
     contents,
-    identity_tasks,
+    prepare_named,
     sink_argument,
-    text_task,
     words_beside,
 )
 from core.vectors.window import REACHES
@@ -67,12 +66,7 @@ def prepare(spec: AlignSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
         spec: The study.
         texts: Texts that came with the request (an upload), by CorpusRef.
     """
-    refs = [ref for group in spec.groups.values() for ref in group]
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks(refs),
-        *look_tasks(refs),
-    ]
+    return [*prepare_named(spec, texts), *look_tasks(spec.refs)]
 
 
 def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:

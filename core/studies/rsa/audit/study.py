@@ -9,131 +9,148 @@ Reference: none. Deviations: none; the rules are in `core.models.weights.audit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import first_of
 from core.models.steps import notices_of_steps, progress_of
-from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
+from core.models.weights import audit as rules
 from core.models.weights.samples import sample_of, sample_weights
-from core.results.columns import Tip, tip_of
-from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.heatmaps import models_heatmap
+from core.results.estimates import Estimate
 from core.results.names import short_names
-from core.studies.kit import (
-    PAGE,
-    Chart,
-    Context,
-    Findings,
-    Outputs,
-    Result,
-    Study,
-    Task,
-    View,
-    contents,
-    identities,
-    identity_tasks,
-    words_beside,
-)
+from core.results.statements import Statement
+from core.studies.kit import Findings, Outputs, Study, Task, View, identities, words_beside
 from core.studies.rsa.audit.spec import AuditSpec
-from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
-
-
-def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the weights of each checkpoint."""
-    return identity_tasks(spec.refs, run=False)
+CHECKED = "checkpoints that were checked"
+MOST_NAMED = 4
+SENTENCE = words_beside(__file__).sentence
 
 
 def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
     """Make a task for each checkpoint that was found, which reads a few of its numbers."""
     return [
-        Task.of(ref, sample_weights, role=("sample", ref), ref=ref, identity=identity)
-        for ref, identity in contents(ready).items()
+        Task.of(ref, sample_weights, role=("sample", ref), ref=ref, identity=model.content)
+        for ref, model in identities(ready).items()
     ]
 
 
 def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `audit` (COLUMNS; checkpoints) and `cosines` (model, other, cosine)."""
-    values = {
-        ref: outputs.values["sample", ref] for ref in spec.refs if ("sample", ref) in outputs.values
-    }
-    samples = {ref: sample_of(value) for ref, value in values.items()}
-    weights = {ref: identity.weights for ref, identity in identities(ready).items()}
+    import pandas as pd
+
+    values = {role[1]: value for role, value in outputs.values.items()}
+    samples = {ref: sample_of(values[ref]) for ref in spec.refs if ref in values}
+    models = identities(ready)
+    weights = {ref: model.weights for ref, model in models.items()}
     is_run = spec.kind == "run"
-    judge = audit_run if is_run else audit_seeds
-    audit = judge(samples, weights) if samples else Audit({}, np.zeros((0, 0)), False)
-    tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
+    judge = rules.audit_run if is_run else rules.audit_seeds
+    audit = judge(samples, weights) if samples else rules.Audit({}, np.zeros((0, 0)), False)
+    refs = np.array(list(audit.verdicts), dtype=object)
+    pairs = {"model": np.repeat(refs, len(refs)), "other": np.tile(refs, len(refs))}
+    cosines = pd.DataFrame({**pairs, "cosine": audit.cosine.ravel()})
+    tables = {"audit": _rows(spec, audit, values), "cosines": cosines}
     statements = statements_of(tables["audit"])
     return Findings(
         headline=make_headline(statements, spec.kind, audit.ordered, audit.forward),
         statements=statements,
         tables=tables,
         notices=notices_of_steps(spec.models, spec.end, spec.at_most) if is_run else (),
-        provenance={"weights": contents(ready)},
-        methods=make_methods(spec),
+        provenance={"weights": {ref: model.content for ref, model in models.items()}},
+        methods=SENTENCE("methods", models=SENTENCE(spec.kind, end=spec.end)),
     )
 
 
-def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFrame:
+def _rows(spec: AuditSpec, audit: rules.Audit, values: Mapping[str, Any]) -> pd.DataFrame:
     """Make a row of each checkpoint, those that could not be read included."""
     import pandas as pd
 
-    checked, rows = list(audit.verdicts), []
+    rows = []
     for ref in spec.refs:
-        verdict = audit.verdicts.get(ref, Verdict(UNREADABLE))
         steps, tokens, _ = progress_of(ref)
-        row: dict[str, Any] = {"model": ref, "steps": steps, "tokens": tokens}
-        row |= {"verdict": verdict.fault, "other": verdict.partner, "nearest": ""}
-        row |= {"cosine": np.nan, "read": np.nan}
-        if ref in audit.verdicts:
-            row["read"], place = float(values[ref]["share"]), checked.index(ref)
-            others = np.where(np.arange(len(checked)) == place, -np.inf, audit.cosine[place])
-            if len(checked) > 1:
-                nearest = int(others.argmax())
-                row |= {"nearest": checked[nearest], "cosine": float(others[nearest])}
-        rows.append(row)
+        verdict = audit.verdicts.get(ref, rules.Verdict(rules.UNREADABLE))
+        nearest = audit.nearest.get(ref, ("", np.nan))
+        read = float(values[ref]["share"]) if ref in values else np.nan
+        rows.append((ref, steps, tokens, verdict.fault, verdict.partner, *nearest, read))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"steps": "Int64", "tokens": "Int64"})
 
 
-def _cosines(audit: Audit) -> pd.DataFrame:
-    import pandas as pd
-
-    refs = np.array(list(audit.verdicts), dtype=object)
-    cells = {"model": np.repeat(refs, len(refs)), "other": np.tile(refs, len(refs))}
-    return pd.DataFrame({**cells, "cosine": audit.cosine.ravel()})
-
-
-def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the cosines, if a checkpoint could be read."""
-    table = result.tables["cosines"]
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State how many checkpoints were checked, and the fault of each that has one, or that it is
+    the final model."""
     if table.empty:
-        return {}
-    names = short_names(dict.fromkeys(table["model"]))
-    rows = table.assign(
-        row=table["model"].map(names),
-        column=table["other"].map(names),
-        verdict=table["model"].map(result.table.set_index("model")["verdict"].to_dict()),
-    )
-    chart = heatmap(
-        rows, "Weights of each checkpoint beside every other", x="column", y="row", value="cosine",
-        value_title=tip_of("cosines.cosine").title, order=([*names.values()],) * 2, angle=-30,
-        tips=[Tip("row", "Checkpoint"), Tip("column", "Other")], also=["verdict"], context=context,
-    )  # fmt: skip
-    return {"audit": chart}
+        return ()
+    count = Estimate(float(len(table)), kind="whole")
+    faults = [
+        Statement(str(row.model), str(row.verdict), baseline=str(row.other))
+        for row in table[table["verdict"] != rules.FINE].itertuples()
+    ]
+    return (Statement(str(table["model"].iloc[-1]), CHECKED, count), *faults)
 
 
+def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, forward: bool) -> str:
+    """Say what is wrong with which checkpoints, or that nothing is.
+
+    Args:
+        statements: Of `statements_of`.
+        kind: "run" or "seeds".
+        ordered: Whether the order of a run could be judged.
+        forward: Whether norms tell that it is not the reverse order.
+    """
+    if not statements:
+        return SENTENCE("nothing")
+    checked, *rest = statements
+    is_run, count = kind == "run", checked.number.value_text
+    finals = [each for each in rest if each.verdict == rules.FINAL]
+    # equal samples of other files are no fault of a run, whose steps may train biases alone
+    alike = [each for each in rest if is_run and each.verdict == rules.ALIKE]
+    faults = [each for each in rest if each not in (*finals, *alike)]
+    finding = "faults" if faults else "alike" if alike else "distinct" if is_run else "independent"
+    name = short_names(each.subject for each in finals)[finals[0].subject] if finals else ""
+    but = f", but for {name} (the final model itself)," if finals else ""
+    said = [SENTENCE(finding, count=count, faults=len(faults), which=_listed(faults), but=but)]
+    if any(each.verdict in (rules.SWAPPED, rules.MISPLACED) for each in faults):
+        said.append(SENTENCE("swings"))
+    if alike:
+        said.append(SENTENCE("uncertain", which=_listed(alike)))
+    if is_run and not ordered:
+        said.append(SENTENCE("unordered"))
+    elif is_run and not (faults and forward):
+        order = "forward" if forward else "undirected"
+        said.append(SENTENCE(order, which="The others" if alike else "They"))
+    return " ".join(said)
+
+
+def _listed(statements: Sequence[Statement]) -> str:
+    """Say what was found of the first few checkpoints, and how many more there are."""
+    refs = (ref for each in statements for ref in (each.subject, each.baseline) if ref)
+    names = short_names(dict.fromkeys(refs))
+    named = first_of(statements, MOST_NAMED)
+    said = [
+        rules.fault_in_words(each.verdict, each.subject, each.baseline, names) for each in named
+    ]
+    more = len(statements) - len(named)
+    return "; ".join(said) + (f"; {more} more are in the table" if more else "")
+
+
+TITLE = "Weights of each checkpoint beside every other"
+figures = partial(
+    models_heatmap, table="cosines", value="cosine", also="verdict", title=TITLE,
+    axes=("Checkpoint", "Other"),
+)  # fmt: skip
 STUDY = Study(
     name="audit",
     words=words_beside(__file__),
     Spec=AuditSpec,
-    prepare=prepare,
     plan=plan,
     collect=collect,
     views=(View(draw=figures),),

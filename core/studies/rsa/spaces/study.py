@@ -20,10 +20,9 @@ from core.studies.kit import (
     Text,
     View,
     contents,
-    identity_tasks,
+    prepare_named,
     sentence_notices,
     sink_argument,
-    text_task,
     words_beside,
 )
 from core.studies.rsa.spaces.charts import draw_spaces
@@ -53,10 +52,7 @@ def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[T
     """
     if len(spec.refs) < 2:
         raise SpecError("A map needs two models: name more, or a pattern such as zoo:seed-*.")
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks(spec.refs),
-    ]
+    return prepare_named(spec, texts)
 
 
 def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:

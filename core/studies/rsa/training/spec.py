@@ -37,3 +37,8 @@ class TrainingSpec(options.Spec):
     def checkpoints(self) -> tuple[str, ...]:
         """List the checkpoints that are named, in the order of training."""
         return find_steps(self.steps, self.end, self.at_most)
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """List the models: the end of the run, its checkpoints, and other runs."""
+        return (self.end, *self.checkpoints, *self.others)

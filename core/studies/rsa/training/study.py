@@ -33,10 +33,9 @@ from core.studies.kit import (
     Value,
     View,
     contents,
-    identity_tasks,
+    prepare_named,
     sentence_notices,
     sink_argument,
-    text_task,
     words_beside,
 )
 from core.studies.rsa.layers.differences import measured
@@ -71,11 +70,7 @@ CITATIONS = ("saphra2019", "sellam2022", "groger2026")
 
 def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: read the text, identify the models."""
-    return [
-        text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
-        *look_tasks((*spec.checkpoints, spec.end)),
-    ]
+    return [*prepare_named(spec, texts), *look_tasks((*spec.checkpoints, spec.end))]
 
 
 def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:

@@ -21,7 +21,7 @@ from core.studies.kit import (
     View,
     contents,
     identities,
-    identity_tasks,
+    prepare_named,
     words_beside,
 )
 from core.studies.weights.lineage.changes import build_changes, build_siblings
@@ -61,7 +61,7 @@ def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[T
             f"A shared instance compares up to {MOST_SHARED} models at once, not {len(refs)}; "
             "choose fewer."
         )
-    return identity_tasks(refs, run=False)
+    return prepare_named(spec)
 
 
 def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:

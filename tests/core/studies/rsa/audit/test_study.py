@@ -18,8 +18,7 @@ from core.results.columns import meaning
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.rsa.audit.spec import AuditSpec
-from core.studies.rsa.audit.study import STUDY, figures
-from core.studies.rsa.audit.text import CHECKED, make_headline
+from core.studies.rsa.audit.study import CHECKED, STUDY, figures, make_headline
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.study import STUDY as TRAINING
 from tests.cases import exhaustive
