@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import PalimpsestError
 from core.models.costs import Sizes, price_tasks
-from core.models.identity import identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.results.words import Words
 from core.runs.runner import Failure, Outputs, Task, run, run_here
-from core.text.reading import text_task
+from core.text.reading import prepare_named
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
@@ -40,20 +39,6 @@ def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
     have."""
     ready = run_here(tasks, **options)
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
-
-
-def prepare_named(spec: Any, texts: Mapping[str, Any] | None = None) -> list[Task]:
-    """Read the text and identify the models that a spec names, as most studies begin; without a
-    text, the models' weights alone are identified.
-
-    Args:
-        spec: What is asked for.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-    """
-    if not hasattr(spec, "corpus"):
-        return identity_tasks(spec.refs, run=False)
-    text = text_task(spec.corpus, spec.genres, spec.sentences, texts)
-    return [text, *identity_tasks(spec.refs)]
 
 
 def run_tasks(spec: Any, tasks: Sequence[Task], **options: Any) -> Outputs:

@@ -16,9 +16,9 @@ from core.results.notices import sentence_notices, start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
-from core.study import Study, View, prepare_named
+from core.study import Study, View
 from core.text.corpora import Corpus
-from core.text.reading import Text, text_task
+from core.text.reading import Text, prepare_named, text_task
 from core.vectors.sinks import sink_argument
 
 __all__ = [

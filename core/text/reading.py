@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import CorpusError
+from core.models.identity import identity_tasks
 from core.runs.tasks import Task, pure
 from core.text.corpora import Corpus, Sentence, corpus_from_bytes, read_corpus
 from core.text.unread import UnreadCorpus
@@ -127,3 +128,17 @@ def text_task(
         limit=limit,
         given=(texts or {}).get(ref),
     )
+
+
+def prepare_named(spec: Any, texts: Mapping[str, Any] | None = None) -> list[Task]:
+    """Read the text and identify the models that a spec names, as most studies begin; without a
+    text, the models' weights alone are identified.
+
+    Args:
+        spec: What is asked for.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    if not hasattr(spec, "corpus"):
+        return identity_tasks(spec.refs, run=False)
+    text = text_task(spec.corpus, spec.genres, spec.sentences, texts)
+    return [text, *identity_tasks(spec.refs)]
