@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import core.runs.store as runs_store
 from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
-from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
 from core.studies.alignment.barrier.spec import DECODERS
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
@@ -180,10 +180,10 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
     """Make every request from an empty store over `read`, without computing any task."""
     recorder, results, unanswered = Recorder(read), dict[str, Any](), []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        store = Store(Path(folder), precomputed=recorder)
+        store = runs_store.Store(Path(folder), precomputed=recorder)
         for request in requests():
             try:
-                with using(store):
+                with runs_store.using(store):
                     results[request.name] = request.run(
                         store=store, signal=Signal(look_only=True, patience=PATIENCE)
                     )
@@ -199,14 +199,16 @@ def make(say: Callable[[str], None]) -> Path:
     Raises:
         NotStoredError: If the store could not keep a result.
     """
-    store = default_store().without_precomputed()
+    store = runs_store.default_store().without_precomputed()
     asked = requests()
     for number, request in enumerate(asked, start=1):
         say(f"{number} of {len(asked)}: {request.name}")
-        with using(store):
+        with runs_store.using(store):
             request.run(store=store)
     say("reading all results back")
-    walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
+    walked = walk(
+        lambda keys: {key: runs_store.encode(value) for key, value in store.get_many(keys).items()}
+    )
     if walked.missing or walked.unanswered:
         raise NotStoredError(
             f"The store could not keep all results ({', '.join(walked.unanswered)}). "
@@ -215,7 +217,7 @@ def make(say: Callable[[str], None]) -> Path:
     precomputed = default_precomputed()
     path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path
     write_precomputed(path, walked.values)
-    with using(store):
+    with runs_store.using(store):
         path.with_name(CARDS).write_text(
             cards_text(walked.results, Precomputed(path)), encoding="utf8"
         )

@@ -55,6 +55,8 @@ BUILT = ("core.", "extras.", "ui.")
 MOST_MODULES = 14  # of one folder of core or ui
 MOST_LINES = 350
 MOST_KNOWN = 16  # other modules that one module imports
+MOST_NAMES, MOST_OF_ALL = 25, 40  # that one module imports: from elsewhere, and all together
+KITS = ("core.studies.kit", "core.studies.task_kit")  # what every study is written with
 REGISTRIES = {  # modules that import what they list, with the reason
     "core.catalogue": "the list of studies",
     "core.models.architectures": "the list of model families",
@@ -281,6 +283,26 @@ def wide_modules(house: House) -> list[str]:
     ]
 
 
+def many_names(house: House) -> list[str]:
+    """Modules that import more names than a reader can keep in mind: from other folders, the kits
+    apart, and with those and its own folder's. A module whose parts are named in full is one."""
+    breaches = []
+    for module in _ours(house):
+        names = [name for name in module.imported if _module_of(name, house.modules)]
+        place = module.name if module.package else module.folder
+        away = [
+            name
+            for name in names
+            for origin in [_module_of(name, house.modules)]
+            if house.modules[origin].folder != place and origin not in (place, *KITS)
+        ]
+        if module.name not in REGISTRIES and (len(away) > MOST_NAMES or len(names) > MOST_OF_ALL):
+            breaches.append(
+                f"{module.name} imports {len(names)} names, {len(away)} of them from elsewhere"
+            )
+    return breaches
+
+
 def vague_names(house: House) -> list[str]:
     """More assignments than allowed to names that do not say what they hold."""
     places = [
@@ -339,6 +361,7 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     mathematics_alone,
     long_modules,
     wide_modules,
+    many_names,
     vague_names,
     studies_by_the_door,
 )

@@ -19,6 +19,8 @@ from tests.core.contracts import (
     MOST_KNOWN,
     MOST_LINES,
     MOST_MODULES,
+    MOST_NAMES,
+    MOST_OF_ALL,
     MOST_VAGUE,
     House,
     read_house,
@@ -75,6 +77,13 @@ def wide(count: int, name: str = "ui/study/a.py") -> dict[str, str]:
     """A module that imports as many others, and these."""
     others = {f"core/text/m{number}.py": "" for number in range(count)}
     return {name: "".join(f"import core.text.m{number}\n" for number in range(count)), **others}
+
+
+def named(count: int, origin: str) -> dict[str, str]:
+    """A module that imports as many names of another, and that other."""
+    names = ", ".join(f"n{number}" for number in range(count))
+    module = origin.removesuffix(".py").replace("/", ".")
+    return {"ui/study/a.py": f"from {module} import {names}", origin: ""}
 
 
 BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
@@ -211,6 +220,12 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (contracts.wide_modules, wide(MOST_KNOWN + 1), 1),
     (contracts.wide_modules, wide(MOST_KNOWN), 0),
     (contracts.wide_modules, wide(MOST_KNOWN + 1, "core/catalogue.py"), 0),
+    (contracts.many_names, named(MOST_NAMES + 1, "core/text/t.py"), 1),
+    (contracts.many_names, named(MOST_NAMES, "core/text/t.py"), 0),
+    (contracts.many_names, named(MOST_NAMES + 1, "ui/study/b.py"), 0),
+    (contracts.many_names, named(MOST_OF_ALL + 1, "ui/study/b.py"), 1),
+    (contracts.many_names, named(MOST_OF_ALL, "core/studies/kit.py"), 0),
+    (contracts.many_names, {"ui/study/a.py": "import core.text.t", "core/text/t.py": ""}, 0),
     (contracts.vague_names, {"ui/study/a.py": "found = 1\n" * (MOST_VAGUE + 1)}, MOST_VAGUE + 1),
     (
         contracts.vague_names,

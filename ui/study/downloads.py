@@ -20,17 +20,9 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
 from core.results.bundle import zip_result
+from core.results.drawing import paper as drawing_paper
 from core.results.drawing.palettes import PALETTES
-from core.results.drawing.paper import (
-    HEIGHTS,
-    INCHES,
-    SUFFIXES,
-    Drawing,
-    Paper,
-    caption,
-    one_chart,
-    paper_file,
-)
+from core.results.drawing.paper import caption
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from ui.archive.making import report_of
@@ -86,7 +78,7 @@ CSS_DPI = 96  # pixels per inch: the preview has the size of the printed figure
 
 def show_downloads(
     result: Result,
-    draw: Drawing,
+    draw: drawing_paper.Drawing,
     figures: Callable[[], Mapping[str, Chart]],
     *,
     table: str = "",
@@ -128,8 +120,8 @@ def show_downloads(
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
         "CSV": ("csv", lambda: table_csv(data)),
         "Parquet": ("parquet", lambda: table_parquet(data)),
-        "SVG": ("svg", picture("svg", lambda: chart_svg(one_chart(draw)))),
-        "PNG": ("png", picture("png", lambda: chart_png(one_chart(draw)))),
+        "SVG": ("svg", picture("svg", lambda: chart_svg(drawing_paper.one_chart(draw)))),
+        "PNG": ("png", picture("png", lambda: chart_png(drawing_paper.one_chart(draw)))),
     }
     with row.popover("Export", icon=":material/download:"):
         with st.container(horizontal=True):
@@ -149,10 +141,15 @@ def show_downloads(
             ),
         )
     elif everything:
-        make = partial(
-            zip_result, result, lambda: {AS_SHOWN: one_chart(draw), **figures()}, extra=more
-        )
-        file_dialog(f"{stem}.zip", make)
+        every = partial(_every_figure, draw, figures)
+        file_dialog(f"{stem}.zip", partial(zip_result, result, every, extra=more))
+
+
+def _every_figure(
+    draw: drawing_paper.Drawing, figures: Callable[[], Mapping[str, Chart]]
+) -> dict[str, Chart]:
+    """Draw what the page shows, as one figure, and those of the report."""
+    return {AS_SHOWN: drawing_paper.one_chart(draw), **figures()}
 
 
 def _dialog_buttons(study: str) -> list[bool]:
@@ -219,7 +216,7 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
 
 @st.dialog("Figure for a paper", width="large")
 @errors_shown()
-def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> None:
+def figure_dialog(result: Result, draw: drawing_paper.Drawing, view: Hashable, stem: str) -> None:
     """Offer what the page shows as a figure for a journal: width, height, colours, title, legend,
     files, caption, methods and BibTeX.
 
@@ -234,13 +231,15 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
 
     def made(suffix: str) -> bytes:
         return made_once(
-            result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
+            result,
+            ("paper", view, paper, suffix),
+            lambda: drawing_paper.paper_file(draw, paper, suffix),
         )
 
-    pixels = round(CSS_DPI * INCHES[paper.columns])
+    pixels = round(CSS_DPI * drawing_paper.INCHES[paper.columns])
     st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
-        for suffix in SUFFIXES:
+        for suffix in drawing_paper.SUFFIXES:
             called, mime = f"{stem}-{paper.columns}col.{suffix}", MIME[suffix]
             st.download_button(
                 suffix.upper(),
@@ -258,11 +257,11 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
     st.code(bibtex(result.citations, result.study), language=None, wrap_lines=True)
 
 
-def _paper(left: DeltaGenerator, right: DeltaGenerator) -> Paper:
+def _paper(left: DeltaGenerator, right: DeltaGenerator) -> drawing_paper.Paper:
     """Draw the controls of a figure for a paper in two columns; return what they say."""
     widths = {
         count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches"
-        for count, inches in INCHES.items()
+        for count, inches in drawing_paper.INCHES.items()
     }
     columns = left.radio(
         "Width", list(widths), format_func=widths.__getitem__, key="figure/columns"
@@ -286,8 +285,8 @@ def _paper(left: DeltaGenerator, right: DeltaGenerator) -> Paper:
         )
     height = left.radio(
         "Height",
-        list(HEIGHTS),
-        index=list(HEIGHTS).index("Usual"),
+        list(drawing_paper.HEIGHTS),
+        index=list(drawing_paper.HEIGHTS).index("Usual"),
         horizontal=True,
         key="figure/height",
         help="Makes the plots lower or higher; letters keep their size.",
@@ -298,7 +297,9 @@ def _paper(left: DeltaGenerator, right: DeltaGenerator) -> Paper:
         key="figure/palette",
         help="Replaces the colours of models and methods. Greys keep only how light a colour is.",
     )
-    return Paper(int(columns or 1), titled, legend, grey, HEIGHTS[height], palette)
+    return drawing_paper.Paper(
+        int(columns or 1), titled, legend, grey, drawing_paper.HEIGHTS[height], palette
+    )
 
 
 def slug(view: Hashable) -> str:

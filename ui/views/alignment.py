@@ -17,17 +17,10 @@ from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.views import GRID, LAYER, SPACE
 from ui.frame.links import Address
+from ui.study import results
 from ui.study.controls import KEPT
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
-from ui.study.results import (
-    show_headline,
-    show_menu,
-    show_rows,
-    show_sentence,
-    show_view,
-    view_headline,
-)
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -53,16 +46,16 @@ def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
 def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
     """Draw one view of the main study: its charts, its downloads and their table."""
     if view.key == SPACE:
-        show_menu(form, result, [result.cautioned()])
+        results.show_menu(form, result, [result.cautioned()])
         if not mapped_pairs(result):
             st.info(view.missing, icon=":material/info:")
             return
         played(form.address, space)(form.address, result, view)
-        show_rows(result, view)
+        results.show_rows(result, view)
         return
-    show_headline(form, result, view_headline(result, view))
+    results.show_headline(form, result, results.view_headline(result, view))
     pick = PICKED.get(view.key)
-    if show_view(
+    if results.show_view(
         result,
         view,
         figures=STUDY.figures,
@@ -71,7 +64,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
         form=form,
     ):
-        show_rows(result, view)
+        results.show_rows(result, view)
 
 
 def space(address: Address, result: Result, view: View) -> None:
@@ -118,11 +111,11 @@ def space(address: Address, result: Result, view: View) -> None:
     with right:
         layer = layer_slider(address, layers, layers[-1])
     choices = (source, target, method, layer)
-    sentence = view_headline(result, view, *choices)
+    sentence = results.view_headline(result, view, *choices)
     with headline:
-        show_sentence(result.cautioned(sentence))
+        results.show_sentence(result.cautioned(sentence))
     pair = short_names((source, target))
-    show_view(
+    results.show_view(
         result,
         view,
         *choices,

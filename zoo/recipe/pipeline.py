@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+import zoo.recipe.plan as recipe_plan
+import zoo.recipe.publishing as publishing
 from core.errors import RecipeError
 from core.models.zoo import READING
 from zoo.recipe.checkpoints import write_json
@@ -29,28 +31,7 @@ from zoo.recipe.countdown import (
     Countdown,
 )
 from zoo.recipe.decoders import SAVE_EVERY
-from zoo.recipe.plan import (
-    AGAIN,
-    Plan,
-    Run,
-    adapter_runs,
-    decoder_names,
-    finetune_runs,
-    reader_runs,
-    review_runs,
-    run_steps,
-    settings_of,
-)
-from zoo.recipe.publishing import (
-    decoder_pretraining,
-    pretraining,
-    publish,
-    publish_again,
-    publish_decoder,
-    publish_list,
-    read_note,
-    read_windows,
-)
+from zoo.recipe.publishing import read_windows
 from zoo.recipe.questions.data import COUNTS, NOTE, read_questions, write_questions
 from zoo.recipe.quick import QUICK_COUNTS, quick_task
 from zoo.recipe.sources import text_source
@@ -71,7 +52,7 @@ class Job:
     seconds: float
 
 
-def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, Any]]:
+def make_zoo(plan: recipe_plan.Plan, report: Report = lambda line: None) -> list[dict[str, Any]]:
     """Run the plan's stages; returns the manifest's entries (of what is there so far).
 
     Raises:
@@ -84,46 +65,46 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
     for stage, jobs in stages.items():
         _run_all(plan, jobs, countdown, report)
         for seed in range(plan.seeds if stage == "pretrain" else 0):
-            publish(plan, seed, report)
+            publishing.publish(plan, seed, report)
         if stage == "pretrain" and not plan.quick:
-            publish_again(plan, report)
-        for seed in range(len(decoder_names(plan)) if stage == "decoders" else 0):
-            publish_decoder(plan, seed, report)
-    return publish_list(plan.out, report)
+            publishing.publish_again(plan, report)
+        for seed in range(len(recipe_plan.decoder_names(plan)) if stage == "decoders" else 0):
+            publishing.publish_decoder(plan, seed, report)
+    return publishing.publish_list(plan.out, report)
 
 
-def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
+def plan_jobs(plan: recipe_plan.Plan) -> dict[str, list[Job]]:
     """What each stage that trains has to do, in order."""
-    seconds = _pretraining_seconds(pretraining(plan, 0))
+    seconds = _pretraining_seconds(publishing.pretraining(plan, 0))
     seeds = [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)]
     return {
         "pretrain": seeds if plan.quick else [*seeds, Job(_pretrain_again, (plan,), seconds)],
-        "finetune": [_finetuning(plan, run) for run in finetune_runs(plan)],
-        "adapters": [_finetuning(plan, run) for run in adapter_runs(plan)],
+        "finetune": [_finetuning(plan, run) for run in recipe_plan.finetune_runs(plan)],
+        "adapters": [_finetuning(plan, run) for run in recipe_plan.adapter_runs(plan)],
         "decoders": [
             Job(
                 _pretrain_decoder,
                 (plan, seed),
-                _pretraining_seconds(decoder_pretraining(plan, seed)),
+                _pretraining_seconds(publishing.decoder_pretraining(plan, seed)),
             )
-            for seed in range(len(decoder_names(plan)))
+            for seed in range(len(recipe_plan.decoder_names(plan)))
         ],
-        "reviews": [_finetuning(plan, run) for run in review_runs(plan)],
+        "reviews": [_finetuning(plan, run) for run in recipe_plan.review_runs(plan)],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
         "questions": [Job(make_questions, (plan,), sum(_counts(plan).values()) * QUESTION)],
-        "readers": [_finetuning(plan, run) for run in reader_runs(plan)],
+        "readers": [_finetuning(plan, run) for run in recipe_plan.reader_runs(plan)],
     }
 
 
-def _finetuning(plan: Plan, run: Run) -> Job:
-    return Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
+def _finetuning(plan: recipe_plan.Plan, run: recipe_plan.Run) -> Job:
+    return Job(_finetune_run, (plan, run), recipe_plan.run_steps(plan, run) * FINETUNING_STEP)
 
 
 def _pretraining_seconds(settings: Any) -> float:
     return float(settings.tokens / PRETRAINING_TOKENS)
 
 
-def prepare_text(plan: Plan, report: Report) -> None:
+def prepare_text(plan: recipe_plan.Plan, report: Report) -> None:
     """Write the tokenizer and encoded windows to the work folder, unless those there are of this
     very text.
 
@@ -132,7 +113,7 @@ def prepare_text(plan: Plan, report: Report) -> None:
     """
     from zoo.recipe.tokenizer import read_tokenizer, save_tokenizer, train_tokenizer
 
-    settings = pretraining(plan, 0)
+    settings = publishing.pretraining(plan, 0)
     paragraphs = read_paragraphs(plan.text, plan.dataset)
     note = {
         "digest": text_digest(paragraphs),
@@ -140,8 +121,8 @@ def prepare_text(plan: Plan, report: Report) -> None:
         "length": settings.length,
     }
     note["name"] = plan.dataset or Path(str(plan.text)).name
-    written = read_note(plan.work)
-    trained = [*(f"seed-{seed}" for seed in range(plan.seeds)), *decoder_names(plan)]
+    written = publishing.read_note(plan.work)
+    trained = [*(f"seed-{seed}" for seed in range(plan.seeds)), *recipe_plan.decoder_names(plan)]
     if written is not None and all(
         written.get(key) == note[key] for key in ("digest", "vocabulary", "length")
     ):
@@ -172,23 +153,25 @@ def prepare_text(plan: Plan, report: Report) -> None:
 
 
 def _pretrain_seed(
-    plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
+    plan: recipe_plan.Plan, seed: int, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
-    settings = pretraining(plan, seed)
+    settings = publishing.pretraining(plan, seed)
     return _pretrain(plan, settings, f"seed-{seed}", _is_compiled(settings), report)
 
 
-def _pretrain_again(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
+def _pretrain_again(
+    plan: recipe_plan.Plan, report: Report = lambda line: print(line, flush=True)
+) -> bool:
     """Train seed 0 a second time with other kernels (compiled if the first run was not, and the
     reverse), since a run repeats bit for bit on one processor."""
-    settings = pretraining(plan, 0)
-    return _pretrain(plan, settings, AGAIN, not _is_compiled(settings), report)
+    settings = publishing.pretraining(plan, 0)
+    return _pretrain(plan, settings, recipe_plan.AGAIN, not _is_compiled(settings), report)
 
 
 def _pretrain_decoder(
-    plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
+    plan: recipe_plan.Plan, seed: int, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
-    settings, name = decoder_pretraining(plan, seed), f"decoder-{seed}"
+    settings, name = publishing.decoder_pretraining(plan, seed), f"decoder-{seed}"
     return _pretrain(plan, settings, name, False, report, save_every=SAVE_EVERY)
 
 
@@ -200,7 +183,7 @@ def _is_compiled(settings: Any) -> bool:
 
 
 def _pretrain(
-    plan: Plan, settings: Any, name: str, compiled: bool, report: Report, **options: Any
+    plan: recipe_plan.Plan, settings: Any, name: str, compiled: bool, report: Report, **options: Any
 ) -> bool:
     from zoo.recipe.pretrain import CHECKPOINT, pretrain
 
@@ -212,12 +195,14 @@ def _pretrain(
 
 
 def _finetune_run(
-    plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)
+    plan: recipe_plan.Plan,
+    run: recipe_plan.Run,
+    report: Report = lambda line: print(line, flush=True),
 ) -> bool:
     from zoo.recipe.finetune import finetune, finished_run
 
     base, out = plan.out / "models" / run.base, plan.out / "models" / run.name
-    settings = settings_of(plan, run)
+    settings = recipe_plan.settings_of(plan, run)
     ref = f"zoo:{base.name}"
     if finished_run(base, ref, run.task, settings, out) is not None:
         report(f"{run.name}: already there")
@@ -226,14 +211,14 @@ def _finetune_run(
     return True
 
 
-def load_task(plan: Plan, task: str) -> TaskData:
+def load_task(plan: recipe_plan.Plan, task: str) -> TaskData:
     """Load the task's examples from the plan's folders, or from the demo sentences when quick.
 
     Raises:
         RecipeError: If they are missing or damaged.
     """
     if task == READING:
-        note = read_note(plan.work) or {}
+        note = publishing.read_note(plan.work) or {}
         source = text_source(str(note.get("digest")), str(note.get("name")))
         return read_questions(plan.work / QUESTIONS, source.data, source.licence)
     if plan.quick and plan.data is None:
@@ -241,7 +226,9 @@ def load_task(plan: Plan, task: str) -> TaskData:
     return review_task(plan.data) if task == REVIEW else read_task(task, plan.data, plan.treebank)
 
 
-def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
+def make_parser(
+    plan: recipe_plan.Plan, report: Report = lambda line: print(line, flush=True)
+) -> bool:
     """Train the spaCy pipeline on the treebank's train and dev parts into `out/parser`; skipped if
     it is there."""
     if plan.treebank is None:
@@ -259,7 +246,9 @@ def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True
     return True
 
 
-def make_questions(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
+def make_questions(
+    plan: recipe_plan.Plan, report: Report = lambda line: print(line, flush=True)
+) -> bool:
     """Make the readers' questions of treebank and text; skipped if they are there."""
     if plan.treebank is None:
         report("questions: no --treebank, left out")
@@ -273,17 +262,19 @@ def make_questions(plan: Plan, report: Report = lambda line: print(line, flush=T
     return True
 
 
-def _counts(plan: Plan) -> dict[str, int]:
+def _counts(plan: recipe_plan.Plan) -> dict[str, int]:
     return QUICK_COUNTS if plan.quick else COUNTS
 
 
-def _parser_settings(plan: Plan) -> Any:
+def _parser_settings(plan: recipe_plan.Plan) -> Any:
     from zoo.recipe.parser import QUICK, ParserTraining
 
     return QUICK if plan.quick else ParserTraining()
 
 
-def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Report) -> None:
+def _run_all(
+    plan: recipe_plan.Plan, jobs: Sequence[Job], countdown: Countdown, report: Report
+) -> None:
     """Run the jobs one after another, or `plan.jobs` at once in processes of their own with a share
     of the cores each."""
     import torch

@@ -8,16 +8,16 @@ from typing import Any, cast
 
 import numpy as np
 
+import core.maths.erasure as erasure
+import core.models.loading.language_models as language_models
+import core.models.loading.task_models as task_models
+import core.studies.probes.trees.tasks as tasks
 from core.errors import ModelError
-from core.maths.erasure import Eraser, fit_eraser, measure_states, random_readout
 from core.maths.structural.costs import training
-from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
-from core.models.loading.task_models import describe_head, kind_of, load_task
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import Tree, Trees
-from core.studies.probes.trees.tasks import Regime, probing, read_vectors, train_probes
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
@@ -49,7 +49,9 @@ class RemovalRegime:
 
 def _expected_head(sizes: Mapping[str, Size], ref: str) -> str:
     name = sizes[ref].architecture
-    return predicts(name) or ("" if kind_of(name) else "masked" if not name else ARCS)
+    return language_models.predicts(name) or (
+        "" if task_models.kind_of(name) else "masked" if not name else ARCS
+    )
 
 
 def _cost(
@@ -64,7 +66,7 @@ def _cost(
         scored *= costs.SUBWORDS
         scored += costs.passing(size, 2 * how.pairs * len(how.kinds), passes_per_pair(size))
     bank = training(("distance",), how.rank, size.d_model, words, how.epochs, exact)
-    shared = probing(sizes, model, trees, 1)
+    shared = tasks.probing(sizes, model, trees, 1)
     shared["weights"] = Cost(0.0, costs.resident({model: size}, whole=True))
     return Cost(
         2 * shared.pop(model).seconds + bank + conditions * scored + 2 * costs.opening(size),
@@ -79,11 +81,11 @@ def find_head(ref: str) -> str:
     Raises:
         ModelError: If the model cannot be found.
     """
-    kind = head_of(ref)
+    kind = language_models.head_of(ref)
     if kind is not None:
         return kind
     try:
-        return ARCS if describe_head(ref).kind == ARCS else ""
+        return ARCS if task_models.describe_head(ref).kind == ARCS else ""
     except ModelError:
         return ""
 
@@ -124,16 +126,16 @@ def erase_subspace(
         ModelError: If the model cannot be loaded, or nothing can be erased at the layer.
     """
     with span(0.0, 0.3):
-        probe = train_probes(
+        probe = tasks.train_probes(
             model=model, model_identity=model_identity, trees=trees, sizes=sizes,
             layers=(layer,), position=position,
-            how=Regime(("distance",), (how.rank,), 1, how.seed, how.epochs), exact=exact,
+            how=tasks.Regime(("distance",), (how.rank,), 1, how.seed, how.epochs), exact=exact,
         )  # fmt: skip
     words = trees.words[: sizes[0]]
     with span(0.3, 0.4):
-        vectors, notices = read_vectors(model, words, (layer,))
+        vectors, notices = tasks.read_vectors(model, words, (layer,))
     kept = (vectors[:, 0] != 0).any(axis=1) & ~trees.sink_words[: len(vectors)]
-    states = measure_states(vectors[kept, 0])
+    states = erasure.measure_states(vectors[kept, 0])
     readout = np.asarray(probe["distance_maps"])[0][:, : vectors.shape[-1]]
     named = [*_erasers(states, readout, how)]
     variance = float(np.trace(states[1]))
@@ -153,14 +155,16 @@ def erase_subspace(
 
 def _erasers(
     states: tuple[np.ndarray, np.ndarray], readout: np.ndarray, how: RemovalRegime
-) -> Iterator[tuple[str, Eraser | None]]:
+) -> Iterator[tuple[str, erasure.Eraser | None]]:
     """Every condition with its eraser."""
     yield NONE, None
-    probe = fit_eraser(*states, readout)
+    probe = erasure.fit_eraser(*states, readout)
     yield PROBE, probe
     rng = np.random.default_rng((how.seed, how.rank))
     shape = (len(readout), readout.shape[1])
-    randoms = [fit_eraser(*states, random_readout(*shape, rng)) for _ in range(how.randoms)]
+    randoms = [
+        erasure.fit_eraser(*states, erasure.random_readout(*shape, rng)) for _ in range(how.randoms)
+    ]
     yield from ((RANDOM, each) for each in randoms)
     yield from ((MATCHED, each.matched(probe)) for each in randoms)
 
@@ -169,7 +173,7 @@ def _likelihoods(
     model: str,
     head: str,
     layer: int,
-    named: list[tuple[str, Eraser | None]],
+    named: list[tuple[str, erasure.Eraser | None]],
     sentences: tuple[tuple[str, ...], ...],
     how: RemovalRegime,
 ) -> Value:
@@ -188,7 +192,7 @@ def _likelihoods(
         low, high = number / len(named), (number + 1) / len(named)
         with span(low, high), erased(loaded.model, layer, eraser):
             tick(0.0, name)
-            rows.append(score_words(loaded, cast("Kind", head), texts))
+            rows.append(score_words(loaded, cast("language_models.Kind", head), texts))
     tokens = [len(cut.inside) for cut in cut_sentences(loaded.tokenizer, sentences)]
     start = len(sentences)
     likelihood = np.stack([words[:start].sum(axis=1) for words in rows])
@@ -202,13 +206,13 @@ def _likelihoods(
 
 
 def _parsed(
-    model: str, layer: int, named: list[tuple[str, Eraser | None]], test: list[Tree]
+    model: str, layer: int, named: list[tuple[str, erasure.Eraser | None]], test: list[Tree]
 ) -> Value:
     """Words whose head a parser predicts under every condition."""
     from core.studies.probes.erasure.hooks import erased
     from extras.probes.removal.parsing import attached
 
-    task, rows = load_task(model), []
+    task, rows = task_models.load_task(model), []
     for number, (name, eraser) in enumerate(named):
         tick(number / len(named), name)
         with erased(task.model, layer, eraser):

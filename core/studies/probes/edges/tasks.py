@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models import describe, load_tokenizer
-from core.studies.probes.edges.coding import (
-    CODED,
-    Frame,
-    Sizes,
-    choose_penalties,
-    fitted,
-    item_rows,
-    item_vectors,
-    joined_layers,
-    score_classifiers,
-    score_counts,
-)
+from core.studies.probes.edges import coding
 from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items
 from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
 from core.studies.probes.prices import CLASSES, USED, WINDOW_WORDS, bytes_held
@@ -44,7 +33,7 @@ def _cost(
     penalty: float, controls: int, **_: Any,
 ) -> Cost:  # fmt: skip
     size, words = sizes[model], costs.WORDS * len(trees.words)
-    seconds = fitted(target, size.d_model, len(layers), words, penalty, 1 + controls)
+    seconds = coding.fitted(target, size.d_model, len(layers), words, penalty, 1 + controls)
     held = bytes_held({model: size}, range(len(layers)), words)
     shared = probing(sizes, model, trees, len(layers))
     return Cost(seconds, shared={**shared, model: replace(shared[model], memory=held)})
@@ -55,9 +44,11 @@ def _window_cost(
 ) -> Cost:
     """Estimate classifiers on the window of each reach, whose features and factor are held."""
     size, words = sizes[model], costs.WORDS * len(trees.words)
-    seconds = sum(fitted(target, wide * size.d_model, 1, words, penalty) for wide in WINDOW_WORDS)
+    seconds = sum(
+        coding.fitted(target, wide * size.d_model, 1, words, penalty) for wide in WINDOW_WORDS
+    )
     wide = max(WINDOW_WORDS) * size.d_model * (2 if target == "label" else 1)
-    factor = (costs.DOUBLE + costs.SINGLE) * min(wide, CODED * words) ** 2
+    factor = (costs.DOUBLE + costs.SINGLE) * min(wide, coding.CODED * words) ** 2
     held = bytes_held({model: size}, (), words) + costs.SINGLE * words * wide + factor
     return Cost(seconds, shared={("window", model, target): Cost(0.0, held)})
 
@@ -68,14 +59,14 @@ def _beside_cost(
 ) -> Cost:  # fmt: skip
     window = _window_cost(sizes, model, target, trees, penalty)
     width, words = (USED + 1) * sizes[model].d_model, costs.WORDS * len(trees.words)
-    more = fitted(target, width, len(layers) + 1, words, penalty)
+    more = coding.fitted(target, width, len(layers) + 1, words, penalty)
     return replace(window, seconds=window.seconds + more)
 
 
 def _tags_cost(sizes: Any, /, target: str, trees: Trees, penalty: float, **_: Any) -> Cost:
     widths = [(2 * reach + 1) * CLASSES["pos"] for reach in TAGS]
     words = costs.WORDS * len(trees.words)
-    return Cost(sum(fitted(target, width, 1, words, penalty) for width in widths))
+    return Cost(sum(coding.fitted(target, width, 1, words, penalty) for width in widths))
 
 
 @pure("probes.edges", version=4, guard=as_identified, cost=_cost)
@@ -85,7 +76,7 @@ def probe_edges(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: Sizes,
+    sizes: coding.Sizes,
     layers: tuple[int, ...],
     penalty: float,
     controls: int,
@@ -122,8 +113,8 @@ def probe_edges(
 
     words = trees.words
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = Frame(items, words, sizes)
-    rows, heads = item_rows(items, words)
+    frame = coding.Frame(items, words, sizes)
+    rows, heads = coding.item_rows(items, words)
     read = load_tokenizer(model).forms(words)
     types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
     shares = (
@@ -141,11 +132,15 @@ def probe_edges(
         with span(low, low + 0.3 * (high - low)):
             vectors, said = read_vectors(model, words, chosen)
         notices += [notice for notice in said if notice not in notices]
-        features = standardised(item_vectors(vectors, rows, heads), frame.training)
+        features = standardised(coding.item_vectors(vectors, rows, heads), frame.training)
         del vectors
         with span(low + 0.3 * (high - low), high):
-            parts.append(score_classifiers(features, labels, penalty, frame))
-    return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
+            parts.append(coding.score_classifiers(features, labels, penalty, frame))
+    return (
+        coding.joined_layers(parts)
+        | frame.counted()
+        | {"layers": np.array(layers), "notices": notices}
+    )
 
 
 @pure("probes.edge_window", version=4, guard=as_identified, cost=_window_cost)
@@ -155,7 +150,7 @@ def probe_window(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: Sizes,
+    sizes: coding.Sizes,
     penalty: float,
 ) -> Value:
     """Fit a linear classifier to the model's static window: the score that no layer is needed for.
@@ -173,7 +168,7 @@ def probe_window(
     with span(0.0, 0.2):
         _, embeddings, notices = read_with_embeddings(model, trees.words)
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = Frame(items, trees.words, sizes)
+    frame = coding.Frame(items, trees.words, sizes)
     with span(0.2, 0.6):
         window, reach, chosen = _chosen_window(embeddings, items, trees, frame, penalty)
     with span(0.6, 1.0):
@@ -189,7 +184,7 @@ def probe_beside_window(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: Sizes,
+    sizes: coding.Sizes,
     layers: tuple[int, ...],
     penalty: float,
 ) -> Value:
@@ -217,10 +212,10 @@ def probe_beside_window(
     with span(0.0, 0.2):
         states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame, rows = Frame(items, trees.words, sizes), item_rows(items, trees.words)
+    frame, rows = coding.Frame(items, trees.words, sizes), coding.item_rows(items, trees.words)
     with span(0.2, 0.4):
         window, reach, _ = _chosen_window(embeddings, items, trees, frame, penalty)
-    beside = standardised(item_vectors(window[:, None], *rows), frame.training)[..., :-1]
+    beside = standardised(coding.item_vectors(window[:, None], *rows), frame.training)[..., :-1]
     labels, parts = torch.from_numpy(frame.labels[None]), []
     together = max(1, LARGEST // (4 * (beside.numel() + len(items) * states.shape[-1])))
     for first in range(0, len(layers) + 1, together):
@@ -228,28 +223,30 @@ def probe_beside_window(
         with span(
             *(0.4 + 0.6 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
         ):
-            features = standardised(item_vectors(chosen, *rows), frame.training)
+            features = standardised(coding.item_vectors(chosen, *rows), frame.training)
             if first + together > len(layers):
                 nothing = torch.zeros(1, *features.shape[1:])
                 nothing[..., -1] = 1.0  # the constant
                 features = torch.cat([features, nothing])
             features = torch.cat([beside.expand(len(features), -1, -1), features], dim=2)
-            parts.append(score_classifiers(features, labels, penalty, frame))
+            parts.append(coding.score_classifiers(features, labels, penalty, frame))
     numbers = np.array([*layers, max(layers) + 1])
     named = {"layers": numbers, "reach": np.full(len(numbers), reach), "notices": notices}
-    return joined_layers(parts) | frame.counted() | named
+    return coding.joined_layers(parts) | frame.counted() | named
 
 
 def _chosen_window(
-    embeddings: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float
+    embeddings: np.ndarray, items: Items, trees: Trees, frame: coding.Frame, penalty: float
 ) -> tuple[np.ndarray, int, Tensor]:
     """The static window that predicts the development items best; its reach and penalty."""
-    rows, labels = item_rows(items, trees.words), _labels(frame)
+    rows, labels = coding.item_rows(items, trees.words), _labels(frame)
     penalties: dict[int, Tensor] = {}
 
     def score(window: np.ndarray) -> float:
         features = _features(window, rows, frame)
-        penalties[window.shape[1]], shares = choose_penalties(features, labels, penalty, frame)
+        penalties[window.shape[1]], shares = coding.choose_penalties(
+            features, labels, penalty, frame
+        )
         return float(shares[0])
 
     lengths = np.array([len(sentence) for sentence in trees.words])
@@ -259,7 +256,7 @@ def _chosen_window(
 
 @pure("probes.edge_tags", version=3, cost=_tags_cost)
 def score_tags(
-    target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
+    target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, classes: Tags, penalty: float
 ) -> Value:
     """Fit a linear classifier to parts of speech: the score that word classes reach.
 
@@ -269,16 +266,22 @@ def score_tags(
         As `probe_edges`, without control labels; its two "layers" are those of `trees.tables.TAGS`.
     """
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = Frame(items, trees.words, sizes)
+    frame = coding.Frame(items, trees.words, sizes)
     parts = []
     for number, reach in enumerate(TAGS):
         with span(number / len(TAGS), (number + 1) / len(TAGS)):
             parts.append(_fitted(tag_windows(classes, reach), items, trees, frame, penalty))
-    return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
+    return (
+        coding.joined_layers(parts)
+        | frame.counted()
+        | {"layers": np.arange(len(TAGS)), "notices": []}
+    )
 
 
 @pure("probes.edge_rivals", version=4, cost=lambda sizes, /, **_: Cost(BASELINES))
-def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: float) -> Value:
+def score_rivals(
+    target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, penalty: float
+) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 
     Args: as in `probe_edges`.
@@ -290,10 +293,10 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: f
     import torch
 
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = Frame(items, trees.words, sizes)
+    frame = coding.Frame(items, trees.words, sizes)
     contexts = word_contexts(items, trees.words)
     nothing: Contexts = [()] * len(items)
-    tables = [score_counts(table, frame) for table in (nothing, contexts)]
+    tables = [coding.score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
     lengths = np.array([len(sentence) for sentence in trees.words])
     features = place_features(items, lengths)
@@ -302,30 +305,32 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: f
     features = np.concatenate([features, np.ones((len(items), 1, 1), features.dtype)], axis=2)
     wide = torch.from_numpy(features).transpose(0, 1).contiguous()
     with span(0.3, 1.0):
-        places = score_classifiers(wide, _labels(frame), penalty, frame)
+        places = coding.score_classifiers(wide, _labels(frame), penalty, frame)
     return (
-        joined_layers([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
+        coding.joined_layers([*tables, places])
+        | frame.counted()
+        | {"layers": np.arange(3), "notices": []}
     )
 
 
 def _fitted(
-    vectors: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float | Tensor
+    vectors: np.ndarray, items: Items, trees: Trees, frame: coding.Frame, penalty: float | Tensor
 ) -> Value:
     """Code and score one linear classifier of word vectors (word, feature), without controls."""
-    features = _features(vectors, item_rows(items, trees.words), frame)
-    return score_classifiers(features, _labels(frame), penalty, frame)
+    features = _features(vectors, coding.item_rows(items, trees.words), frame)
+    return coding.score_classifiers(features, _labels(frame), penalty, frame)
 
 
 def _features(
-    vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: Frame
+    vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: coding.Frame
 ) -> Tensor:
     """The items' vectors (word, feature), standardised, as those of one layer."""
     from core.maths.classifier import standardised
 
-    return standardised(item_vectors(vectors[:, None], *rows), frame.training)
+    return standardised(coding.item_vectors(vectors[:, None], *rows), frame.training)
 
 
-def _labels(frame: Frame) -> Tensor:
+def _labels(frame: coding.Frame) -> Tensor:
     """The real labels as one set."""
     import torch
 

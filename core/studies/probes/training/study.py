@@ -38,19 +38,10 @@ from core.studies.kit import (
     identity_tasks,
     words_beside,
 )
+from core.studies.probes.training import text
 from core.studies.probes.training.charts import draw_training, metrics_of
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.training.text import (
-    CITATIONS,
-    METRIC,
-    doubts_of,
-    make_headline,
-    make_methods,
-    make_notices,
-    statements_of,
-    view_sentence,
-)
 from core.studies.probes.trees.comparisons import difference_rows, margin_rows
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
@@ -61,8 +52,7 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
-from core.studies.probes.trees.study import score_table
-from core.studies.probes.trees.tables import POSITION, probe_groups
+from core.studies.probes.trees.tables import POSITION, probe_groups, score_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,23 +113,23 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "margins": with_progress(margin_rows(trained, rivals, sample)),
         "loss": loss_table(there),
     }
-    statements, doubts = statements_of(tables, METRIC), doubts_of(tables)
+    statements, doubts = text.statements_of(tables, text.METRIC), text.doubts_of(tables)
     notices = (
-        *make_notices(doubts, tables["best"]),
+        *text.make_notices(doubts, tables["best"]),
         *treebank.notices,
         *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
         *outputs.notices,
     )
     result = Findings(
-        headline=make_headline(statements),
+        headline=text.make_headline(statements),
         tables=tables,
         notices=notices,
         statements=(*statements, *doubts),
         models=tuple(there),
         corpus=treebank.corpus,
-        methods=make_methods(spec.as_probes, treebank, tuple(there)),
-        cites=CITATIONS,
+        methods=text.make_methods(spec.as_probes, treebank, tuple(there)),
+        cites=text.CITATIONS,
     )
     return with_limits(result, ready, there)
 
@@ -150,7 +140,7 @@ def untaught(ref: str) -> bool:
     return parse_ref(ref).random or tokens == 0 or steps == 0
 
 
-def rows_of(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
+def rows_of(result: Result, metric: str = text.METRIC) -> dict[str, pd.DataFrame]:
     """All tables, of scores only the rows of one metric."""
     return {
         name: table[table["metric"] == metric] if "metric" in table.columns else table
@@ -169,7 +159,7 @@ STUDY = Study(
         View(
             draw=draw_training,
             choices=metrics_of,
-            headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
+            headline=lambda result, metric=text.METRIC: text.view_sentence(result.tables, metric),
             tables=rows_of,
         ),
     ),

@@ -36,13 +36,12 @@ from core.studies.probes.trees.rival_tasks import (
     score_window,
 )
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
+from core.studies.probes.trees.tables import BASELINES, BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.studies.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
 from core.studies.probes.trees.text import MOST_NAMED
 
 R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task
-BASELINES = "baselines"
 
 
 def prepare(

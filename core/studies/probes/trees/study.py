@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
+from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.costs import Sizes
 from core.runs.price import Cost
 from core.runs.runner import run
@@ -34,6 +34,8 @@ from core.studies.kit import (
     start_notices,
     words_beside,
 )
+from core.studies.probes.trees import planning
+from core.studies.probes.trees import tables as trees_tables
 from core.studies.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -42,44 +44,13 @@ from core.studies.probes.trees.comparisons import (
     difference_rows,
 )
 from core.studies.probes.trees.data import Treebank, gold_of
-from core.studies.probes.trees.planning import (
-    BASELINES,
-    TREEBANK,
-    beside_task,
-    model_tasks,
-    prepare,
-    rival_tasks,
-    tag_tasks,
-    training_arguments,
-    window_task,
-    with_limits,
-)
+from core.studies.probes.trees.planning import prepare
 from core.studies.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import doubts_of, statements_of
 from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, plan_sweep
-from core.studies.probes.trees.tables import (
-    CHAIN,
-    COLUMNS,
-    CONTROL,
-    PARSED,
-    POSITION,
-    PROBE_OF,
-    RANDOM,
-    TAGS,
-    WINDOW,
-    as_table,
-    attachment_row,
-    baseline_groups,
-    probe_groups,
-    reaches_in_words,
-    score_rows,
-)
 from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
 from core.studies.probes.trees.views import VIEWS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
@@ -89,23 +60,25 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the text could not be read, or is too small.
         SpecError: If a model has no layer of a number that was asked for.
     """
-    treebank: Treebank = ready.need(TREEBANK)
+    treebank: Treebank = ready.need(planning.TREEBANK)
     identified = identities(ready)
-    common = training_arguments(treebank)
-    tasks = rival_tasks(spec, treebank, common) + tag_tasks(spec, treebank, common)
+    common = planning.training_arguments(treebank)
+    tasks = planning.rival_tasks(spec, treebank, common) + planning.tag_tasks(
+        spec, treebank, common
+    )
     for model in spec.probed:
         if model in identified:
             # The untrained model that is added needs no control trees: no claim is made about it.
-            tasks += model_tasks(
+            tasks += planning.model_tasks(
                 spec,
                 identified[model],
                 common,
                 controls=spec.controls if model in spec.models else 0,
             )
     asked = [identified[model] for model in spec.models if model in identified]
-    tasks += [beside_task(spec, model, common) for model in asked if spec.conditional]
+    tasks += [planning.beside_task(spec, model, common) for model in asked if spec.conditional]
     # The shortest last: they keep the other cores at work while the last long one runs.
-    return tasks + [window_task(spec, model, common) for model in asked]
+    return tasks + [planning.window_task(spec, model, common) for model in asked]
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -117,20 +90,21 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         baseline), `best_layers` (the best layer compared with the others), `arcs` and `arc_margins`
         (UUAS by the length of the arcs), and with `conditional` `added` (layers beside the window).
     """
-    treebank: Treebank = ready.values[TREEBANK]
+    treebank: Treebank = ready.values[planning.TREEBANK]
     sample = draw_sample(
         np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
     )
     values = outputs.values
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
-    groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
+    groups = {ref: trees_tables.probe_groups(value, sample) for ref, value in real.items()}
     rivals = {
-        role: probe_groups(value, sample)
+        role: trees_tables.probe_groups(value, sample)
         for role, value in values.items()
-        if role in (POSITION, *TAGS.values()) or role[0] == WINDOW
+        if role in (trees_tables.POSITION, *trees_tables.TAGS.values())
+        or role[0] == trees_tables.WINDOW
     }
     tables = {
-        "scores": score_table(spec, groups, outputs, sample),
+        "scores": trees_tables.score_table(spec, groups, outputs, sample),
         "differences": difference_rows(groups, spec.models[0], sample),
         "margins": baseline_rows(groups, rivals, sample),
         "best_layers": best_layer_rows(groups, sample),
@@ -150,7 +124,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded) + reaches_in_words(values),
+        methods=make_methods(spec, treebank, coded) + trees_tables.reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,
         parts={
@@ -160,70 +134,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real)
-
-
-def score_table(
-    spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
-) -> pd.DataFrame:
-    """Models, their control trees and selectivity, then the baselines: COLUMNS; no row without a
-    model, since baselines alone show nothing.
-
-    Args:
-        spec: Which probes, how many resamples, and their seed.
-        groups: Scores by model.
-        outputs: Of the study's tasks.
-        sample: The test sentences.
-    """
-    if not groups:
-        return as_table([], COLUMNS)
-    values, frames = outputs.values, []
-    for ref, of_model in groups.items():
-        frames.append(score_rows(ref, "", of_model, sample))
-        if ("control", ref) in values:
-            control = probe_groups(values["control", ref], sample, control=True)
-            frames.append(score_rows(ref, CONTROL, control, sample))
-            frames.append(score_rows(ref, "", of_model, sample, control=control))
-    if POSITION in values:
-        frames.append(
-            score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False)
-        )
-    if (WINDOW, spec.models[0]) in values:
-        window = probe_groups(values[WINDOW, spec.models[0]], sample)
-        frames.append(score_rows(WINDOW, "", window, sample, layered=False))
-    for name in TAGS.values():
-        if name in values:
-            tagged = probe_groups(values[name], sample)
-            frames.append(score_rows(name, "", tagged, sample, layered=False))
-    if BASELINES in values:
-        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
-            baselines = baseline_groups(values[BASELINES], sample, prefix)
-            wanted = {
-                metric: group
-                for metric, group in baselines.items()
-                if PROBE_OF[metric] in spec.probes
-            }
-            frames.append(score_rows(name, "", wanted, sample, layered=False))
-    controlled = next((ref for ref in groups if ("control", ref) in values), None)
-    if controlled:  # word types of the first model; others may distinguish fewer
-        chain = baseline_groups(values["control", controlled], sample, "chain_")
-        wanted = {
-            metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes
-        }
-        frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
-    if PARSED in values:
-        lengths = np.asarray(values[PARSED]["lengths"])
-        own_sample = (
-            sample
-            if len(lengths) == len(sample.lengths)
-            else draw_sample(lengths, spec.draws, spec.seed)
-        )
-        judged = baseline_groups(values[PARSED], own_sample)
-        frames += [
-            score_rows(PARSED, "", judged, own_sample, layered=False),
-            attachment_row(values[PARSED], own_sample),
-        ]
-    return as_table(frames, COLUMNS)
+    return planning.with_limits(result, ready, real)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from core.errors import listed
 from core.maths.statistics import bootstrap_interval
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
-from core.maths.structural.bands import Group, Sample, spread, summary
+from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import Gold, SentenceScores, ratio, score
 from core.results.estimates import OF_HUNDRED
 from core.vectors.window import REACHES
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.maths.arrays import Value
+    from core.runs.runner import Outputs
+    from core.studies.probes.trees.spec import ProbeSpec
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
@@ -40,6 +42,7 @@ NAMES = {
 }
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
+BASELINES = "baselines"  # role of the task that scores chain and random trees
 BESIDE = "beside the static window"
 EMBEDDINGS = "layer 0"  # a baseline: the model's own embeddings
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
@@ -261,3 +264,66 @@ def reaches_in_words(values: Mapping[Any, Value]) -> str:
         f" The static window's reach, {tried} words to each side, "
         f"was chosen by the score on the development sentences: {'; '.join(named)}."
     )
+
+
+def score_table(
+    spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
+) -> pd.DataFrame:
+    """Models, their control trees and selectivity, then the baselines: COLUMNS; no row without a
+    model, since baselines alone show nothing.
+
+    Args:
+        spec: Which probes, how many resamples, and their seed.
+        groups: Scores by model.
+        outputs: Of the study's tasks.
+        sample: The test sentences.
+    """
+    if not groups:
+        return as_table([], COLUMNS)
+    values, frames = outputs.values, []
+    for ref, of_model in groups.items():
+        frames.append(score_rows(ref, "", of_model, sample))
+        if ("control", ref) in values:
+            control = probe_groups(values["control", ref], sample, control=True)
+            frames.append(score_rows(ref, CONTROL, control, sample))
+            frames.append(score_rows(ref, "", of_model, sample, control=control))
+    if POSITION in values:
+        frames.append(
+            score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False)
+        )
+    if (WINDOW, spec.models[0]) in values:
+        window = probe_groups(values[WINDOW, spec.models[0]], sample)
+        frames.append(score_rows(WINDOW, "", window, sample, layered=False))
+    for name in TAGS.values():
+        if name in values:
+            tagged = probe_groups(values[name], sample)
+            frames.append(score_rows(name, "", tagged, sample, layered=False))
+    if BASELINES in values:
+        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
+            baselines = baseline_groups(values[BASELINES], sample, prefix)
+            wanted = {
+                metric: group
+                for metric, group in baselines.items()
+                if PROBE_OF[metric] in spec.probes
+            }
+            frames.append(score_rows(name, "", wanted, sample, layered=False))
+    controlled = next((ref for ref in groups if ("control", ref) in values), None)
+    if controlled:  # word types of the first model; others may distinguish fewer
+        chain = baseline_groups(values["control", controlled], sample, "chain_")
+        wanted = {
+            metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes
+        }
+        frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
+    if PARSED in values:
+        lengths = np.asarray(values[PARSED]["lengths"])
+        own_sample = (
+            sample
+            if len(lengths) == len(sample.lengths)
+            else draw_sample(lengths, spec.draws, spec.seed)
+        )
+        judged = baseline_groups(values[PARSED], own_sample)
+        frames += [
+            score_rows(PARSED, "", judged, own_sample, layered=False),
+            attachment_row(values[PARSED], own_sample),
+        ]
+    return as_table(frames, COLUMNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import core.studies.probes.trees.statements as trees_statements
 from core.errors import by_number, first_of, listed
 from core.maths.structural.arcs import FAR
 from core.maths.structural.bands import TWO_DRAWS
@@ -17,19 +18,6 @@ from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.probes.trees.spec import which_layers
-from core.studies.probes.trees.statements import (
-    BELOW,
-    BEST,
-    CONTROL_TREES,
-    FIRST,
-    LAST,
-    SIMILAR,
-    TIED,
-    TOO_FEW,
-    UNSCORED,
-    arc_statements,
-    statements_of,
-)
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
 
 if TYPE_CHECKING:
@@ -57,15 +45,15 @@ def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool)
 
 def scores_sentence(result: ProbeResult, metric: str) -> str:
     """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    statements = statements_of(result.tables, list(result.probes), metric)
+    statements = trees_statements.statements_of(result.tables, list(result.probes), metric)
     return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
 
 
 def arcs_sentence(result: ProbeResult) -> str:
     """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
     sentences: list[str] = []
-    for each in arc_statements(result.tables, list(result.probes)):
-        if each.verdict != BEST:
+    for each in trees_statements.arc_statements(result.tables, list(result.probes)):
+        if each.verdict != trees_statements.BEST:
             sentences[-1] += f", {compared_with(each)}"
         elif each.baseline == FAR:
             sentences.append(
@@ -82,8 +70,10 @@ def arcs_sentence(result: ProbeResult) -> str:
 def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
     if not statements:
         return
-    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
-    first, *rest = (each for each in statements if each.verdict != TIED)
+    tied = {
+        each.subject: each.layers for each in statements if each.verdict == trees_statements.TIED
+    }
+    first, *rest = (each for each in statements if each.verdict != trees_statements.TIED)
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name = names[first.subject]
     if metric.endswith(SELECTIVITY):
@@ -101,7 +91,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     for each in first_of(rest, MOST_NAMED):
         gap = each.number.direction("above", "below")
         compared = f"{gap} {name}"
-        if each.verdict == SIMILAR:
+        if each.verdict == trees_statements.SIMILAR:
             compared = f"not detectably different from {name} ({gap})"
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
@@ -121,7 +111,7 @@ def compared_with(statement: Statement) -> str:
     """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
     gap = statement.number.direction("above", "below")
     baseline = baseline_name(statement.baseline)
-    if statement.verdict == SIMILAR:
+    if statement.verdict == trees_statements.SIMILAR:
         return f"not detectably different from {baseline} ({gap})"
     return f"{gap} {baseline}"
 
@@ -132,7 +122,7 @@ def baseline_name(baseline: str) -> str:
         POSITION: "the position-only baseline",
         CHAIN: "the linear chain",
         WINDOW: "its static window",
-        CONTROL_TREES: "the same probes on control trees",
+        trees_statements.CONTROL_TREES: "the same probes on control trees",
         EMBEDDINGS: "its layer 0",
         TAGS[0]: "probes on parts of speech",
         TAGS[1]: "probes on the parts of speech of a word and its neighbours",
@@ -148,29 +138,33 @@ def make_notices(doubts: Sequence[Statement]) -> list[str]:
 
 
 def _notice(doubt: Statement) -> str:
-    if doubt.verdict == UNSCORED:
+    if doubt.verdict == trees_statements.UNSCORED:
         return (
             "The parser's own accuracy is missing: no parser is installed, or there are no gold "
             "heads to score it on."
         )
     name, layer = short_name(doubt.subject), doubt.layers[0]
-    if doubt.verdict == TOO_FEW:
+    if doubt.verdict == trees_statements.TOO_FEW:
         return too_few(name, doubt)
     best = f"the best layer ({layer})"
-    if doubt.verdict in (FIRST, LAST):
-        place = "first" if doubt.verdict == FIRST else "last"
+    if doubt.verdict in (trees_statements.FIRST, trees_statements.LAST):
+        place = "first" if doubt.verdict == trees_statements.FIRST else "last"
         return (
             f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
             "layers."
         )
     score = doubt.number.text
-    if doubt.verdict == SIMILAR:
+    if doubt.verdict == trees_statements.SIMILAR:
         baseline = baseline_name(doubt.baseline)
         if doubt.number.high < 0:
             gap = doubt.number.direction("above", "below")
             return f"{name}: UUAS at {best} is {gap} {baseline}."
         return f"{name}: UUAS at {best} is not detectably above {baseline} (difference {score})."
-    how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
+    how = (
+        "is below"
+        if doubt.verdict == trees_statements.BELOW
+        else "has a 95 % interval that overlaps"
+    )
     return (
         f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
         "words."

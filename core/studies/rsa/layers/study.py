@@ -18,6 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import core.studies.rsa.layers.functions as layers_functions
+import core.studies.rsa.layers.runs as runs
+import core.studies.rsa.layers.tables as layers_tables
+import core.studies.rsa.layers.tasks as layers_tasks
+import core.studies.rsa.layers.text as layers_text
 from core.errors import SpecError
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
@@ -43,48 +48,10 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.layers.differences import function_statements, statements_of
-from core.studies.rsa.layers.functions import (
-    FUNCTIONS,
-    PART,
-    fits_whole,
-    function_notices,
-    tuned_models,
-)
 from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
-from core.studies.rsa.layers.runs import (
-    COMPARED,
-    Compared,
-    copies_of,
-    copy_notices,
-    find_compared,
-    find_references,
-    pool_rows,
-    pooled_by_name,
-    runs_of,
-)
+from core.studies.rsa.layers.runs import find_references
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.tables import (
-    CURVES,
-    curve_rows,
-    grid_rows,
-    ratio_rows,
-    with_calibrated,
-)
-from core.studies.rsa.layers.tasks import (
-    Settings,
-    Trimmed,
-    compare_functions,
-    compare_layers,
-    compare_models,
-)
-from core.studies.rsa.layers.text import (
-    NO_SIZE,
-    WITHOUT_SIZE,
-    make_methods,
-    measure_notices,
-    size_notices,
-)
 from core.studies.rsa.layers.view_text import make_headline
 from core.studies.rsa.layers.views import VIEWS
 from core.vectors.pairs import Items, choose_items
@@ -97,7 +64,7 @@ CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
 TASKS = {  # part -> the name of its task, in progress and failures
     "model": "{}",
     "grid": "all pairs of layers of {}",
-    PART: "layer functions of {}",
+    layers_functions.PART: "layer functions of {}",
     RANDOM_PART: "random changes of {}",
     "reference": "{} for reference",
     "against": "{} on the second text",
@@ -114,9 +81,11 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
     tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
     if spec.second_corpus:
         tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
-    compared = replace(find_compared(spec.base, spec.compare), references=find_references(spec))
+    compared = replace(
+        runs.find_compared(spec.base, spec.compare), references=find_references(spec)
+    )
     tasks += identity_tasks((spec.base, *compared.refs, *compared.references))
-    return [*tasks, given_task(COMPARED, compared), *change_tasks(spec.base, compared.refs)]
+    return [*tasks, given_task(runs.COMPARED, compared), *change_tasks(spec.base, compared.refs)]
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
@@ -136,9 +105,11 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
 
     def task(part: str, model: str) -> Task:
         functions: dict[str, Any] = {
-            "grid": compare_layers, PART: compare_functions, RANDOM_PART: compare_random,
-        }  # fmt: skip
-        function = functions.get(part, compare_models)
+            "grid": layers_tasks.compare_layers,
+            layers_functions.PART: layers_tasks.compare_functions,
+            RANDOM_PART: compare_random,
+        }
+        function = functions.get(part, layers_tasks.compare_models)
         more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
         return Task.of(
             TASKS[part].format(model),
@@ -156,14 +127,16 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    copies = copies_of(ready)
+    copies = runs.copies_of(ready)
     compared = [ref for ref in shares if ref in content and ref not in copies]
     tasks = [task("model", ref) for ref in compared]
-    tuned = tuned_models(spec, ready)
-    tasks += [task(PART, ref) for ref in compared if ref in tuned]
-    if tuned and fits_whole(identities(ready)[spec.base]):
+    tuned = layers_functions.tuned_models(spec, ready)
+    tasks += [task(layers_functions.PART, ref) for ref in compared if ref in tuned]
+    if tuned and layers_functions.fits_whole(identities(ready)[spec.base]):
         tasks += [task(RANDOM_PART, ref) for ref in compared if ref in tuned]
-    tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
+    tasks += [
+        task("reference", ref) for ref in ready.values[runs.COMPARED].references if ref in content
+    ]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
 
@@ -180,48 +153,52 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """
     corpus: Corpus = ready.values["text"]
     values = outputs.values
-    compared: Compared = ready.values[COMPARED]
+    compared: runs.Compared = ready.values[runs.COMPARED]
     models = [ref for ref in compared.refs if ("model", ref) in values]
     sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
     apart = {ref: change.apart for ref, change in changes_of(ready).items()}
-    groups = runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
+    groups = runs.runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
 
     def curves(part: str) -> pd.DataFrame:
         there = {ref: values[part, ref] for ref in models if (part, ref) in values}
-        return curve_rows(there).assign(
+        return layers_tables.curve_rows(there).assign(
             relative_change=lambda rows: rows["model"].map(sizes).astype(float),
             apart=lambda rows: rows["model"].map(apart).astype(float),
             scaled=lambda rows: rows["model"].map(shares).astype(float),
         )
 
     def pooled(part: str) -> pd.DataFrame:
-        rows = pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
-        return with_calibrated(rows)[list(CURVES)]
+        rows = runs.pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
+        return layers_tables.with_calibrated(rows)[list(layers_tables.CURVES)]
 
     references = [ref for ref in compared.references if ("reference", ref) in values]
     tables = {"similarity": pooled("model")}
-    if any(role[0] == PART for role in values):
-        tables["functions"] = pooled(PART)
+    if any(role[0] == layers_functions.PART for role in values):
+        tables["functions"] = pooled(layers_functions.PART)
     random = {ref: values[RANDOM_PART, ref] for ref in models if (RANDOM_PART, ref) in values}
-    tables |= {"random_functions": ratio_rows(random, groups)} if random else {}
+    tables |= {"random_functions": layers_tables.ratio_rows(random, groups)} if random else {}
     if len(groups) < len(models):
-        tables["runs"] = with_calibrated(curves("model"))
+        tables["runs"] = layers_tables.with_calibrated(curves("model"))
     tables |= _asked_for(spec, values, models, references)
-    notices = [*corpus.notices, *compared.notices, *copy_notices(ready)]
-    notices += pooled_by_name(groups)
+    notices = [*corpus.notices, *compared.notices, *runs.copy_notices(ready)]
+    notices += runs.pooled_by_name(groups)
     if spec.second_corpus:
         notices += ready.values["second text"].notices
         tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
     statements = (
-        *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
+        *statements_of(
+            tables["similarity"], tables.get("references", layers_tables.curve_rows({})), spec.base
+        ),
         *function_statements(
-            tables.get("functions", curve_rows({})), spec.base, tables.get("random_functions")
+            tables.get("functions", layers_tables.curve_rows({})),
+            spec.base,
+            tables.get("random_functions"),
         ),
     )
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
-    methods = make_methods(spec, tuple(models), items, len(corpus.sentences))
-    methods += f" {FUNCTIONS}" if "functions" in tables else ""
+    methods = layers_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
+    methods += f" {layers_functions.FUNCTIONS}" if "functions" in tables else ""
     methods += f" {RANDOM}" if random else ""
     return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label),
@@ -242,10 +219,10 @@ def _asked_for(
     """Make the tables `references` and `grid`, where they were asked for."""
     tables = {}
     if spec.references:
-        scored = curve_rows({ref: values["reference", ref] for ref in references})
-        tables["references"] = with_calibrated(scored)
+        scored = layers_tables.curve_rows({ref: values["reference", ref] for ref in references})
+        tables["references"] = layers_tables.with_calibrated(scored)
     if spec.grid:
-        tables["grid"] = grid_rows(
+        tables["grid"] = layers_tables.grid_rows(
             {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
         )
     return tables
@@ -258,7 +235,7 @@ def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.Dat
     assert spec.second_corpus is not None
     named = (corpus_name(spec.corpus, spec.genres), corpus_name(*spec.second_corpus))
     tables = [rows.assign(corpus=name) for rows, name in zip((here, away), named, strict=True)]
-    return pd.concat(tables, ignore_index=True)[["corpus", *CURVES]]
+    return pd.concat(tables, ignore_index=True)[["corpus", *layers_tables.CURVES]]
 
 
 def _notices(
@@ -266,21 +243,21 @@ def _notices(
 ) -> list[str]:
     """Tell what a reader of the numbers must see beside the headline."""
     return [
-        *measure_notices(spec, values),
+        *layers_text.measure_notices(spec, values),
         *start_notices(spec.base, changes_of(ready)),
-        *size_notices(spec, table),
-        *function_notices(spec, ready),
+        *layers_text.size_notices(spec, table),
+        *layers_functions.function_notices(spec, ready),
     ]
 
 
-def _settings(spec: RsaSpec) -> Settings:
+def _settings(spec: RsaSpec) -> layers_tasks.Settings:
     """Give the options of a comparison; influential words are named only where some are dropped."""
     chosen: dict[str, Any] = {"standardise": spec.standardise, "drop_rogue": spec.drop_rogue}
     if spec.measure == "rsa":
         chosen |= {"kernel": spec.kernel, "comparison": spec.comparison}
     if spec.drop_influential:
-        return Trimmed(spec.measure, drop_influential=spec.drop_influential, **chosen)
-    return Settings(spec.measure, **chosen)
+        return layers_tasks.Trimmed(spec.measure, drop_influential=spec.drop_influential, **chosen)
+    return layers_tasks.Settings(spec.measure, **chosen)
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
@@ -304,19 +281,21 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
     Raises:
         SpecError: If sizes are to be matched and no model has one.
     """
-    sizes = _sizes(ready, ready.values[COMPARED].refs)
+    sizes = _sizes(ready, ready.values[runs.COMPARED].refs)
     if not spec.matched_size:
         return dict.fromkeys(sizes, 1.0)
     measured = {ref: size for ref, size in sizes.items() if size > 0}
     if not measured:
-        raise SpecError(NO_SIZE)
+        raise SpecError(layers_text.NO_SIZE)
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
 def _without_size(
     refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
 ) -> dict[str, str]:
-    return {ref: WITHOUT_SIZE for ref in refs if ref not in shares and not sizes[ref] > 0}
+    return {
+        ref: layers_text.WITHOUT_SIZE for ref in refs if ref not in shares and not sizes[ref] > 0
+    }
 
 
 STUDY = Study(

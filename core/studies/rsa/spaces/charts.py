@@ -9,22 +9,11 @@ import numpy as np
 
 from core.models.steps import origin_of, run_of
 from core.results.columns import told
+from core.results.drawing import style
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import Ends, name_layer, placed, stress_in_words, zoomed
-from core.results.drawing.style import (
-    BLUE,
-    BROWN,
-    DASHES,
-    GREY,
-    ORANGE,
-    colours_of,
-    columns_for,
-    heading,
-    legend,
-    task_of,
-)
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import label_expr
@@ -38,7 +27,7 @@ if TYPE_CHECKING:
 
 MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
 BASES, STEP = "bases", "steps of training"
-LOOKS = {SEEDS: Look(BLUE), TUNED: Look(ORANGE, "square")}
+LOOKS = {SEEDS: Look(style.BLUE), TUNED: Look(style.ORANGE, "square")}
 
 
 def draw_spaces(
@@ -67,7 +56,7 @@ def groups_of(refs: Sequence[str]) -> dict[str, str]:
         elif origin_of(ref) == ref:
             groups[ref] = BASES
         else:
-            groups[ref] = task_of(ref) or names[ref]
+            groups[ref] = style.task_of(ref) or names[ref]
     return groups
 
 
@@ -133,16 +122,16 @@ def _map(
     )
     ends, tall = _ends(table), context.height(height)
     kinds = list(dict.fromkeys(table["group"]))
-    colours = {groups[ref]: colour for ref, colour in colours_of(refs).items()}
-    colours |= {BASES: BROWN, STEP: GREY}
+    colours = {groups[ref]: colour for ref, colour in style.colours_of(refs).items()}
+    colours |= {BASES: style.BROWN, STEP: style.GREY}
     scale = {"domain": kinds, "range": [colours[kind] for kind in kinds]}
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("degrees"))}
     sides = {
         side: channel(f"{side}:Q", title=None, scale={"domain": end, "nice": False}, axis=axis)
         for side, end in zip("xy", ends, strict=True)
     }
-    columns = columns_for(kinds, context=context)
-    below_it = legend(columns, symbolSize=60) if len(cloud) else None
+    columns = style.columns_for(kinds, context=context)
+    below_it = style.legend(columns, symbolSize=60) if len(cloud) else None
     colour = channel("group:N", title=None, scale=scale, legend=below_it)
     rows, tooltip = told(table.assign(who=table["name"]), ("name", "layer", "tokens"))
     base = Chart(rows).encode(**sides, color=colour)
@@ -168,7 +157,7 @@ def _map(
     )
     words = points_in_words(named, what, name="name", group="group", point="model")
     return layered(*zoomed(layers, context=context)).properties(
-        width="container", height=tall, title=heading(what, below), description=words
+        width="container", height=tall, title=style.heading(what, below), description=words
     )
 
 
@@ -184,9 +173,9 @@ def related_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = result.tables["related"]
     table = table[table["relation"] != CHANCE]
     chance = [each for each in result.statements if each.subject == CHANCE]
-    rules = [Rule(CHANCE, each.number.value, DASHES[0]) for each in chance]
+    rules = [Rule(CHANCE, each.number.value, style.DASHES[0]) for each in chance]
     related = dict.fromkeys(table["relation"])
-    looks = {name: LOOKS.get(name, Look(GREY, "diamond")) for name in related}
+    looks = {name: LOOKS.get(name, Look(style.GREY, "diamond")) for name in related}
     return layer_chart(
         table.assign(name=table["relation"]), "angle", looks, "Angles by layer",
         "0°: equal but for a rotation; bands: 95 % intervals over sentences", zero=True,

@@ -9,28 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError, listed
+from core.results.drawing import maps, style
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
-from core.results.drawing.maps import (
-    Ends,
-    count_matches,
-    matches,
-    name_layer,
-    opacity,
-    placed,
-    zoomed,
-)
 from core.results.drawing.panels import Panels, share_of_variance
-from core.results.drawing.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    columns_for,
-    heading,
-    legend,
-)
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import check_chosen
 from core.results.names import short_names
@@ -44,7 +26,13 @@ if TYPE_CHECKING:
 
 
 MAP = 258  # height: words need room, and the map must fit on a screen
-ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
+ROLE_COLOURS = {
+    QUESTION: style.BLUE,
+    ANSWER: style.ORANGE,
+    SUPPORTING: style.GREEN,
+    HIGHLIGHTED: style.ORANGE,
+    OTHER: style.GREY,
+}
 
 
 def layers_shown(result: Result) -> list[tuple[int]]:
@@ -123,10 +111,12 @@ def token_map(
     shares = result.tables["axes"]["explained"].tolist()
     reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
     height, ends = context.height(MAP), ([-reach, reach], [-reach, reach])
-    rows = rows.assign(marked=matches({"word": rows["word"]}, wanted))
+    rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
     rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
     bold = rows["highlighted"]
-    rows = placed(rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context)
+    rows = maps.placed(
+        rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context
+    )
     scale = {"domain": [-reach, reach], "nice": False}
     axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
     x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
@@ -136,21 +126,22 @@ def token_map(
         "role:N",
         title=None,
         scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
-        legend=legend(columns_for(kinds, context=context)) if table["highlighted"].any() else None,
+        legend=style.legend(style.columns_for(kinds, context=context))
+        if table["highlighted"].any()
+        else None,
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
-    rows = rows.assign(
-        who=rows["position"].astype(str) + " " + rows["word"]
-    )  # in the map of every model
+    # in the map of every model
+    rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
-    notes = [count_matches(rows["marked"], wanted, "word")]
+    notes = [maps.count_matches(rows["marked"], wanted, "word")]
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = (
             Chart(rows)
             .filtered("datum.predicted")
-            .mark_point(size=260, strokeWidth=2, color=PURPLE)
+            .mark_point(size=260, strokeWidth=2, color=style.PURPLE)
         )
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
@@ -160,17 +151,17 @@ def token_map(
         how = "zoom in or point" if context.zooms else "point"
         notes.append(f"{missing} words have no label: {how} at them to read them")
     what = f"{name}, layer {layer}"
-    chart = layered(*zoomed(layers, context=context)).properties(
+    chart = layered(*maps.zoomed(layers, context=context)).properties(
         width="container",
         height=height,
-        title=heading(what, "; ".join(filter(None, notes))),
+        title=style.heading(what, "; ".join(filter(None, notes))),
         description=_in_words(rows, what, shares),
     )
     return chart
 
 
 def _words(
-    marks: Chart, colour: dict[str, Any], ends: Ends, *, faded: bool, context: Context
+    marks: Chart, colour: dict[str, Any], ends: maps.Ends, *, faded: bool, context: Context
 ) -> list[Chart]:
     """Points and their names, the highlighted ones last, larger and bold."""
     layers: list[Chart] = []
@@ -180,9 +171,9 @@ def _words(
     ):
         words = marks.filtered(test)
         points = words.mark_point(filled=True, size=size)
-        layers.append(points.encode(color=colour, opacity=opacity(0.85, faded=faded)))
+        layers.append(points.encode(color=colour, opacity=maps.opacity(0.85, faded=faded)))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
-        names = name_layer(words, ends, faded=faded, context=context, **letters)
+        names = maps.name_layer(words, ends, faded=faded, context=context, **letters)
         layers.append(names.encode(text="word:N"))
     return layers
 

@@ -40,34 +40,11 @@ from core.studies.kit import (
     start_notices,
     words_beside,
 )
+from core.studies.rsa.tokens import distances, questions
+from core.studies.rsa.tokens import text as tokens_text
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
-from core.studies.rsa.tokens.distances import (
-    answer_statements,
-    explained_statement,
-    gathering_statements,
-    nearness_statements,
-    nearness_tables,
-)
-from core.studies.rsa.tokens.questions import (
-    HIGHLIGHTED,
-    OTHER,
-    Passage,
-    answer_table,
-    left_out,
-    read_question,
-    reading_cost,
-    roles,
-)
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
-from core.studies.rsa.tokens.text import (
-    make_headline,
-    make_methods,
-    missing_words,
-    no_span_head,
-    these_answer,
-    top_answer_only,
-)
 from core.studies.task_kit import as_identified, pure
 from core.vectors.sinks import due, find_sinks
 
@@ -115,7 +92,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     return Projection((flat @ first).reshape(models, layers, words, 2), shares)
 
 
-@pure("rsa.tokens", guard=as_identified, cost=reading_cost)
+@pure("rsa.tokens", guard=as_identified, cost=questions.reading_cost)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks: str = "") -> Value:
     """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
     float32, and `sinks` as `questions.left_out` where they were looked for.
@@ -140,7 +117,7 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks:
         )
     value: Value = {"vectors": activations.vectors}
     if due(model, sinks):
-        value |= left_out(find_sinks(model, [words]), len(words))
+        value |= questions.left_out(find_sinks(model, [words]), len(words))
     return value
 
 
@@ -148,7 +125,7 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks:
 class Asked:
     """A token map's words: question and passage, answer and supporting sentence."""
 
-    passage: Passage
+    passage: questions.Passage
     answer: tuple[str, ...]
     supporting: tuple[str, ...]
 
@@ -163,7 +140,7 @@ def _expected(
 ) -> Asked:
     words = (tuple(text.split()) for text in (question, passage, answer, supporting))
     asked, read, *rest = words
-    return Asked(Passage(asked, read, ()), *rest)
+    return Asked(questions.Passage(asked, read, ()), *rest)
 
 
 @pure("rsa.passage", expect=_expected)
@@ -192,7 +169,7 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
             f"{len(words)}{f' and the question {len(asked)}' if asked else ''}: "
             f"{'add' if short else 'remove'} words."
         )
-    return Asked(Passage(asked, words, number), replied, held)
+    return Asked(questions.Passage(asked, words, number), replied, held)
 
 
 def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -223,7 +200,12 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
         if passage.question:
             tasks.append(
                 Task.of(
-                    ref, read_question, role=ref, group=ref, question=passage.question, **arguments
+                    ref,
+                    questions.read_question,
+                    role=ref,
+                    group=ref,
+                    question=passage.question,
+                    **arguments,
                 )
             )
         else:
@@ -261,7 +243,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         )
     every, notices = _roles(spec, asked)
     given = [every[place] for place in drawn]
-    spans = answer_table(values, asked.passage, asked.answer)
+    spans = questions.answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(2)
     if models:
         projection = project(np.stack([arrays[ref] for ref in models]))
@@ -281,21 +263,21 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )
     statements: tuple[Statement, ...] = ()
     if models:
-        shown = explained_statement(models, float(explained.sum()))
-        statements = (*answer_statements(spans), shown)
+        shown = distances.explained_statement(models, float(explained.sum()))
+        statements = (*distances.answer_statements(spans), shown)
         if asked.passage.question:
-            statements += nearness_statements(arrays, given, words)
+            statements += distances.nearness_statements(arrays, given, words)
         else:
-            statements += gathering_statements(table)
+            statements += distances.gathering_statements(table)
     return Findings(
-        headline=make_headline(statements, spans, models, len(words)),
+        headline=tokens_text.make_headline(statements, spans, models, len(words)),
         statements=statements,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {})
-        | nearness_tables(statements),
+        | distances.nearness_tables(statements),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
-        methods=make_methods(bool(asked.passage.question)),
+        methods=tokens_text.make_methods(bool(asked.passage.question)),
         cites=CITATIONS,
     )
 
@@ -303,25 +285,25 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
     """Say which models give no answer, or none below the top layer, and which ones would."""
     said = [
-        top_answer_only(ref) if "spans" in value else no_span_head(ref)
+        tokens_text.top_answer_only(ref) if "spans" in value else tokens_text.no_span_head(ref)
         for ref, value in values.items()
         if value.get("why")
     ]
     readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
     unread = said and not any("spans" in value for value in values.values())
-    return [*said, these_answer(readers)] if unread and readers else said
+    return [*said, tokens_text.these_answer(readers)] if unread and readers else said
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
     """Give each word its role, and say which words of the question or of the highlight are
     missing."""
     if asked.passage.question:
-        return roles(asked.passage, asked.answer, asked.supporting)
+        return questions.roles(asked.passage, asked.answer, asked.supporting)
     wanted = {word.casefold() for word in spec.highlight}
     words = [word.casefold() for word in asked.passage.words]
     missing = sorted(wanted - set(words))
-    notices = [missing_words(missing)] if missing else []
-    return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
+    notices = [tokens_text.missing_words(missing)] if missing else []
+    return [questions.HIGHLIGHTED if word in wanted else questions.OTHER for word in words], notices
 
 
 STUDY = Study(

@@ -21,6 +21,7 @@ from core.maths.statistics import corrected
 from core.studies.kit import Findings, Outputs, Study, Task, Value, View, text_task, words_beside
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
+from core.studies.weights.intruders import text
 from core.studies.weights.intruders.charts import draw_view
 from core.studies.weights.intruders.scales import LOSS
 from core.studies.weights.intruders.scaling_tables import scaling_table
@@ -43,14 +44,6 @@ from core.studies.weights.intruders.tasks import (
     joined_parts,
     measure_intruders,
     measure_turned,
-)
-from core.studies.weights.intruders.text import (
-    ALL,
-    SIGNIFICANT,
-    make_headline,
-    make_methods,
-    near_threshold,
-    statements_of,
 )
 from core.vectors.examples import METRICS, Examples, read_examples
 
@@ -184,15 +177,15 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices += value["notices"]
         below = value["null"] < spec.threshold  # False for NaN, as it should be
         together = joint_p_values(value, len(measured))
-        clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)
+        clear = (value["cosines"] < spec.threshold) & (together < text.SIGNIFICANT)
         for place, (family, layer) in enumerate(value["places"]):
             row = {"model": model, "family": str(family), "layer": int(layer) + 1}
             new = direction_rows(value, place, row, spec.threshold, together[place])
             directions += new
             matrices.append(row | matrix_row(value, place, new, below[place].sum(1)))
         names = [str(family) for family, _ in value["places"]]
-        for family in (ALL, *dict.fromkeys(names)):
-            chosen = np.array([family in (ALL, name) for name in names])
+        for family in (text.ALL, *dict.fromkeys(names)):
+            chosen = np.array([family in (text.ALL, name) for name in names])
             families.append(
                 {"model": model, "family": family}
                 | family_row(value, chosen, below, spec.threshold)
@@ -208,9 +201,12 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
     refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
-    notices += near_threshold(spec, tables["directions"])
-    statements = statements_of(spec, tables["families"])
-    headline, methods = make_headline(spec, statements, tables["families"]), make_methods(spec)
+    notices += text.near_threshold(spec, tables["directions"])
+    statements = text.statements_of(spec, tables["families"])
+    headline, methods = (
+        text.make_headline(spec, statements, tables["families"]),
+        text.make_methods(spec),
+    )
     if spec.scaling:
         tables["scaling"], more = _scaled(spec, ready, outputs)
         notices += more

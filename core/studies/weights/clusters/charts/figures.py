@@ -11,33 +11,15 @@ from numpy import ndarray
 from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.columns import Tip, told
+from core.results.drawing import maps, style
 from core.results.drawing.axes import Plane
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.maps import (
-    OFFSET,
-    Ends,
-    count_matches,
-    matches,
-    name_layer,
-    opacity,
-    placed,
-    stress_in_words,
-    zoomed,
-)
-from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import channel, layered
 from core.results.numbers import label_expr, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
-from core.studies.weights.clusters.charts.marks import (
-    group_names,
-    legend,
-    model_names,
-    ordered,
-    palette,
-    vector_name,
-)
+from core.studies.weights.clusters.charts import marks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +66,7 @@ def map_chart(
         for axis, share in zip(_axes(drawing, axes), shares_of(result, axes), strict=True)
     ]
     table, ends, height = _points(result, by, axes, wanted, context=context)
-    groups, faded = ordered(table["group"]), bool(table["marked"].any())
+    groups, faded = marks.ordered(table["group"]), bool(table["marked"].any())
     x_ends, y_ends = ends
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
     tips = (Tip("name", "Model"), "label", "data", "nearest", "distance", "relative_delta")
@@ -96,23 +78,23 @@ def map_chart(
     dots = base.mark_point(filled=True, size=150).encode(
         **_group_channels(groups, context=context),
         tooltip=tooltip,
-        opacity=opacity(0.9, faded=faded),
+        opacity=maps.opacity(0.9, faded=faded),
     )
-    names = name_layer(
+    names = maps.name_layer(
         base, ends, faded=faded, without=RINGED, fontSize=context.small, context=context
     )
     layers = [dots.with_param(_pick(chosen)), names.encode(text="name:N")]
     if chosen:
         ringed = base.filtered(RINGED)
-        layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
+        layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=style.GREY))
         letters: dict[str, Any] = {"fontSize": context.letter, "fontWeight": "bold"}
-        layers.append(ringed.mark_text(**letters, **OFFSET).encode(text="name:N"))
-    what = f"{METHODS[drawing]} of {vector_name(result)}"
-    below = _subtitle(result), count_matches(table["marked"], wanted, "model")
-    return layered(*zoomed(layers, context=context)).properties(
+        layers.append(ringed.mark_text(**letters, **maps.OFFSET).encode(text="name:N"))
+    what = f"{METHODS[drawing]} of {marks.vector_name(result)}"
+    below = _subtitle(result), maps.count_matches(table["marked"], wanted, "model")
+    return layered(*maps.zoomed(layers, context=context)).properties(
         width="container",
         height=height,
-        title=heading(what, "; ".join(filter(None, below))),
+        title=style.heading(what, "; ".join(filter(None, below))),
         description=points_in_words(
             table, f"{what}: {listed(titles)}", name="name", group="group", point="model"
         ),
@@ -140,34 +122,34 @@ def _pick(chosen: str) -> dict[str, Any]:
 
 def _points(
     result: Result, by: str, axes: str, wanted: str, *, context: Context
-) -> tuple[pd.DataFrame, Ends, float]:
+) -> tuple[pd.DataFrame, maps.Ends, float]:
     """The models as points with placed names, marked ones first; ends of the axes; height."""
     models, height = result.table, context.height(HEIGHT)
     shown = ["x", "y", "z"][: 2 if len(axes_of(result)) == 1 else MOST_AXES]
     coordinates = models[shown].to_numpy(float)
-    names = model_names(result)
+    names = marks.model_names(result)
     searched = {"name": names, "label": models["label"], "data": models["data"]}
     place = list(PAIRS[axes])
     table = models.assign(
         name=names,
-        group=group_names(models[by], by),
-        marked=matches({**searched, "model": models["model"]}, wanted),
+        group=marks.group_names(models[by], by),
+        marked=maps.matches({**searched, "model": models["model"]}, wanted),
         x=coordinates[:, place[0]],
         y=coordinates[:, place[1]],
     ).sort_values("marked", ascending=False, kind="stable")
     ends = _padded(coordinates, place)
     radius = 8.0 * context.thin
     bold = [False] * len(table)
-    table = placed(table, table["name"], ends, height, radius, bold=bold, context=context)
+    table = maps.placed(table, table["name"], ends, height, radius, bold=bold, context=context)
     return table, ends, height
 
 
 def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
     """Colour and shape of a point by its group, in one legend."""
-    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
+    shared: dict[str, Any] = {"title": None, "legend": marks.legend(groups, context=context)}
     return {
-        "color": channel("group:N", scale=palette(groups), **shared),
-        "shape": channel("group:N", scale=palette(groups, SHAPES), **shared),
+        "color": channel("group:N", scale=marks.palette(groups), **shared),
+        "shape": channel("group:N", scale=marks.palette(groups, style.SHAPES), **shared),
     }
 
 
@@ -205,11 +187,15 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         context=context,
     )
     looks = {
-        shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
+        shown: Look(
+            style.COLOURS[place],
+            style.SHAPES[place],
+            width=4 if name == result.spec["vector"] else 2,
+        )
         for place, (name, shown) in enumerate(names.items())
     }
-    looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
-    looks[ATTAINABLE] = Look(GREY, dash=(2, 3), point=False, width=1.5)
+    looks[CHANCE] = Look(style.GREY, dash=(6, 4), point=False, width=1.5)
+    looks[ATTAINABLE] = Look(style.GREY, dash=(2, 3), point=False, width=1.5)
     what = "Do neighbours share a label?"
     below = "grey band: shuffled labels, 95 %; dashed: chance; dotted: attainable maximum"
     return line_chart(
@@ -228,7 +214,7 @@ def _subtitle(result: Result) -> str:
     distances = result.arrays[f"distances {result.spec['vector']}"]
     points = result.table[["x", "y", "z"]].to_numpy(float)
     stresses = {axes: calc_stress(distances, points[:, :axes]) for axes in (2, 3)}
-    return stress_in_words(stresses, "the view Distances")
+    return maps.stress_in_words(stresses, "the view Distances")
 
 
 def _axes(drawing: str, axes: str) -> tuple[str, str]:
@@ -237,7 +223,7 @@ def _axes(drawing: str, axes: str) -> tuple[str, str]:
     return f"{name} {first + 1}", f"{name} {second + 1}"
 
 
-def _padded(coordinates: ndarray, places: Sequence[int]) -> Ends:
+def _padded(coordinates: ndarray, places: Sequence[int]) -> maps.Ends:
     """Ends of both axes with the same unit and length for every pair, so that distances can be
     compared, and a margin."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)

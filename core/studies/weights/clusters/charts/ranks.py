@@ -13,10 +13,9 @@ from core.maths.spectra.nulls import null_spectrum
 from core.maths.spectra.trends import fit_trend
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of, told
+from core.results.drawing import curves, panels
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, graded, layer_chart, line_chart
-from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
@@ -32,10 +31,10 @@ COLOUR, OTHER = BLUE, ORANGE
 ACROSS = 3  # panels per row
 SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
 LOOKS = {
-    SINGLE: Look("#A6C9DF", point=False, width=1.0),
-    MEAN: Look(COLOUR, point=False, width=2.5),
-    NULL: Look(GREY, dash=(6, 4), point=False, width=2.0),
-    TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
+    SINGLE: curves.Look("#A6C9DF", point=False, width=1.0),
+    MEAN: curves.Look(COLOUR, point=False, width=2.5),
+    NULL: curves.Look(GREY, dash=(6, 4), point=False, width=2.0),
+    TREND: curves.Look(OTHER, dash=(2, 3), point=False, width=2.5),
 }
 MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
 LEVEL_FITS = "no trend (by fit, AICc)"
@@ -63,7 +62,7 @@ def depth_chart(
     of: str = "delta",
     threshold: float | None = None,
     measure: str = "rank",
-    place: Place | None = None,
+    place: panels.Place | None = None,
     *,
     context: Context = PAGE,
 ) -> Chart:
@@ -84,7 +83,7 @@ def depth_chart(
     Raises:
         SpecError: If the result has no such family or measure.
     """
-    place = place or Place()
+    place = place or panels.Place()
     if measure not in MEASURES:
         raise SpecError(f"The measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
     threshold = result.spec["threshold"] if threshold is None else threshold
@@ -105,7 +104,7 @@ def depth_chart(
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
     what = family_label(family).capitalize()
-    return layer_chart(
+    return curves.layer_chart(
         lines,
         measure,
         {name: look for name, look in LOOKS.items() if name != SINGLE},
@@ -154,7 +153,7 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
 
 def depth_legend(*, context: Context = PAGE) -> Chart:
     """Draw the legend of the panels by depth."""
-    return legend_strip(LOOKS, context=context)
+    return panels.legend_strip(LOOKS, context=context)
 
 
 def spectrum_chart(
@@ -204,7 +203,7 @@ def spectrum_chart(
         1.0,
         (1.0, float(short)),
         kind="measure",
-        height=ALONE,
+        height=panels.ALONE,
         x_axis={"tickCount": 3, "format": "d"},
         x_log=True,
         y_log=True,
@@ -214,7 +213,7 @@ def spectrum_chart(
     what = family_label(family).capitalize()
     below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
-    return line_chart(lines, plane, looks, what, below, line="Layer", words={"what": said})
+    return curves.line_chart(lines, plane, looks, what, below, line="Layer", words={"what": said})
 
 
 def _layer_spectra(
@@ -233,7 +232,7 @@ def _layer_spectra(
 
 def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
     """Draw the legend of the panels of spectra: a line per layer."""
-    return legend_strip(_layer_looks(result, layer), context=context)
+    return panels.legend_strip(_layer_looks(result, layer), context=context)
 
 
 def layers_of(result: Result) -> list[int]:
@@ -241,10 +240,10 @@ def layers_of(result: Result) -> list[int]:
     return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
 
 
-def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
+def _layer_looks(result: Result, chosen: int = 0) -> dict[str, curves.Look]:
     """Colour layers from blue to orange and the Gaussian matrix grey; highlight a chosen layer."""
     layers = layers_of(result)
-    looks = graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
+    looks = curves.graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
     if chosen in layers:
         looks = {
             name: replace(look, colour=COLOUR, width=3.5)
@@ -262,26 +261,26 @@ def depth_panels(
     measure: str = "rank",
     *,
     context: Context = PAGE,
-) -> Panels:
+) -> panels.Panels:
     """Draw every family by depth under one legend."""
     families = families_of(result, of)
-    places = [Place(number, len(families), ACROSS) for number in range(len(families))]
+    places = [panels.Place(number, len(families), ACROSS) for number in range(len(families))]
     drawn = [
         depth_chart(result, family, of, threshold, measure, place, context=context)
         for family, place in zip(families, places, strict=True)
     ]
-    return Panels(drawn, across=ACROSS, strip=depth_legend(context=context), inline=True)
+    return panels.Panels(drawn, across=ACROSS, strip=depth_legend(context=context), inline=True)
 
 
 def spectrum_panels(
     result: Result, model: str, of: str, layer: int = 0, *, context: Context = PAGE
-) -> Panels:
+) -> panels.Panels:
     """Draw the spectra of every family of one model under one legend."""
     drawn = [
         spectrum_chart(result, model, family, of, layer, context=context)
         for family in families_of(result, of)
     ]
-    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
+    return panels.Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
 
 
 def _frame(**columns: Any) -> pd.DataFrame:
