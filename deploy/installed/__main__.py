@@ -1,0 +1,9 @@
+"""`palimpsest`, and `python -m palimpsest`: the command line, the app among its commands."""
+
+import sys
+
+import palimpsest  # noqa: F401 - it makes `core` importable
+from core.__main__ import run
+
+if __name__ == "__main__":
+    sys.exit(run())
