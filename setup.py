@@ -6,6 +6,7 @@ weights out, and `zoo/pyproject.toml` makes a distribution of them that is insta
 """
 
 import os
+from pathlib import Path
 
 from setuptools import find_namespace_packages, setup
 from setuptools.command.build_py import build_py
@@ -23,12 +24,12 @@ class WithEntry(build_py):
         super().run()
         if not self.editable_mode:
             for name in ENTRY:
-                target = os.path.join(self.build_lib, "palimpsest", name)
-                self.mkpath(os.path.dirname(target))
-                self.copy_file(name, target)
+                target = Path(self.build_lib, "palimpsest", name)
+                self.mkpath(str(target.parent))
+                self.copy_file(name, str(target))
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        more = [os.path.join(self.build_lib, "palimpsest", name) for name in ENTRY]
+        more = [str(Path(self.build_lib, "palimpsest", name)) for name in ENTRY]
         return super().get_outputs(include_bytecode) + more
 
 

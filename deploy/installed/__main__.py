@@ -2,7 +2,6 @@
 
 import sys
 
-import palimpsest  # noqa: F401 - it makes `core` importable
 from core.__main__ import run
 
 if __name__ == "__main__":
