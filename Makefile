@@ -4,6 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# uv installs in seconds what takes pip a minute. It does not read pip's configuration: UV= leaves it aside.
+UV ?= $(shell command -v uv)
+MAKE_VENV = $(if $(UV),$(UV) venv --quiet --seed --python $(PYTHON),$(PYTHON) -m venv)
+INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+
 .PHONY: app test exhaustive everything check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
@@ -102,18 +107,18 @@ release-check: $(VENV)/docs.stamp
 TORCH_INDEX ?=
 $(VENV)/app.stamp: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Palimpsest needs Python 3.11 or newer; run make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
-	@echo "Setting up $(VENV). This takes several minutes the first time; pip prints no progress."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--no-deps --index-url $(TORCH_INDEX)) $$(grep '^torch==' requirements.txt)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo "Setting up $(VENV). This takes $(if $(UV),a minute,several minutes) the first time and prints no progress."
+	$(MAKE_VENV) $(VENV)
+	$(INSTALL) $(if $(TORCH_INDEX),--no-deps --index-url $(TORCH_INDEX)) $$(grep '^torch==' requirements.txt)
+	$(INSTALL) -r requirements.txt
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/app.stamp requirements-dev.txt requirements-dask.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(INSTALL) -r requirements-dev.txt
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/dev.stamp requirements-docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	$(INSTALL) -r requirements-docs.txt
 	touch $@
 
 clean:

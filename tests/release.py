@@ -21,11 +21,16 @@ from pathlib import Path
 
 from tests import ROOT
 
+PARTS = ("core", "extras", "pages", "ui", "zoo")
 BUILT_FROM = (
-    "core",
-    "extras",
-    "zoo",
+    *PARTS,
+    ".streamlit",
+    "LICENSE",
+    "README.md",
+    "app.py",
+    "deploy",
     "pyproject.toml",
+    "setup.py",
     "requirements.txt",
     "requirements-dask.txt",
 )
@@ -33,6 +38,7 @@ STUDY = "rsa"  # precomputed: shows that results are found, too
 IN_CORE = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 SAID_IN = {
     "CITATION.cff": re.compile(r"^version: (\S+)$", re.MULTILINE),
+    "zoo/pyproject.toml": re.compile(r'^version = "(.+)"$', re.MULTILINE),
     "CHANGELOG.md": re.compile(r"^## (\S+)$", re.MULTILINE),  # the first section is the newest
 }
 

@@ -38,6 +38,23 @@ def test_torch_comes_from_the_index_that_is_named_and_nothing_else_does(tmp_path
     assert not [line for line in commands(tmp_path) if "index-url" in line]
 
 
+def test_uv_installs_where_it_is_there_and_pip_elsewhere(tmp_path: Path) -> None:
+    python = f"{tmp_path / 'none'}/bin/python"
+    index = "https://download.pytorch.org/whl/cpu"
+    for variables in ((), (f"TORCH_INDEX={index}",)):
+        lines = {
+            uv: [line for line in commands(tmp_path, f"UV={uv}", *variables) if " install" in line]
+            for uv in ("", "/bin/uv")
+        }
+        pip = f"{python} -m pip install --quiet --disable-pip-version-check"
+        by_uv = f"/bin/uv pip install --quiet --python {python}"
+        assert all(line.startswith(pip) for line in lines[""])
+        assert [line.replace(pip, by_uv) for line in lines[""]] == lines["/bin/uv"]
+    assert f"/bin/uv venv --quiet --seed --python python3 {tmp_path / 'none'}" in commands(
+        tmp_path, "UV=/bin/uv"
+    )
+
+
 def test_the_app_listens_where_it_is_told_and_by_default_here_only(tmp_path: Path) -> None:
     ours = [f"{tmp_path / 'none'}/bin/python", *ENTRY[1:], "--server.address=localhost"]
     assert commands(tmp_path)[-1].split() == ours

@@ -1,16 +1,23 @@
-"""`pip install .`: the command, the importable core, the box, and every dependency listed once."""
+"""`pip install .`: one name with all that it needs below it, command and app, and what it needs."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
+from core import DISTRIBUTION
 from tests import ROOT
+from tests.browser.server import started
 from tests.release import link_sources
 
 
@@ -61,28 +68,39 @@ def test_the_command_is_the_module_and_finds_the_box(installed: Path) -> None:
     command = str(installed / "bin" / "palimpsest")
     assert run(installed, command, "--help").startswith("usage: palimpsest ")
     listed = run(installed, command, "zoo", "list")
-    assert listed == run(installed, sys.executable, "-m", "core", "zoo", "list")
+    assert listed == run(installed, sys.executable, "-m", "palimpsest", "zoo", "list")
     assert "zoo:seed-0" in listed
     ask = (
-        "import core.text.corpora as text; print(text.__file__, "
-        "len(text.read_corpus('demo-gold').sentences))"
+        "import palimpsest.core.text.corpora as text, core; from core.text import corpora; "
+        "print(text is corpora, text.__file__, len(text.read_corpus('demo-gold').sentences))"
     )
-    found, sentences = run(installed, sys.executable, "-c", ask).split()
-    assert Path(found).is_relative_to(installed)
+    same, file, sentences = run(installed, sys.executable, "-c", ask).split()
+    assert same == "True"
+    assert Path(file).is_relative_to(installed / "palimpsest")
     assert int(sentences) > 0
 
 
 @pytest.mark.slow
-def test_only_core_and_the_box_are_installed_with_every_file_of_both(installed: Path) -> None:
-    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
+def test_another_package_named_core_is_said(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "core.py").write_text("", encoding="utf8")
+    ask = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import core, palimpsest"
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run(installed, sys.executable, "-c", ask)
+    assert "another of this name is in use" in failed.value.stderr
+
+
+@pytest.mark.slow
+def test_one_name_is_installed_with_every_file_below_it(installed: Path) -> None:
+    assert {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} == {
         "bin",
-        "core",
-        "extras",
-        "zoo",
+        "palimpsest",
     }
+    package = installed / "palimpsest"
     for folder in (
         "core",
         "extras",
+        "pages",
+        "ui",
         "zoo/models",
         "zoo/parser",
         "zoo/corpus",
@@ -91,20 +109,47 @@ def test_only_core_and_the_box_are_installed_with_every_file_of_both(installed: 
     ):
         made = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert {path for path in made if path.suffix != ".pyc"} == {
-            path.relative_to(installed)
-            for path in (installed / folder).rglob("*")
+            path.relative_to(package)
+            for path in (package / folder).rglob("*")
             if path.is_file() and path.suffix != ".pyc"
         }
+    for name in ("app.py", ".streamlit/config.toml"):
+        assert (package / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 @pytest.mark.slow
-def test_dependencies_are_those_of_the_requirements_files(installed: Path) -> None:
+def test_the_installed_app_comes_up_in_another_folder(installed: Path, tmp_path: Path) -> None:
+    command = (str(installed / "bin" / "palimpsest"), "app")
+    paths = {"PYTHONPATH": str(installed), "HOME": str(tmp_path)}
+    with started(command, tmp_path, tmp_path, **paths) as (_, address):
+        log = (tmp_path / "log.txt").read_text(encoding="utf8")
+        assert f"Palimpsest answers at {address} (local mode)" in log
+
+
+def test_what_is_needed_is_what_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    for names, file in (
+        (project["dependencies"], "requirements.txt"),
+        (project["optional-dependencies"]["dask"], "requirements-dask.txt"),
+    ):
+        pinned = {
+            canonicalize_name(one.name): next(iter(one.specifier)).version
+            for one in map(Requirement, _listed(file))
+        }
+        for needed in map(Requirement, names):
+            version = Version(pinned[canonicalize_name(needed.name)])
+            (lowest,) = (one.version for one in needed.specifier if one.operator == ">=")
+            assert version in needed.specifier
+            assert version in SpecifierSet(f"~={lowest}.0"), f"{needed} was not tested"
+
+
+@pytest.mark.slow
+def test_the_wheel_needs_what_the_project_says(installed: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
     (found,) = metadata.distributions(path=[str(installed)])
-    plain = {line for line in found.requires or [] if "extra ==" not in line}
-    extra = {line.split(";")[0].strip() for line in found.requires or [] if "extra ==" in line}
-    assert plain == _listed("requirements.txt")
-    assert extra == _listed("requirements-dask.txt")
-    assert not _listed("requirements-dev.txt") & (plain | extra)
+    plain = {Requirement(line).name for line in found.requires or [] if "extra ==" not in line}
+    assert plain == {Requirement(line).name for line in project["dependencies"]}
+    assert found.name == DISTRIBUTION
 
 
 def _listed(name: str) -> set[str]:

@@ -13,7 +13,19 @@ from tests import ROOT
 from tests.release import versions
 from tests.test_make import commands
 
-SAYING = ("core/__init__.py", "CITATION.cff", "CHANGELOG.md", "pyproject.toml")
+SAYING = (
+    "core/__init__.py",
+    "CITATION.cff",
+    "zoo/pyproject.toml",
+    "CHANGELOG.md",
+    "pyproject.toml",
+)
+
+
+def copy_sayings(folder: Path) -> None:
+    for copied in SAYING:
+        (folder / copied).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / copied, folder / copied)
 
 
 def test_every_file_says_the_same_version() -> None:
@@ -21,11 +33,11 @@ def test_every_file_says_the_same_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
 
 
-@pytest.mark.parametrize("name", ["core/__init__.py", "CITATION.cff", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name", ["core/__init__.py", "CITATION.cff", "CHANGELOG.md", "zoo/pyproject.toml"]
+)
 def test_another_version_in_one_file_is_seen(name: str, tmp_path: Path) -> None:
-    (tmp_path / "core").mkdir()
-    for copied in SAYING:
-        shutil.copy(ROOT / copied, tmp_path / copied)
+    copy_sayings(tmp_path)
     text = (tmp_path / name).read_text(encoding="utf8")
     (tmp_path / name).write_text(text.replace(__version__, "7.8.9"), encoding="utf8")
     said = versions(tmp_path)
@@ -34,11 +46,9 @@ def test_another_version_in_one_file_is_seen(name: str, tmp_path: Path) -> None:
 
 
 def test_a_version_of_its_own_in_pyproject_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "core").mkdir()
-    for copied in SAYING:
-        shutil.copy(ROOT / copied, tmp_path / copied)
+    copy_sayings(tmp_path)
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf8")
-    settings = settings.replace('dynamic = ["version", ', 'version = "7.8.9"\ndynamic = [')
+    settings = settings.replace('dynamic = ["version"]', 'version = "7.8.9"')
     (tmp_path / "pyproject.toml").write_text(settings, encoding="utf8")
     assert versions(tmp_path)["pyproject.toml"] == "7.8.9"
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from core import COMMAND
 from core.commands.pair import Part, check_pair, describe_parts, is_stored, run_pair
 from core.commands.study import agree
 from core.models import parse_ref
@@ -77,7 +78,7 @@ def main(arguments: argparse.Namespace) -> int:
     findings = " ".join(make_sentences(check, parts)[1:])
     if findings:
         print(findings, flush=True)  # before writing: a full disk does not lose it
-    command = shlex.join(["python", "-m", "core", "diff", base, model, "--out", str(arguments.out)])
+    command = shlex.join([*COMMAND.split(), "diff", base, model, "--out", str(arguments.out)])
     files = write_pair(check, parts, arguments.out, command)
     for part in parts:
         if part.result is None:

@@ -9,8 +9,8 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 
+from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands import study
 from core.errors import PalimpsestError, explained
@@ -19,6 +19,7 @@ from core.results.folder import try_folder
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
 # in the catalogue
 COMMANDS = {
+    "app": ("core.commands.app", "start the app"),
     "diff": (
         "core.commands.diff",
         "compare a model with its base: every study that fits the pair, and one report",
@@ -79,7 +80,7 @@ def _read_command(
     if asked is not None:
         argv[: len(asked.split())] = [asked]
     parser = argparse.ArgumentParser(
-        prog=_called_as(),
+        prog=COMMAND,
         description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer.",
         epilog="COMMAND --help lists a command's options and their defaults. A first study: "
         "rsa --compare zoo:parse-0 --out out/rsa",
@@ -98,10 +99,6 @@ def _read_command(
             module.add_arguments(command)
             run = module.main
     return parser, run
-
-
-def _called_as() -> str:
-    return "palimpsest" if Path(sys.argv[0]).stem == "palimpsest" else "python -m core"
 
 
 def _study(command: str) -> Callable[[argparse.Namespace], int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core import options
+from core import COMMAND, options
 from core.commands.pair import PARTS, Check, Part, check_pair, run_pair
 from core.commands.pair_page import make_figures, make_page, make_sentences
 from core.results.export import Result, draw_figures
@@ -79,7 +79,7 @@ def run_study(
 
 
 def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
-    command = shlex.join(["python", "-m", "core", "diff", spec.base, spec.model, "--out", "out"])
+    command = shlex.join([*COMMAND.split(), "diff", spec.base, spec.model, "--out", "out"])
     charts = make_figures(parts)
     page = make_page(check, parts, charts, draw_figures(charts), command)
     headline = " ".join(make_sentences(check, parts))

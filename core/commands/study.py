@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands.pricing import check_price
 from core.errors import PalimpsestError, SpecError
@@ -186,7 +187,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
 
 def command_line(command: str, spec: Spec) -> str:
     """Write the command that reproduces this study, with its non-default options."""
-    parts = ["python", "-m", "core", *command.split()]
+    parts = [*COMMAND.split(), *command.split()]
     for option in options_of(type(spec)):
         if option.name not in spec.changed():
             continue

@@ -24,7 +24,7 @@ from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import merged_folder
 from core.models.weights.origins import base_of, folder_of, whole_base
-from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.models.zoo import read_adapters, read_manifest, restoring, zoo_folder
 from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
@@ -220,7 +220,7 @@ def _check_manifest(ref: ModelRef, hashes: Sequence[str]) -> None:
 
 def how_to_restore(ref: ModelRef) -> str:
     """Say how to restore an included model; "" for others."""
-    return f"restore it with `git checkout -- zoo/models/{ref.name}`" if ref.kind == "zoo" else ""
+    return f"restore it with {restoring(f'zoo/models/{ref.name}')}" if ref.kind == "zoo" else ""
 
 
 class Restoring:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from core import COMMAND, DISTRIBUTION, INSTALLED
 from core.errors import ModelError
 from core.runs.process.remembered import READ_FILES, file_state, remembered
 
@@ -75,13 +76,13 @@ def not_included(name: str, folder: Path) -> str:
     if not there:
         return (
             f"The included models are missing, so there is no model {name!r}: "
-            "restore them with `git checkout -- zoo`."
+            f"restore them with {restoring('zoo')}."
         )
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"; the nearest name is {near[0]}" if near else ""
     return (
         f"Among the included models there is no model {name!r}{hint}. "
-        f"`python -m core zoo list` shows all {len(there)}."
+        f"`{COMMAND} zoo list` shows all {len(there)}."
     )
 
 
@@ -93,4 +94,12 @@ def file_digest(path: Path) -> str:
 
 def how_to_restore_file(path: Path) -> str:
     """Say how to restore an included file."""
-    return f"Restore it with `git checkout -- {path}`, or make it again with `make zoo`."
+    again = "" if INSTALLED else ", or make it again with `make zoo`"
+    return f"Restore it with {restoring(path)}{again}."
+
+
+def restoring(path: Path | str) -> str:
+    """Return the command that brings included files back: git's, or pip's where pip put them."""
+    if INSTALLED:
+        return f"`pip install --force-reinstall --no-deps {DISTRIBUTION} {DISTRIBUTION}-models`"
+    return f"`git checkout -- {path}`"

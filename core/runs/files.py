@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core import COMMAND
 from core.errors import StoreError
 
 Books = TypeVar("Books")
@@ -193,7 +194,7 @@ def sentence_of(error: Exception, folder: Path) -> str:
     if is_full(error):
         return (
             f"The disk is full: results are shown but not kept in {folder}. "
-            "Free some space, or empty the store with `python -m core store clear`."
+            f"Free some space, or empty the store with `{COMMAND} store clear`."
         )
     return (
         f"The store in {folder} does not answer ({error}): results are shown but not kept. "

@@ -72,14 +72,15 @@ def environment_of(folder: Path, port: int, **environment: str) -> dict[str, str
 
 @contextmanager
 def started(
-    command: Sequence[str], folder: Path, **environment: str
+    command: Sequence[str], folder: Path, cwd: Path = ROOT, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The process of any command that starts the app, and the app's address; both end with the
     block.
 
     Args:
-        command: Run in the repository's root, without a standard input.
+        command: Run without a standard input.
         folder: Where store and log.txt go.
+        cwd: Where it is run.
         environment: Variables on top of a user's, see `ALLOWED`; the app is local unless they name
             a mode.
     """
@@ -88,7 +89,7 @@ def started(
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=cwd,
             env=environment_of(folder, port, **environment),
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from core import COMMAND
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import ADAPTER_WEIGHTS, AdapterConfig, read_adapter
@@ -151,7 +152,7 @@ def merge(adapter: Path, base: Path) -> Merge:
     if not (base / CONFIG).is_file():
         raise ModelError(
             f"{base.name} is a GGUF file, into which nothing is merged: "
-            "convert it first with `python -m core convert`."
+            f"convert it first with `{COMMAND} convert`."
         )
     config = read_adapter(adapter)
     held = open_checkpoint(adapter.name, {}, [LocalFile(adapter / ADAPTER_WEIGHTS)])

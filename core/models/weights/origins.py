@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core import COMMAND
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.adapters import AdapterConfig, is_adapter, read_adapter
@@ -22,7 +23,7 @@ from core.runs.process.remembered import READ_FILES, folder_state, remembered
 INCLUDED = Path(BESIDE.name, "models")  # as included adapters name their bases
 HOW_TO_NAME = (
     "Write where its base is into adapter_config.json as base_model_name_or_path (a folder, "
-    "hub:NAME or zoo:NAME), or merge the adapter: `python -m core convert ADAPTER --base MODEL`."
+    f"hub:NAME or zoo:NAME), or merge the adapter: `{COMMAND} convert ADAPTER --base MODEL`."
 )
 
 
