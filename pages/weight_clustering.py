@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.studies.weights.clusters.members import fine_tunes
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import DEPTH, DISTANCES, NEIGHBOURS
+from core.studies.weights.clusters.views import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
@@ -102,8 +102,10 @@ elif view.key == DISTANCES:
     weights_views.distances_view(result, view)
 elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
-else:
+elif view.key == MAP:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))
+else:
+    weights_views.vote_view(result, view)
 kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -45,6 +45,7 @@ from core.studies.weights.clusters.distances import (
     condense,
     run_condensed,
     select_distances,
+    state_pair,
 )
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.members import Member, earlier_steps
@@ -199,6 +200,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "matrices": spectra.matrices,
         "distances": tables.build_distances([member.ref for member in present], distances),
         "vectors": scored.vectors,
+        "votes": scored.votes,
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
@@ -206,8 +208,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
         notices.append(text.rank_sentence(ranks, spec.threshold))
-    pair = text.state_pair(features, distances, spec.rank)
-    statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
+    pair = state_pair(features, distances, spec.rank)
+    statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
         headline=text.make_headline(spec, statements, scored, present),

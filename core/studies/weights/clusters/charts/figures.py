@@ -31,11 +31,10 @@ from core.results.numbers import label_expr, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts.marks import (
+    group_channels,
     group_names,
-    legend,
     model_names,
     ordered,
-    palette,
     vector_name,
 )
 
@@ -94,7 +93,7 @@ def map_chart(
         y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
     )
     dots = base.mark_point(filled=True, size=150).encode(
-        **_group_channels(groups, context=context),
+        **group_channels(groups, context=context),
         tooltip=tooltip,
         opacity=opacity(0.9, faded=faded),
     )
@@ -160,15 +159,6 @@ def _points(
     bold = [False] * len(table)
     table = placed(table, table["name"], ends, height, radius, bold=bold, context=context)
     return table, ends, height
-
-
-def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
-    """Colour and shape of a point by its group, in one legend."""
-    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
-    return {
-        "color": channel("group:N", scale=palette(groups), **shared),
-        "shape": channel("group:N", scale=palette(groups, SHAPES), **shared),
-    }
 
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
