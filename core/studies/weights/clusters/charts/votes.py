@@ -72,6 +72,9 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
         marks.mark_point(filled=True, size=voting, opacity=1).encode(
             x=channel("distance:Q", scale=scale), **looks
         ),
+        Chart(own.head(1).assign(edge=left + 0.7 * MARGIN * span))
+        .mark_rule(color=GREY)
+        .encode(x=channel("edge:Q", scale=scale)),
         marks.mark_text(align="left", dx=8, fontSize=context.small, color=GREY).encode(
             x=channel("edge:Q", scale=scale), text="named:N"
         ),
