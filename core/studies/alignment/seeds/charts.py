@@ -81,9 +81,8 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")
-    chance = Chart(rows.head(1).assign(zero=0.0)).mark_rule(
-        strokeDash=[4, 4], color=GREY, clip=True
-    )
+    mean = Chart(rows.head(1).assign(zero=0.0))
+    chance = mean.mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
     again = base.filtered("isValid(datum.again)").mark_point(
         filled=False, size=60, strokeWidth=2, opacity=1, color=BROWN, clip=True
     )
@@ -110,9 +109,8 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     what = f"Variance predicted by map on {WHICH[words]}"
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
-    said = bars_in_words(
-        order, f"{what}, mean of each method", name="label", value="share", kind="per cent"
-    )
+    means = f"{what}, mean of each method"
+    said = bars_in_words(order, means, name="label", value="share", kind="per cent")
     return layered(*layers).properties(
         title=heading(what, _marks(rows)), width="container", height=height, description=said
     )
