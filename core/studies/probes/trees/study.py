@@ -272,5 +272,8 @@ STUDY = Study(
     finish=finish,
     files=extra_files,
     views=VIEWS,
-    compared=ComparedTable("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
+    compared=ComparedTable(
+        *("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
+        drawn={"metric": "uuas", "probe": "distance"},
+    ),
 )

@@ -335,5 +335,5 @@ STUDY = Study(
     perform=perform,
     finish=finish,
     views=VIEWS,
-    compared=ComparedTable("vectors", ("vector", "k"), "share"),
+    compared=ComparedTable("vectors", ("vector", "k"), "share", along="k"),
 )
