@@ -9,7 +9,7 @@ quantiles), because a reader looks for the largest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class ComparedTable:
         value: The column that is compared.
         kind: The format of a difference.
         along: The key on the x axis of small multiples; "" for a row each.
-        drawn: Column -> value of the rows that small multiples draw.
+        drawn: Columns and their values in the rows that small multiples draw.
     """
 
     table: str
@@ -54,7 +54,7 @@ class ComparedTable:
     value: str
     kind: Kind = "change"
     along: str = "layer"
-    drawn: Mapping[str, str] = field(default_factory=dict)
+    drawn: tuple[tuple[str, str], ...] = ()
 
 
 def banded_differences(
@@ -167,7 +167,7 @@ def small_multiples(
 
 def _drawn(table: pd.DataFrame, of: ComparedTable) -> pd.DataFrame:
     """Take the rows that small multiples draw."""
-    for column, value in of.drawn.items():
+    for column, value in of.drawn:
         if column in table:
             table = table[table[column] == value]
     return table[table[of.along].notna()] if of.along in table else table
@@ -175,7 +175,8 @@ def _drawn(table: pd.DataFrame, of: ComparedTable) -> pd.DataFrame:
 
 def _names(table: pd.DataFrame, of: ComparedTable, names: Mapping[str, str]) -> list[str]:
     """Name each row's line by its keys, but for the one on the x axis and those that are fixed."""
-    keys = [key for key in of.keys if key in table and key != of.along and key not in of.drawn]
+    left_out = {of.along, *dict(of.drawn)}
+    keys = [key for key in of.keys if key in table and key not in left_out]
     rows = (
         ", ".join(names.get(str(row[key]), str(row[key])) for key in keys)
         for _, row in table.iterrows()

@@ -234,6 +234,6 @@ STUDY = Study(
         ("group", "method", "words"),
         "nmse",
         along="",
-        drawn={"group": "models", "words": "all"},
+        drawn=(("group", "models"), ("words", "all")),
     ),
 )

@@ -274,6 +274,6 @@ STUDY = Study(
     views=VIEWS,
     compared=ComparedTable(
         *("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
-        drawn={"metric": "uuas", "probe": "distance"},
+        drawn=(("metric", "uuas"), ("probe", "distance")),
     ),
 )
