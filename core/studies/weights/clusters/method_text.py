@@ -75,6 +75,7 @@ def make_methods(
         f"{text_of(spec.threshold, 'setting')} of its energy (the sum of squared singular "
         "values), compared with the rank of a Gaussian matrix of the same shape "
         "(Marchenko-Pastur). Trends were fitted to the means of layers; a criterion of fit (AICc) "
-        "chose between a constant, a line and a parabola, which describes the layers and tests nothing."
+        "chose between a constant, a line and a parabola, which describes the layers and tests "
+        "nothing."
     )
     return " ".join(text)
