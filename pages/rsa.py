@@ -41,8 +41,8 @@ form = Form(
     RsaSpec,
     display=(*options_of(Display), *token_options),
     title="Which layers does fine-tuning change?",
-    lead="Every model reads the same words. Where its similarity to the base falls, "
-    "the fine-tuned model represents them differently from the pretrained one.",
+    lead="Each layer of a fine-tuned model is given the base's own input: a layer that changed "
+    "moves its output further than random changes do. States show from where models differ.",
     views=VIEWS,
     experiments=EXPERIMENTS,
 )

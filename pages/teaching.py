@@ -33,8 +33,8 @@ for lesson in LESSONS.values():
             icon=":material/school:",
             query_params=link_of(lesson),
         )
-        st.markdown(f"{lesson.minutes} minutes. {lesson.background}")
-        with st.expander("Expected result, and five questions with answers"):
+        with st.expander("Background, expected result, and five questions with answers"):
+            st.markdown(f"{lesson.minutes} minutes. {lesson.background}")
             st.markdown(lesson.explain)
             st.markdown(
                 "\n".join(

@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.studies.weights.clusters.members import fine_tunes
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import DEPTH, DISTANCES, NEIGHBOURS
+from core.studies.weights.clusters.views import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from ui.choosing.hub import hub_panel
 from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
@@ -80,6 +80,8 @@ elif view.key == DISTANCES:
     weights_views.distances_view(result, view)
 elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
-else:
+elif view.key == MAP:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, refs, texts))
+else:
+    weights_views.vote_view(result, view)
 conclude(form, STUDY, spec, result)

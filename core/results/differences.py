@@ -8,16 +8,22 @@ quantiles), because a reader looks for the largest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.results.columns import ends_of, tip_of, told
+from core.results.drawing.axes import span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.style import COLOURS, GREY, SHAPES, colours_of, heading
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import estimate_of
-from core.results.names import short_name
-from core.results.numbers import Kind
+from core.results.names import short_name, short_names
+from core.results.numbers import Kind, label_expr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,17 +31,30 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LEVEL = 0.95
+SMALL, ROW = 190.0, 16.0  # height of a small multiple, and of a row in one without lines
+TITLES = ("Pinned result", "This result")
+DIFFERENCE, NO_DIFFERENCE = "This result minus the pinned one", "no difference"
 
 
 @dataclass(frozen=True)
 class ComparedTable:
-    """What is compared of a study's results: a table, the columns that identify its rows, the value
-    and its format."""
+    """What is compared of a study's results.
+
+    Attributes:
+        table: The table.
+        keys: The columns that identify its rows.
+        value: The column that is compared.
+        kind: The format of a difference.
+        along: The key on the x axis of small multiples; "" for a row each.
+        drawn: Columns and their values in the rows that small multiples draw.
+    """
 
     table: str
     keys: tuple[str, ...]
     value: str
     kind: Kind = "change"
+    along: str = "layer"
+    drawn: tuple[tuple[str, str], ...] = ()
 
 
 def banded_differences(
@@ -99,6 +118,131 @@ def differences_sentence(table: pd.DataFrame, kind: Kind) -> str:
     count = f"{len(clear) or 'None'} of {len(banded)} differences {verb} significant"
     corrected = f", corrected for {len(banded)} comparisons" if len(banded) > 1 else ""
     return f"{count}{corrected}; the largest is {size} ({where})."
+
+
+def small_multiples(
+    first: Result,
+    second: Result,
+    of: ComparedTable,
+    differences: pd.DataFrame | None = None,
+    *,
+    context: Context = PAGE,
+) -> list[Chart]:
+    """Draw what is compared of a pinned result and of another one, on one axis, and their
+    differences with their bands.
+
+    Args:
+        first, second: The pinned result, and the other one.
+        of: What is compared.
+        differences: Of `result_differences`; None where they measure different things.
+        context: What they are drawn for.
+    """
+    low, high = ends_of(of.value)
+    tables = [_drawn(result.tables[of.table], of) for result in (first, second)]
+    held = [
+        table[column] for table in tables for column in (of.value, low, high) if column in table
+    ]
+    ends = span_of(*held)
+    if differences is not None and len(differences):
+        tables.append(_drawn(differences, of))
+    refs = list(dict.fromkeys(ref for table in tables for ref in table.get("model", ())))
+    names = short_names(refs)
+    tables = [table.assign(name=_names(table, of, names)) for table in tables]
+    lines = dict.fromkeys(name for table in tables for name in table["name"])
+    given = dict(zip(map(names.__getitem__, refs), colours_of(refs).values(), strict=True))
+    looks = {
+        name: Look(given.get(name, COLOURS[n % len(COLOURS)]), SHAPES[n % len(SHAPES)])
+        for n, name in enumerate(lines)
+    }
+    panel = _lines if of.along else _dots
+    charts = [
+        panel(table, of, of.value, looks, title, ends, context=context)
+        for table, title in zip(tables, TITLES, strict=False)
+    ]
+    for table in tables[2:]:
+        reach = span_of([0.0], *(table[column] for column in ("difference", "low", "high")))
+        charts.append(panel(table, of, "difference", looks, DIFFERENCE, reach, context=context))
+    return charts
+
+
+def _drawn(table: pd.DataFrame, of: ComparedTable) -> pd.DataFrame:
+    """Take the rows that small multiples draw."""
+    for column, value in of.drawn:
+        if column in table:
+            table = table[table[column] == value]
+    return table[table[of.along].notna()] if of.along in table else table
+
+
+def _names(table: pd.DataFrame, of: ComparedTable, names: Mapping[str, str]) -> list[str]:
+    """Name each row's line by its keys, but for the one on the x axis and those that are fixed."""
+    left_out = {of.along, *dict(of.drawn)}
+    keys = [key for key in of.keys if key in table and key not in left_out]
+    rows = (
+        ", ".join(names.get(str(row[key]), str(row[key])) for key in keys)
+        for _, row in table.iterrows()
+    )
+    return [name or "difference" for name in rows]
+
+
+def _lines(
+    table: pd.DataFrame,
+    of: ComparedTable,
+    value: str,
+    looks: Mapping[str, Look],
+    title: str,
+    ends: tuple[float, float],
+    *,
+    context: Context,
+) -> Chart:
+    """Draw one small multiple: a line with its band for each name."""
+    shown = {name: look for name, look in looks.items() if name in set(table["name"])}
+    rules = [Rule(NO_DIFFERENCE, 0.0, (4, 4))] if value == "difference" else []
+    kind: dict[str, Any] = {"kind": of.kind} if value == "difference" else {}
+    return layer_chart(
+        table.assign(layer=table[of.along].astype(float)), value, shown, title,
+        x_title=tip_of(of.along).title, ends=ends, rules=rules, height=SMALL, context=context,
+        **kind,
+    )  # fmt: skip
+
+
+def _dots(
+    table: pd.DataFrame,
+    of: ComparedTable,
+    value: str,
+    looks: Mapping[str, Look],
+    title: str,
+    ends: tuple[float, float],
+    *,
+    context: Context,
+) -> Chart:
+    """Draw one small multiple: a row with its interval for each name."""
+    rows, tooltip = told(table, ("name", value, "low"))
+    scale = {"domain": list(ends), "nice": False, "zero": False}
+    kind = of.kind if value == "difference" else tip_of(value).kind
+    axis = {
+        "tickCount": 4,
+        **({"labelExpr": label_expr(kind)} if kind and label_expr(kind) else {}),
+    }
+    x = channel(f"{value}:Q", title=tip_of(value).title, scale=scale, axis=axis)
+    y = channel("name:N", title=None, sort=list(looks), axis={"labelLimit": 140, "ticks": False})
+    base = Chart(rows).encode(y=y, tooltip=tooltip)
+    colours = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
+    colour = channel("name:N", scale=colours, legend=None)
+    layers = [base.mark_point(filled=True, size=60, opacity=1).encode(x=x, color=colour)]
+    if {"low", "high"} <= set(table):
+        layers.insert(
+            0,
+            base.mark_rule(strokeWidth=2).encode(
+                x={**x, "field": "low"}, x2="high:Q", color=colour
+            ),
+        )
+    if value == "difference":
+        zero = Chart(rows.head(1).assign(zero=0.0)).mark_rule(strokeDash=[4, 4], color=GREY)
+        layers.insert(0, zero.encode(x={**x, "field": "zero"}))
+    return layered(*layers).properties(
+        width="container", height=context.height(ROW * max(len(rows), 2)), title=heading(title),
+        description=f"{title}: {tip_of(value).title} of {', '.join(map(str, table['name']))}.",
+    )  # fmt: skip
 
 
 def _name(key: str, value: object) -> str:

@@ -100,6 +100,15 @@ def test_a_page_offers_nine_controls_and_says_150_words_at_once(
     assert len(words) <= WORDY.get(view, MOST_WORDS), " ".join(words)
 
 
+def test_the_teachers_page_says_150_words_at_once(page: Page, app_url: str) -> None:
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.goto(f"{app_url}/teaching")
+    expect(page.get_by_role("button", name="Handout to print").first).to_be_visible()
+    settle(page)
+    _, words = counted(page)
+    assert 50 <= len(words) <= MOST_WORDS, " ".join(words)
+
+
 def test_all_rivals_are_one_step_away_and_the_link_keeps_them(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/probe_trees")
     figure = page.locator(CHART).first

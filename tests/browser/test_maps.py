@@ -53,7 +53,7 @@ def test_the_map_zooms_with_a_key_moves_with_a_mouse_and_keeps_its_place_on_a_cl
     page: Page, app_url: str
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 700})  # the page has to scroll
-    chart = moved_map(page, f"{app_url}/weight_clustering")
+    chart = moved_map(page, f"{app_url}/weight_clustering?view=Map")
     ends = "Model: nli-0;", "Model: question-0;"
     before = gap(chart, *ends)
     page.mouse.wheel(0, 150)

@@ -30,7 +30,7 @@ def open_study(page: Page, app_url: str, **more: str) -> None:
 def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(
     page: Page, app_url: str
 ) -> None:
-    open_study(page, app_url)
+    open_study(page, app_url, view="Map")
     expect(page.locator(CHARTS)).to_have_count(1)
     chosen = page.get_by_role("combobox", name="Spectra of")
     point = page.locator(f"{CHARTS} path[aria-label*='Model: parse-0;']").first
@@ -79,7 +79,7 @@ def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) 
 
 
 @pytest.mark.parametrize(
-    "view", exhaustive(["Map", "Neighbours", "Distances", "Rank+by+depth"], "Rank+by+depth")
+    "view", exhaustive(["Vote", "Map", "Neighbours", "Distances", "Rank+by+depth"], "Rank+by+depth")
 )
 def test_no_view_scrolls_sideways_on_a_telephone(page: Page, app_url: str, view: str) -> None:
     page.set_viewport_size({"width": 420, "height": 900})

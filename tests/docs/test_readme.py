@@ -54,7 +54,7 @@ def test_what_is_said_of_the_program_is_so(text: str) -> None:
 
 
 def test_the_tour_names_what_is_there() -> None:
-    assert "Where fine-tunes differ" in {example.title for example in EXAMPLES}
+    assert "Which layers change?" in {example.title for example in EXAMPLES}
     opening = README.partition("## Two")[0]
     titles = re.findall(r"^\| (\w[\w ]+) \| .* \| .* \|$", opening, flags=re.M)
     assert titles == ["page", *ROOMS.values()]

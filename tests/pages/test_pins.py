@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.pages.conftest import SMALL, open_page, sentences, settle
@@ -25,6 +27,26 @@ def test_a_pinned_result_is_shown_beside_the_next_one_until_it_is_unpinned() -> 
     assert "Table of differences" not in [expander.label for expander in app.expander]
     next(button for button in app.button if button.label == "Unpin").click()
     assert len(settle(app.run()).get("vega_lite_chart")) == panels
+
+
+@pytest.mark.usefixtures("box")
+def test_small_multiples_stand_below_the_headline_with_the_difference() -> None:
+    app = open_page("pages/rsa.py", **SMALL)
+    panels = len(app.get("vega_lite_chart"))
+    next(button for button in app.button if button.label == "Pin").click()
+    app = settle(app.run())
+    app.number_input(key="rsa/seed").set_value(1)
+    next(button for button in app.button if button.label == "Run").click()
+    app = settle(app.run())
+    assert not app.exception
+    specs = [json.loads(chart.proto.spec) for chart in app.get("vega_lite_chart")]
+    assert len(specs) == panels + 3
+    assert "no difference" in json.dumps(specs[2])
+    assert [spec["width"] for spec in specs[:3]] == ["container"] * 3
+    first, second = (spec["layer"][0]["encoding"]["y"]["scale"]["domain"] for spec in specs[:2])
+    assert first == second
+    assert "This result minus the pinned one" in sentences(app)
+    assert "Table of differences" in [expander.label for expander in app.expander]
 
 
 @pytest.mark.usefixtures("box")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.results.numbers import text_of
@@ -11,13 +12,13 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 
-def _ridge_error(result: Result) -> float | None:
-    """Ridge's error on unseen words; None where the study has no such words."""
+def _ridge_predicts(result: Result) -> float | None:
+    """The share of variance that ridge predicts of unseen words; None where there are none."""
     table = result.tables["methods"]
     rows = table[
         (table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")
     ]
-    return float(rows["nmse"].iloc[0]) if len(rows) else None
+    return 1 - float(rows["nmse"].iloc[0]) if len(rows) else None
 
 
 ALIGNMENT = Lesson(
@@ -28,20 +29,24 @@ ALIGNMENT = Lesson(
     background=(
         "Two models were trained on the same text with the same recipe; only the random seed "
         "differs. At first sight their vectors have nothing in common. We fit maps from one space "
-        "into the other on some words and evaluate them on words that they have not seen. The "
-        "error is the share of the target's variance that a map leaves unexplained: 0 is perfect, "
-        "and 1 is no better than always predicting the mean."
+        "into the other on some words and evaluate them on words that they have not seen, by the "
+        "share of the target's variance that a map predicts: 100 % is perfect, and 0 is no better "
+        "than always predicting the mean. What is left unexplained is the map's error."
     ),
     guess=Guess(
-        question="What is the **error** of ridge, a linear map, on words that it has not seen?",
+        question=(
+            "What **share of the variance** does ridge, a linear map, predict on words that it has "
+            "not seen?"
+        ),
         low=0.0,
         high=1.0,
         step=0.05,
         start=0.5,
         axis="x",
-        truth=_ridge_error,
+        truth=_ridge_predicts,
         near=0.1,
-        words=text_of,
+        words=partial(text_of, kind="per cent"),
+        shown="percent",
     ),
     options={},
     explain=(

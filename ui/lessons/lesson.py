@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from core.results.names import layers_in_words
 from ui.lessons.evidence import nothing
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class Guess:
         low, high, step: Bounds and step of the slider.
         start: The slider's first value; it gives no hint.
         axis: The figure's axis of the number.
-        truth: Result -> the number; None if the study does not have it.
+        truth: Result -> the number, or several layers that cannot be told apart; None if the study
+            does not have it.
         near: Largest difference at which a guess counts as close.
         words: Writes the number with its unit.
         shown: The slider's number format.
@@ -38,7 +40,7 @@ class Guess:
     step: float
     start: float
     axis: Literal["x", "y"]
-    truth: Callable[[Result], float | None]
+    truth: Callable[[Result], float | tuple[int, ...] | None]
     near: float
     words: Callable[[float], str]
     shown: str = "%.2f"
@@ -48,12 +50,22 @@ class Guess:
         truth = self.truth(result)
         if truth is None:
             return ""
-        if abs(guess - truth) <= self.near:
-            verdict = "close to the result"
+        if not isinstance(truth, tuple):
+            nearest, shown = truth, self.words(truth)
         else:
-            verdict = "too low" if guess < truth else "too high"
-        shown = self.words(truth)
+            nearest = min(truth, key=lambda layer: abs(guess - layer))
+            equal = " (not distinguishable)" if len(truth) > 1 else ""
+            shown = f"{layers_in_words(truth)}{equal}"
+        if abs(guess - nearest) <= self.near:
+            verdict = "close to the result" if guess != nearest else "right"
+        else:
+            verdict = "too low" if guess < nearest else "too high"
         return f"Your guess, {self.words(guess)}, is {verdict}: the figure shows {shown}."
+
+
+def layer_of(value: float) -> str:
+    """Write a guessed layer: "layer 2"."""
+    return f"layer {value:.0f}"
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ui.lessons.lesson import Guess, Lesson, Question, Try
+from core.studies.probes.trees.statements import BEST, TIED
+from ui.lessons.lesson import Guess, Lesson, Question, Try, layer_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
 
 
-def _best_layer(result: Result) -> float | None:
-    """The layer at which the first model scores highest on the development sentences."""
-    probes: Any = result
-    models = list(getattr(probes, "probes", {}))
-    return float(probes.best_layer(models[0])) if models else None
-
-
-def _layer(value: float) -> str:
-    return f"layer {value:.0f}"
+def _best_layers(result: Result) -> tuple[int, ...] | None:
+    """Find the layers of the first model that score highest and cannot be told apart, as the
+    headline names them; None if no model was probed."""
+    best = next((each for each in result.statements if each.verdict == BEST), None)
+    if best is None:
+        return None
+    tied = (
+        each.layers
+        for each in result.statements
+        if (each.verdict, each.subject) == (TIED, best.subject)
+    )
+    return next(tied, best.layers)
 
 
 PROBES = Lesson(
@@ -43,9 +47,9 @@ PROBES = Lesson(
         step=1,
         start=0,
         axis="x",
-        truth=_best_layer,
+        truth=_best_layers,
         near=1,
-        words=_layer,
+        words=layer_of,
         shown="%.0f",
     ),
     options={},

@@ -1,69 +1,66 @@
-"""Lesson of the RSA page: what fine-tuning changes."""
+"""Lesson of the RSA page: which layers fine-tuning changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.results.numbers import text_of
-from ui.lessons.lesson import Guess, Lesson, Question, Try
+from core.studies.rsa.layers.differences import BEYOND_RANDOM, CHANGED_MOST
+from ui.lessons.lesson import Guess, Lesson, Question, Try, layer_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
 
 
-def _top_similarity(result: Result) -> float | None:
-    """Average the similarity of the compared models in the top layer."""
-    table = result.tables["similarity"]
-    top = table[table["layer"] == table["layer"].max()]["similarity"].dropna()
-    return float(top.mean()) if len(top) else None
+def _changed_layers(result: Result) -> tuple[int, ...] | None:
+    """Find the layers of the first model that changed most and cannot be told apart; None if no
+    layer functions were compared."""
+    layers = (
+        each.layers for each in result.statements if each.verdict in (BEYOND_RANDOM, CHANGED_MOST)
+    )
+    return next(layers, None)
 
 
 RSA = Lesson(
     page="rsa",
     path="pages/rsa.py",
-    title="What does fine-tuning change?",
+    title="Which layers does fine-tuning change?",
     minutes=20,
     background=(
         "The same thousand words are read by a pretrained model and by three models that were "
         "fine-tuned from it: for parsing, for sentiment, and for natural-language inference (does "
-        "one sentence follow from another?). At every layer we compute how similar each pair of "
-        "words is, once in each model, and correlate the two lists. This is representational "
-        "similarity analysis, RSA. A correlation of 1 means that fine-tuning "
-        "left these similarities "
-        "unchanged; the grey band is chance level, the correlation when sentences are "
-        "shuffled."
+        "one sentence follow from another?). A layer has changed if it computes something else "
+        "from the same input. So each layer of a fine-tune is given the base's own input, and "
+        "compared with the base's layer is its output: how similar is each pair of words, once in "
+        "each output, and how well do the two lists correlate? This is representational similarity "
+        "analysis, RSA. Some layers move further than others after any change of their weights, so "
+        "each distance is divided by that after random changes of equal size."
     ),
     guess=Guess(
         question=(
-            "How similar are base and fine-tune in the **top layer**, averaged over the three "
-            "fine-tunes?"
+            "Which **layer** does fine-tuning on parsing change most? (0 is the embeddings, 6 the "
+            "top.)"
         ),
-        low=0.0,
-        high=1.0,
-        step=0.05,
-        start=0.5,
-        axis="y",
-        truth=_top_similarity,
-        near=0.1,
-        words=text_of,
+        low=0,
+        high=6,
+        step=1,
+        start=0,
+        axis="x",
+        truth=_changed_layers,
+        near=1,
+        words=layer_of,
+        shown="%.0f",
     ),
     options={},
     explain=(
-        "Fine-tuning reaches every weight, but its effect on the vectors grows with depth. The "
-        "task's error enters at "
-        "the top, and every change in a lower layer is passed on to all layers above it, so even "
-        "equal changes "
-        "everywhere would show most at the top. The second panel takes this inheritance away: each "
-        "layer reads the base's own input, so only a layer that itself changed moves its output; "
-        "its distance is divided by that after random changes, which move some layers more than "
-        "others. "
-        "Before you conclude that a task *needs* the upper "
-        "layers, look at two "
-        "more things. How far did the weights move? A model that was trained longer differs more, "
-        "whatever its task. "
-        "And how similar are two pretraining seeds (the dashed line)? A fine-tune below it differs "
-        "from its base more "
-        "than an independently trained model does."
+        "Compare the two panels. In the second, states differ more the higher the layer: the "
+        "task's error enters at the top, and every change in a lower layer is passed on to all "
+        "layers above it, so even equal changes everywhere would show most at the top. The first "
+        "panel takes this inheritance away: each layer reads the base's own input, so only a layer "
+        "that itself changed moves its output, and layers that any change moves far are no longer "
+        "ahead. Before you conclude that a task *needs* the layers that changed, look at two more "
+        "things. How far did the weights move? A model that was trained longer differs more, "
+        "whatever its task. And how similar are two pretraining seeds (the dashed line)? A "
+        "fine-tune below it differs from its base more than an independently trained model does."
     ),
     tries=(
         Try(

@@ -94,6 +94,7 @@ class Form(Generic[S]):
         self._lead = lead
         self._menu: DeltaGenerator | None = None
         presenting.clear_stage()
+        self.below_headline: DeltaGenerator | None = None  # where pinned results stand
         self.pressed = False
         self.bar = self.fold = st.container()
 

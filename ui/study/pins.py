@@ -10,15 +10,19 @@ import streamlit as st
 
 from core.options import Spec
 from core.options.summary import summary, unlike
-from core.results.differences import differences_sentence, result_differences
+from core.results.differences import (
+    differences_sentence,
+    result_differences,
+    small_multiples,
+)
 from ui.frame.text import plain
-from ui.study.figures import show_charts
+from ui.study.figures import page_specs, show_spec
 from ui.study.forms import Form
 from ui.study.results import show_table
 
 if TYPE_CHECKING:
-    from core.results.drawing.context import Context
-    from core.results.drawing.vega import Chart
+    import pandas as pd
+
     from core.results.export import Result
     from core.study import Study
 
@@ -37,21 +41,22 @@ class Pinned:
 
 
 def beside(form: Form[S], spec: S, result: Result, study: Study) -> None:
-    """Draw the button that pins this result; show a pinned result beside this one, with their
-    differences.
+    """Draw the button that pins this result; show a pinned result beside this one as small
+    multiples, with their differences: below the headline.
 
     Args:
         form: The page's.
         spec: Of the study.
         result: What the page shows.
-        study: The study; the first of its figures is shown, and it says what is compared.
+        study: The study, which says what is compared.
     """
     this = Pinned(result, summary(spec, result.sentences_read))
     pins: list[Pinned] = st.session_state.setdefault(form.address.key("pins"), [])
     _pin_button(form, pins, this)
     others = [pin for pin in pins if pin.result is not result]
     if others:
-        with st.container(border=True, key=form.address.key("beside")):
+        place = form.below_headline or st.container()
+        with place.container(border=True, key=form.address.key("beside")):
             _show(form, pins, _chosen(form, others), this, study)
 
 
@@ -104,15 +109,8 @@ def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study
         sentence = differences_sentence(table, study.compared.kind)
         why = f"This result minus the pinned one: {sentence}"
     st.markdown(plain(why))
-    for place, pin in zip(st.columns(2, gap="medium"), (pinned, this), strict=True):
-        with place:
-            st.caption(plain(pin.line))
-            show_charts(
-                partial(_first_figure, pin.result, study),
-                key=f"{form.address.page}_{'pinned' if pin is pinned else 'this'}",
-                alt_text=pin.result.cautioned(),
-                result=pin.result,
-            )
+    if study.compared is not None:
+        _multiples(form, pinned, this, study, table)
     if table is not None and len(table):
         with st.expander("Table of differences", icon=":material/table:"):
             st.caption(
@@ -123,5 +121,17 @@ def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study
             show_table(table, "differences", title="Differences")
 
 
-def _first_figure(result: Result, study: Study, *, context: Context) -> list[Chart]:
-    return [next(iter(study.figures(result, context).values()))]
+def _multiples(
+    form: Form[S], pinned: Pinned, this: Pinned, study: Study, table: pd.DataFrame | None
+) -> None:
+    """Draw what is compared of both results, and the differences, beside each other."""
+    assert study.compared is not None
+    drawing = partial(small_multiples, pinned.result, this.result, study.compared, table)
+    captions = (pinned.line, this.line, "Bands: 95 %, for all differences together.")
+    specs = page_specs(drawing, key="pinned", result=this.result, view=id(pinned))
+    for number, (place, spec) in enumerate(
+        zip(st.columns(len(specs), gap="medium"), specs, strict=True)
+    ):
+        with place:
+            show_spec(spec, key=f"{form.address.page}_pinned_{number}")
+            st.caption(plain(captions[number]))

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 def show_headline(form: Form[Any], result: Result, sentence: str = "") -> None:
-    """Draw the headline with its terms explained, and the page's menu with the notes.
+    """Draw the headline with its terms explained, the place of pinned results below it, and the
+    page's menu with the notes.
 
     Args:
         form: The page's.
@@ -43,6 +44,7 @@ def show_headline(form: Form[Any], result: Result, sentence: str = "") -> None:
     """
     shown = result.cautioned(sentence or lead_of(result.headline))
     show_sentence(shown)
+    form.below_headline = st.container()
     show_menu(form, result, [result.cautioned()] if shown != result.cautioned() else [])
 
 

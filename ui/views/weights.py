@@ -1,4 +1,4 @@
-"""Views of the weight clustering page: label table, map, neighbours, distances, rank by depth."""
+"""Views of the weight clustering page: label table, vote, neighbours, distances, rank by depth."""
 
 from __future__ import annotations
 
@@ -77,6 +77,12 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return given
+
+
+def vote_view(result: Result, view: View) -> None:
+    """Show every model with the neighbours that name its label."""
+    if show_view(result, view, figures=STUDY.figures, key="votes"):
+        show_rows(result, view)
 
 
 def neighbours_view(result: Result, view: View) -> None:

@@ -33,10 +33,10 @@ def seeds(results: Sequence[Result]) -> Finding:
         f"{lead_sentence(facts, 'unseen')} This does not show a bijection.",
         "bars",
         tuple(
-            Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
+            Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, 1 - float(value)),))
             for name, value in maps.items()
         ),
-        "held-out error: share of variance unexplained (lower is better)",
+        "share of held-out variance predicted (higher is better)",
     )
 
 

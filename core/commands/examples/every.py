@@ -83,7 +83,7 @@ STORY = Example(  # what the home page shows first
 )
 EXAMPLES = (
     Example(
-        "rewritten", "Where fine-tunes differ", RSA, (("rsa", RsaSpec()),), rsa.rewrites,
+        "rewritten", "Which layers change?", RSA, (("rsa", RsaSpec()),), rsa.rewrites,
     ),
     Example(
         "rogue", "A rogue dimension", RSA,
@@ -98,7 +98,7 @@ EXAMPLES = (
     ),
     Example(
         "weights", "Weights reveal the task", WEIGHTS,
-        (("weights", WeightsSpec()),), weights.weights, "Neighbours",
+        (("weights", WeightsSpec()),), weights.weights,
     ),
     Example(
         "doses", "Another learning rate", WEIGHTS,

@@ -12,7 +12,7 @@ from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
-from core.studies.rsa.layers.function_text import facts_of, levels_of
+from core.studies.rsa.layers.function_text import changed_sentence, facts_of, levels_of
 from core.studies.rsa.spaces.charts import map_chart
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
 from core.studies.rsa.spaces.text import ANGLE, WITHOUT
@@ -53,19 +53,17 @@ def rounded(part: Any) -> Any:
 
 
 def rewrites(results: Sequence[Result]) -> Finding:
-    """Say which model differs most from the base, and which least."""
-    facts = facts_of(results[0].statements)
+    """Say which layers changed, and which model's states differ most after how large a change."""
+    facts, table = facts_of(results[0].statements), results[0].tables["random_functions"]
     sizes = {ref: fact.number.value_text for ref, fact in facts[WEIGHT_CHANGE].items()}
-    levels = sorted(levels_of(facts).values(), key=lambda fact: fact.number.value)
-    least, most = levels[0], levels[-1]
+    least = min(levels_of(facts).values(), key=lambda fact: fact.number.value)
     return Finding(
-        f"{short_name(least.subject)} differs most from the base: similarity {least.number.text} "
-        f"at layer {least.layers[0]} after its weights moved by {sizes[least.subject]} of their "
-        f"size. {short_name(most.subject)} differs least: {most.number.text} after "
-        f"{sizes[most.subject]}.",
+        f"{changed_sentence(results[0].statements)} States differ most in "
+        f"{short_name(least.subject)}, at layer {least.layers[0]} (similarity "
+        f"{least.number.text}), whose weights moved by {sizes[least.subject]} of their size.",
         "lines",
-        lines(results[0].table, "model", "similarity"),
-        "similarity to the base by layer",
+        lines(table.dropna(subset=["ratio"]), "model", "ratio"),
+        "distance of each layer's output, times that after a random change",
     )
 
 

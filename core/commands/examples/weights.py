@@ -9,8 +9,8 @@ from core.commands.examples.finding import INK, Finding, Series
 from core.errors import listed
 from core.results.drawing.style import GREY, ORANGE
 from core.results.names import short_name
-from core.studies.weights.clusters.text import dose_sentence
-from core.studies.weights.clusters.view_text import map_sentence
+from core.studies.weights.clusters.doses import dose_sentence
+from core.studies.weights.clusters.view_text import votes_sentence
 from core.studies.weights.intruders.text import CHANCE, SPECTRUM
 
 if TYPE_CHECKING:
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 
 def weights(results: Sequence[Result]) -> Finding:
-    """Say how often nearest neighbours by weights share the task, by direction and by size."""
-    result = results[0]
-    used, table = int(result.arrays["k"]), result.tables["vectors"]
-    rows = table[table["k"] == used].set_index("vector")
-    chosen = str(result.spec["vector"])
-    names = list(dict.fromkeys([chosen, "norms", *rows.index]))
+    """Say of how many models a vote of the nearest neighbours names the task, by direction, by size
+    and by chance."""
+    votes = results[0].tables["votes"]
+    chosen = str(results[0].spec["vector"])
     bars = [
-        Series(name, ORANGE if name == chosen else GREY, ((0.0, float(rows.loc[name, "share"])),))
-        for name in names
+        Series(
+            str(row.vector),
+            ORANGE if row.vector == chosen else GREY,
+            ((0.0, float(row.right)),),
+        )
+        for row in votes.itertuples()
     ]
-    chance = float(rows.loc[chosen, "chance"])
+    chance = Series("chance", INK, ((0.0, float(votes["expected"].iloc[0])),))
     return Finding(
-        map_sentence(result),
+        votes_sentence(results[0]),
         "bars",
-        (*bars, Series("chance", INK, ((0.0, chance),))),
-        "share of nearest neighbours with the same task",
+        (*bars, chance),
+        f"models (of {int(votes['models'].iloc[0])}) whose task the vote names",
     )
 
 

@@ -28,6 +28,7 @@ from core.maths.statistics import permutation_p
 
 BATCH = 256  # permutations computed together
 MOST_EXACT = 10_000  # arrangements of the labels up to which each is tried
+TIE = 1e-6  # of a vote: what the place of a neighbour counts beside it
 EQUAL = 1e-9  # tolerance: equal shares may differ in the last bit
 
 
@@ -68,6 +69,21 @@ class Prediction:
     votes: float
     nearest: int
     distance: float
+
+
+@dataclass(frozen=True)
+class Vote:
+    """How many models the vote of their nearest neighbours names right.
+
+    Attributes:
+        right: Models whose label is the one that `predict_labels` predicts.
+        expected: Their mean number under permuted labels.
+        p_value: Of the permutations, those that reach as many; exact if all arrangements are tried.
+    """
+
+    right: int
+    expected: float
+    p_value: float
 
 
 def chance_share(labels: Sequence[str]) -> float:
@@ -156,6 +172,52 @@ def calc_neighbour_shares(
     return NeighbourShares(
         np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest
     )
+
+
+def count_votes(
+    distances: Float[ndarray, "model model"],
+    labels: Sequence[str],
+    k: int,
+    permutations: int,
+    rng: np.random.Generator,
+) -> Vote:
+    """Count the models that the vote of their k nearest neighbours names right, and compare the
+    number with that under permuted labels.
+
+    Args:
+        distances: Symmetric; the diagonal is ignored.
+        labels: One per model.
+        k: Neighbours that vote; in a tie, the label of the nearest wins.
+        permutations: As for `calc_neighbour_shares`.
+
+    Raises:
+        ShapeError: As `calc_neighbour_shares`.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> vote = count_votes(apart, ["a", "a", "b", "b"], 1, 1000, np.random.default_rng(0))
+        >>> vote.right, round(vote.expected, 2), round(vote.p_value, 2)
+        (4, 1.33, 0.33)
+    """
+    from scipy.stats import rankdata
+
+    _check_labels(labels)
+    predicted = [guess.predicted for guess in predict_labels(distances, labels, k)]
+    right = sum(guess == label for guess, label in zip(predicted, labels, strict=True))
+    groups, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
+    weights = neighbour_weights(distances, k)[k - 1]
+    # One more place near the front outweighs all places behind it: ties go to the nearest label.
+    apart = np.where(np.eye(len(codes), dtype=bool), np.inf, distances)
+    ranks = rankdata(apart, method="min", axis=1) - 1
+    weights = weights * (1.0 + TIE * 0.5 ** np.minimum(ranks, 1000.0))
+    counts = []
+    for drawn in _arrangements(codes, permutations, rng):
+        votes = np.stack([weights @ (drawn == group).T for group in range(len(groups))])
+        counts.append((drawn == votes.argmax(0).T).sum(1))
+    permuted = np.concatenate(counts).astype(float)
+    # what was found is an arrangement, too; without it a mean over all of few is too low
+    expected = float(np.append(permuted, right).mean())
+    return Vote(right, expected, permutation_p(right - EQUAL, permuted))
 
 
 def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:

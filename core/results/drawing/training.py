@@ -191,6 +191,7 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
     """
     looks = {"loss": Look(GREY)}
     return step_chart(
-        table.assign(name="loss"), "loss", "Held-out loss (nats)", looks, "Held-out loss",
+        table.assign(name="loss"), "loss", "Held-out loss (natural logarithm, nats)", looks,
+        "Held-out loss",
         "from the models' cards", kind="measure", ends=span_of(table["loss"]), context=context,
     )  # fmt: skip

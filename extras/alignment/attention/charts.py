@@ -10,7 +10,7 @@ from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, grey_band
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.style import COLOURS, SHAPES, heading, legend
+from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -60,6 +60,12 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
+    means, told_mean = told(
+        by_layer.reset_index(), ("layer", Tip("correlation", "Mean of the layer", "share"))
+    )
+    mean = Chart(means).mark_tick(
+        orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
+    )  # fmt: skip
     what = "Correlation of matched attention heads"
     words = (
         f"{what}. Points for {len(table)} heads by layer; mean correlation "
@@ -68,8 +74,10 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
         )
         + f". Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
-    chart = layered(band, points).properties(
-        title=heading(what, "held-out sentences; grey: mean of random matchings, 95 % range"),
+    below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
+    bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)
+    chart = layered(band, points, bars).properties(
+        title=heading(what, below),
         width="container",
         height=plane.pixels,
         description=words,

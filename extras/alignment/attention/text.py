@@ -105,7 +105,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     best = (
         ""
         if highest.estimate is None
-        else f"{highest.number.value_text} at best (layer {highest.layers[0]})"
+        else f"{highest.number.value_text} on average at the best layer ({highest.layers[0]})"
     )
     text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:

@@ -32,7 +32,7 @@ REMOVAL = (
 EXCESS = ("model", "layer", "metric", "rival", "rival_value", "margin", "low", "high")
 LOSS, ACCURACY, UAS = METRICS = ("loss", "accuracy", "uas")
 NAMES = {LOSS: "Loss of masked or next tokens", ACCURACY: "Accuracy on pairs", UAS: "UAS"}
-UNITS = {LOSS: "nats per token", ACCURACY: "%", UAS: "%"}
+UNITS = {LOSS: "natural logarithm, nats per token", ACCURACY: "%", UAS: "%"}
 
 
 @dataclass(frozen=True)

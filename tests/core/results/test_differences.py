@@ -14,6 +14,7 @@ from core.results.differences import (
     banded_differences,
     differences_sentence,
     result_differences,
+    small_multiples,
 )
 from core.results.estimates import estimate_of
 from core.results.export import Result
@@ -188,3 +189,48 @@ def test_each_end_comes_from_the_ends_that_lead_there() -> None:
     assert found["high"] == pytest.approx(0.2 + 0.13)
     back = banded_differences(second, first, ("model", "layer"), "similarity").iloc[0]
     assert (back["low"], back["high"]) == pytest.approx((-found["high"], -found["low"]))
+
+
+def test_small_multiples_share_an_axis_and_draw_the_difference_with_its_band() -> None:
+    first, second = (rsa(pd.concat([rows([0.9, low]), rows([0.8, 0.7], model="zoo:nli-0")]))
+                     for low in (0.2, 0.6))  # fmt: skip
+    differences = result_differences(first, second, RSA)
+    pinned, this, difference = (
+        chart.to_dict() for chart in small_multiples(first, second, RSA, differences)
+    )
+    ends = [spec["layer"][0]["encoding"]["y"]["scale"]["domain"] for spec in (pinned, this)]
+    assert ends[0] == ends[1]
+    assert ends[0][0] < 0.1
+    assert ends[0][1] >= 1.0
+    drawn = next(rows for rows in difference["datasets"].values() if "low" in rows[0])
+    last = next(row for row in drawn if (row["name"], row["layer"]) == ("parse-0", 1))
+    assert last["low"] < last["difference"] == pytest.approx(0.4)
+    assert last["difference"] < last["high"]
+    assert {row["name"] for row in drawn} == {"parse-0", "nli-0", "no difference"}
+    assert [spec["width"] for spec in (pinned, this, difference)] == ["container"] * 3
+    assert len(small_multiples(first, second, RSA)) == 2
+    assert len(small_multiples(first, second, RSA, differences.head(0))) == 2
+
+
+def test_small_multiples_without_layers_have_a_row_for_each_name() -> None:
+    of = STUDIES["align"].compared
+    assert of is not None
+    table = pd.DataFrame(
+        {
+            "group": ["models"] * 3 + ["against"],
+            "method": ["ridge", "kernel", "ridge", "ridge"],
+            "words": ["all", "all", "unseen", "all"],
+            "nmse": [0.6, 0.5, 0.7, 0.9],
+            "low": [0.5, 0.4, 0.6, 0.8],
+            "high": [0.7, 0.6, 0.8, 1.0],
+        }
+    )
+    first, second = (
+        Result("align", {}, "", {"methods": table.assign(nmse=table["nmse"] + more)})
+        for more in (0.0, 0.05)
+    )
+    *_, difference = small_multiples(first, second, of, result_differences(first, second, of))
+    spec = difference.to_dict()
+    names = {row["name"] for rows in spec["datasets"].values() for row in rows}
+    assert names == {"ridge", "kernel"}
+    assert {layer["mark"]["type"] for layer in spec["layer"]} == {"rule", "point"}

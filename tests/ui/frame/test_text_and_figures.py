@@ -11,7 +11,7 @@ import pytest
 
 from core.limits import MEGABYTE, SHARED
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
-from core.studies.probes.sentence.parts import STATUS_COLOURS
+from core.studies.probes.sentence.parts import LABELLED_COLOURS, STATUS_COLOURS
 from tests import ROOT
 from ui.frame.process import freeze_heavy_imports
 from ui.frame.shell import in_bytes
@@ -117,7 +117,13 @@ def test_colours_of_lines_stand_out_on_a_dark_page() -> None:
         )
     )
     dark = DARKER | pairs
-    for colour in (*STATUS_COLOURS.values(), *TASK_COLOURS.values(), *COLOURS, GREY):
+    for colour in (
+        *STATUS_COLOURS.values(),
+        *LABELLED_COLOURS.values(),
+        *TASK_COLOURS.values(),
+        *COLOURS,
+        GREY,
+    ):
         assert _contrast(dark.get(colour.lower(), colour), page) >= 4.5, colour
 
 

@@ -12,7 +12,11 @@ from vl_convert import vegalite_to_svg
 
 from core.catalogue import STUDIES
 from core.options import options_of
+from core.results.estimates import Estimate
 from core.results.export import Result
+from core.results.statements import Statement
+from core.studies.probes.trees.statements import BEST, TIED
+from core.studies.rsa.layers.differences import BEYOND_RANDOM
 from docs.make.studies import room_of
 from ui.frame.shell import PAGES
 from ui.lessons import LESSONS, link_of
@@ -60,14 +64,38 @@ def test_ninety_minutes_are_ninety() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guess", "verdict"), [(0.5, "close"), (0.1, "too low"), (0.9, "too high")]
+    ("guess", "verdict"), [(0.5, "right"), (0.45, "close"), (0.1, "too low"), (0.9, "too high")]
 )
 def test_a_guess_is_judged_by_the_result(guess: float, verdict: str) -> None:
-    rows = pd.DataFrame({"layer": [0, 1, 1], "similarity": [1.0, 0.4, 0.6]})
-    said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {"similarity": rows}))
+    rows = {"group": ["models"], "method": ["ridge"], "words": ["unseen"], "nmse": [0.5]}
+    judged = LESSONS["alignment"].guess
+    said = judged.judge(guess, Result("align", {}, "", {"methods": pd.DataFrame(rows)}))
     assert verdict in said
-    assert LESSONS["rsa"].guess.words(guess) in said
-    assert ".50" in said
+    assert judged.words(guess) in said
+    assert "50 %" in said
+
+
+@pytest.mark.parametrize(
+    ("guess", "verdict"), [(2, "right"), (1, "close"), (0, "too low"), (6, "too high")]
+)
+def test_a_guessed_layer_is_right_at_any_layer_that_cannot_be_told_apart(
+    guess: float, verdict: str
+) -> None:
+    asked = LESSONS["probe"].guess
+    best = Statement("zoo:seed-0", BEST, Estimate(57.0, kind="points"), (2,))
+    tied = Statement("zoo:seed-0", TIED, layers=(2, 3, 4))
+    other = Statement("zoo:parse-0", TIED, layers=(5, 6))
+    said = asked.judge(guess, Result("probe", {}, "", {}, statements=(best, other, tied)))
+    assert f"is {verdict}" in said
+    assert said.endswith("the figure shows layers 2 to 4 (not distinguishable).")
+    alone = asked.judge(guess, Result("probe", {}, "", {}, statements=(best, other)))
+    assert alone.endswith("the figure shows layer 2.")
+    changed = Statement("zoo:parse-0", BEYOND_RANDOM, Estimate(9.0), (2,), "zoo:seed-0")
+    said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {}, statements=(changed,)))
+    assert f"is {verdict}" in said
+    assert said.endswith("the figure shows layer 2.")
+    for page in ("rsa", "probe"):
+        assert LESSONS[page].guess.judge(guess, Result("any", {}, "", {})) == ""
 
 
 def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:

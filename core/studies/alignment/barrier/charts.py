@@ -41,7 +41,7 @@ def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     }
     context = replace(context, legend=True)  # all lines meet at both ends
     ends = reach(rows, "excess_loss", zero=True)
-    titles = ("Share of the second model", "Excess loss (nats per token)")
+    titles = ("Share of the second model", "Excess loss per token (natural logarithm, nats)")
     axis = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     plane = Plane(
         "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=axis, height=HEIGHT,

@@ -1,5 +1,5 @@
-"""Charts of the alignment study: error by method, pairs, every layer into every layer; lines
-are in `curves`, the space is in `space`.
+"""Charts of the alignment study: what each method predicts, pairs, every layer into every layer;
+lines are in `curves`, the space is in `space`.
 
 Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
 background or a text colour, so that it fits a light and a dark theme; a chart without panels
@@ -24,7 +24,6 @@ from core.results.drawing.vega import OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
 from core.studies.alignment.seeds.curves import (
-    ERROR_TITLE,
     ceiling_of,
     with_labels,
 )
@@ -37,13 +36,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+PREDICTED = "Variance predicted"
+SHARES = ("nmse", "low", "high", "least", "lower", "median", "upper", "most", "again")
 MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
 GRID = 270  # height of a plot with a legend below
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error by method: a box over pairs and layers, the mean with its interval
-    and as a number.
+    """Draw the share of held-out variance that each method predicts: a box over pairs and layers,
+    the mean with its interval and as a number.
 
     Raises:
         SpecError: If no pair was aligned.
@@ -53,19 +54,26 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     if table.empty:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
-    ceiling = ceiling_of(table["nmse"])
-    tips = (Tip("label", "Map"), "nmse", "low", Tip("again", "Second run of the seed", "share"))
-    rows, tooltip = told(_boxes(result, table, words), tips)
-    rows = rows.assign(
-        written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling
+    floor = 1.0 - ceiling_of(table["nmse"])
+    boxes = _boxes(result, table, words)
+    boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
+    boxes = boxes.rename(columns={"nmse": "share", "low": "high", "high": "low"})
+    tips = (
+        Tip("label", "Map"),
+        Tip("share", PREDICTED, "per cent"),
+        "low",
+        Tip("again", "Second run of the seed", "per cent"),
     )
-    room = round(3.6 * context.letter)
+    rows, tooltip = told(boxes, tips)
+    written = [text_of(value, "per cent") for value in rows["share"]]
+    rows = rows.assign(written=written, out=rows["share"] < floor, edge=1.0, begin=floor)
+    room = round(4.4 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
-    scale = {"domain": [0, ceiling], "nice": False, "range": [0, beside]}
-    axis = {"labelExpr": str(label_expr("share")), "tickCount": 6}
+    scale = {"domain": [floor, 1.0], "nice": False, "zero": False, "range": [0, beside]}
+    axis = {"labelExpr": str(label_expr("per cent")), "tickCount": 6}
 
     def along(column: str) -> dict[str, Any]:
-        return channel(f"{column}:Q", title=ERROR_TITLE, scale=scale, axis=axis)
+        return channel(f"{column}:Q", title=PREDICTED, scale=scale, axis=axis)
 
     colours = [METHODS[name].colour for name in METHODS if METHODS[name].label in shown]
     domain = [METHODS[name].label for name in METHODS if METHODS[name].label in shown]
@@ -73,7 +81,8 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")
-    chance = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    mean = Chart(rows.head(1).assign(zero=0.0))
+    chance = mean.mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
     again = base.filtered("isValid(datum.again)").mark_point(
         filled=False, size=60, strokeWidth=2, opacity=1, color=BROWN, clip=True
     )
@@ -86,21 +95,22 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
             x=along("lower"), x2="upper:Q", color=colour
         ),
         base.mark_tick(size=14, thickness=2, color=GREY, clip=True).encode(x=along("median")),
-        *([chance.encode(x=along("one"))] if ceiling > 1 else []),
+        *([chance.encode(x=along("zero"))] if floor < 0 else []),
         base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
         inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(
-            x=along("nmse")
+            x=along("share")
         ),
         *([again.encode(x=along("again"))] if rows["again"].notna().any() else []),
-        *([beyond.encode(x=along("edge"))] if rows["out"].any() else []),
+        *([beyond.encode(x=along("begin"))] if rows["out"].any() else []),
         base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
             x=along("edge"), text="written:N"
         ),
     ]
-    what = f"Error by map on {WHICH[words]}"
+    what = f"Variance predicted by map on {WHICH[words]}"
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
-    said = bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse")
+    means = f"{what}, mean of each method"
+    said = bars_in_words(order, means, name="label", value="share", kind="per cent")
     return layered(*layers).properties(
         title=heading(what, _marks(rows)), width="container", height=height, description=said
     )

@@ -223,5 +223,11 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     views=VIEWS,
-    compared=ComparedTable("methods", ("group", "method", "words"), "nmse"),
+    compared=ComparedTable(
+        "methods",
+        ("group", "method", "words"),
+        "nmse",
+        along="",
+        drawn=(("group", "models"), ("words", "all")),
+    ),
 )

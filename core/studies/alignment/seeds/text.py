@@ -69,12 +69,15 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
             f"{named(best.subject)} (error {share.text})."
         )
     again, whose = find(facts, AGAIN, best.subject), "variance of the other model's vectors"
+    part = ""
     if again is not None and again.verdict == PREDICTS:
         whose = f"other model's variance ({amount(again)} of a second run's)"
-    text = f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the {whose}"
+        part = "Only in part: " if share.high < again.number.low else ""
+    on = f"{part}{'on' if part else 'On'} {WHICH[words]}"
+    text = f"{on}, {named(best.subject)} predicts {share.value_text} of the {whose}"
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
-        return f"{text}; the source's static window (embeddings of a few words) {amount(window)}."
+        return f"{text}, the source's static window (its embeddings) {amount(window)}."
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))

@@ -154,7 +154,7 @@ def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any, *, labelled: bool) -
     chart = Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
     return [
         chart.mark_line(strokeWidth=2, interpolate="monotone").encode(
-            color=status(), strokeDash=dash()
+            color=status(labelled), strokeDash=dash(labelled)
         ),
         chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip(labelled)),
     ]
@@ -172,7 +172,7 @@ def _label_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     layers: list[Any] = [
         Chart(ends[ends["above"] == above])
         .mark_point(shape=shape, filled=True, size=34, opacity=1)
-        .encode(x=x, y=y, color=status())
+        .encode(x=x, y=y, color=status(labelled=True))
         for above, shape in ((True, "triangle-down"), (False, "triangle-up"))
         if (ends["above"] == above).any()
     ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.results.drawing.style import GREEN, ORANGE, PURPLE
+from core.results.drawing.style import GREEN, OLIVE, ORANGE, PURPLE, SKY
 from core.results.drawing.vega import channel
 from core.results.numbers import text_of
 
@@ -13,9 +13,18 @@ if TYPE_CHECKING:
     from core.maths.structural.predict import SentenceView
 
 AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
+# of an edge in both trees, where heads and labels are predicted, too
+LABELLED, HEADED, REVERSED = "same head and label", "same head, other label", "other head"
 STATUS_COLOURS = {AGREED: GREEN, MISSED: ORANGE, INVENTED: PURPLE}
 STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
-DOMAIN = list(STATUS_COLOURS)
+LABELLED_COLOURS = {
+    **{LABELLED: GREEN, HEADED: SKY, REVERSED: OLIVE},
+    **{MISSED: ORANGE, INVENTED: PURPLE},
+}
+LABELLED_DASHES = {
+    **{LABELLED: [1, 0], HEADED: [12, 2], REVERSED: [10, 3, 2, 3]},
+    **{MISSED: [7, 4], INVENTED: [2, 3]},
+}
 WIDEST_WORD = 28  # letters shown of a word
 
 
@@ -30,11 +39,19 @@ def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, An
         "edge": f"{view.words[i]} – {view.words[j]}",
         "in_parse": label_of_edge(view.words, view.heads, view.gold_labels, i, j),
         "in_prediction": label_of_edge(view.words, view.predicted_heads, view.labels, i, j),
-        "status": status,
+        "status": _with_label(view, i, j) if status == AGREED and view.labels else status,
         "true": int(view.gold_distances[i, j]),
         "predicted": float(view.distances[i, j]),
         "predicted_text": text_of(float(view.distances[i, j])),
     }
+
+
+def _with_label(view: SentenceView, i: int, j: int) -> str:
+    """Tell how much of an edge in both trees is right: head and label, head alone, neither."""
+    word = dependent_of(view.heads, i, j)
+    if word != dependent_of(view.predicted_heads, i, j):
+        return REVERSED
+    return LABELLED if view.labels[word] == view.gold_labels[word] else HEADED
 
 
 def dependent_of(heads: Sequence[int], i: int, j: int) -> int:
@@ -53,15 +70,19 @@ def label_of_edge(
     return f"{words[head]} → {words[dependent]}: {labels[dependent]}"
 
 
-def status() -> Any:
-    """The colour of an edge: in both trees, or only in one."""
-    scale = {"domain": DOMAIN, "range": list(STATUS_COLOURS.values())}
-    return channel("status:N", title=None, scale=scale, legend=edge_legend())
+def status(labelled: bool = False) -> Any:
+    """Make the colour of an edge: in both trees, or only in one; where heads and labels are
+    predicted, whether those are right."""
+    return _scaled(LABELLED_COLOURS if labelled else STATUS_COLOURS)
 
 
-def dash() -> Any:
-    """The dash of an edge, like its colour."""
-    scale = {"domain": DOMAIN, "range": list(STATUS_DASHES.values())}
+def dash(labelled: bool = False) -> Any:
+    """Make the dash of an edge, like its colour."""
+    return _scaled(LABELLED_DASHES if labelled else STATUS_DASHES)
+
+
+def _scaled(given: Mapping[str, Any]) -> Any:
+    scale = {"domain": list(given), "range": list(given.values())}
     return channel("status:N", title=None, scale=scale, legend=edge_legend())
 
 

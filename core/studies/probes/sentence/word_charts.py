@@ -83,8 +83,8 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
                 y=y,
                 x2="x2:Q",
                 y2="y2:Q",
-                color=status(),
-                strokeDash=dash(),
+                color=status(bool(view.labels)),
+                strokeDash=dash(bool(view.labels)),
                 tooltip=edge_tooltip(bool(view.labels)),
             )
         )

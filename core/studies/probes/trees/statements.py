@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Verdicts of the headline
 BEST = "scores highest at this layer"
 TIED = "not distinguishable from the best layer"
+SCORES = "scores this at its best layer"  # of the model that is compared with the first
 ABOVE, BELOW, SIMILAR = "above", "below", "not detectably different"
 SUFFICES = "rank within 1 point of the best"
 # Verdicts of the notices
@@ -68,8 +69,9 @@ def statements_of(
 
     Returns:
         The first model's score at its best layer, its margin there over the baseline that scores
-        highest, and the other trained models' differences from it, each at its own best layer; then
-        the layers that are not distinguishable from a model's best one, where there are any. Parts
+        highest, and the other trained models' differences from it, each at its own best layer, a
+        single other model's after its own score and margin; then the layers that are not
+        distinguishable from a model's best one, where there are any. Parts
         of speech are no baseline here, because the model was not given them. Of selectivity, the
         first model's at its best layer.
     """
@@ -86,18 +88,18 @@ def statements_of(
             compared(first, row, "value", CONTROL_TREES) for _, row in selectivity.iterrows()
         )
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
-    margins = at_layer(tables["margins"], first, metric, layer)
-    margins = margins[~margins["rival"].isin(TAGS.values())]
-    if len(margins):
-        strongest = margins.loc[margins["rival_value"].idxmax()]
-        statements.append(compared(first, strongest, "margin", str(strongest["rival"])))
-    for ref, row in best.items():
-        if ref != first and not parse_ref(ref).random:
-            differences = at_layer(tables["differences"], ref, metric, int(row["layer"]))
-            statements += [
-                compared(ref, difference, "difference", first)
-                for _, difference in differences.iterrows()
-            ]
+    statements += _beside_rival(tables["margins"], first, metric, layer)
+    others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
+    for ref, row in others.items():
+        at = int(row["layer"])
+        differences = at_layer(tables["differences"], ref, metric, at)
+        if len(others) == 1 and len(differences):  # the fine-tuned model that the page asks about
+            statements.append(Statement(ref, SCORES, estimate_of(row, "value"), (at,)))
+            statements += _beside_rival(tables["margins"], ref, metric, at)
+        statements += [
+            compared(ref, difference, "difference", first)
+            for _, difference in differences.iterrows()
+        ]
     tied = {ref: tied_of(tables["best_layers"], ref, metric) for ref in best}
     named = {each.subject for each in statements}
     statements += [
@@ -106,6 +108,16 @@ def statements_of(
         if ref in named and len(layers) > 1
     ]
     return tuple(statements)
+
+
+def _beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
+    """State a model's margin over the baseline that scores highest, other than parts of speech."""
+    rows = at_layer(margins, model, metric, layer)
+    rows = rows[~rows["rival"].isin(TAGS.values())]
+    if rows.empty:
+        return []
+    strongest = rows.loc[rows["rival_value"].idxmax()]
+    return [compared(model, strongest, "margin", str(strongest["rival"]))]
 
 
 def arc_statements(

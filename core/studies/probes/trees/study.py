@@ -176,5 +176,8 @@ STUDY = Study(
     finish=finish,
     files=extra_files,
     views=VIEWS,
-    compared=ComparedTable("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
+    compared=ComparedTable(
+        *("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
+        drawn=(("metric", "uuas"), ("probe", "distance")),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import core.studies.probes.trees.statements as trees_statements
@@ -79,23 +79,45 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if metric.endswith(SELECTIVITY):
         yield f"At its best layer ({first.layers[0]}), {name} is {compared_with(first)}."
         return
-    layers = tied.get(first.subject, first.layers)
-    sentence = LEADS[metric].format(
-        name=name, value=first.number.value_text, best=best_in_words(layers),
-        layers=layers_in_words(layers), short=layers_in_words(layers, "–"),
-        edges="parse edges" if parsed else "gold edges",
-    )  # fmt: skip
-    if rest and rest[0].subject == first.subject:
-        sentence += f", {compared_with(rest.pop(0))}"
+    edges = "parse edges" if parsed else "gold edges"
+    margins = [each for each in rest if each.subject == first.subject]
+    sentence = ", ".join((_lead(first, name, metric, edges, tied), *map(compared_with, margins)))
+    score = next((each for each in rest if each.verdict == trees_statements.SCORES), None)
+    if score is not None:  # the fine-tuned model first, with what it is compared with
+        of = [each for each in rest if each.subject == score.subject and each is not score]
+        compared = [
+            _beside(each, name) if each.baseline == first.subject else compared_with(each)
+            for each in sorted(of, key=lambda each: each.baseline != first.subject)
+        ]
+        lead = _lead(score, names[score.subject], metric, edges, tied)
+        yield f"{lead}, {listed(compared)}."
+        yield f"{sentence}."
+        return
     yield f"{sentence}."
-    for each in first_of(rest, MOST_NAMED):
-        gap = each.number.direction("above", "below")
-        compared = f"{gap} {name}"
-        if each.verdict == trees_statements.SIMILAR:
-            compared = f"not detectably different from {name} ({gap})"
+    others = [each for each in rest if each.subject != first.subject]
+    for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
-        yield f"At {where}, {names[each.subject]} is {compared}."
+        yield f"At {where}, {names[each.subject]} is {_beside(each, name)}."
+
+
+def _lead(
+    score: Statement, name: str, metric: str, edges: str, tied: Mapping[str, Sequence[int]]
+) -> str:
+    """Say what a model scores at its best layers: a sentence without its full stop."""
+    layers = tied.get(score.subject, score.layers)
+    return LEADS[metric].format(
+        name=name, value=score.number.value_text, best=best_in_words(layers),
+        layers=layers_in_words(layers), short=layers_in_words(layers, "–"), edges=edges,
+    )  # fmt: skip
+
+
+def _beside(difference: Statement, name: str) -> str:
+    """Compare a model with the first one, by its name."""
+    gap = f"{difference.number.direction('above', 'below')} {name}"
+    if difference.verdict == trees_statements.SIMILAR:
+        return f"not detectably different from {name} ({gap.removesuffix(f' {name}')})"
+    return gap
 
 
 def best_in_words(layers: Sequence[int]) -> str:

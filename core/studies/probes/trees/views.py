@@ -52,11 +52,11 @@ def draw_scores(
 
 
 def first_scores(result: Result, metric: str = METRIC) -> Result:
-    """Leave the models and the baseline that the headline compares with; without control trees."""
+    """Leave the models and the baselines that the headline compares with; without control trees."""
     models = [ref for ref in result.table["model"].unique() if ":" in ref]
     facts = statements_of(result.tables, models, metric)
     trained = [ref for ref in models if not parse_ref(ref).random]
-    shown = {*trained, *(fact.baseline for fact in facts if fact.subject == facts[0].subject)}
+    shown = {*trained, *(fact.baseline for fact in facts)}
     table = result.table
     rows = table[table["model"].isin(shown) & ~table["probe"].str.endswith(CONTROL)]
     return result.with_tables(scores=rows) if len(rows) else result

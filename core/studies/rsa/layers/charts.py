@@ -1,17 +1,17 @@
-"""Charts of the study: similarity by layer, layer against layer, two texts.
+"""Charts of the study: layer functions, similarity by layer, layer against layer, two texts.
 
 A chart without panels stretches to its container.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.maths.similarity.registry import MEASURES
 from core.models.zoo import second_run
-from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import HEIGHT, Look, layer_chart
+from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
@@ -30,17 +30,18 @@ BESIDE = 296  # of one of two texts: its subtitle takes a second line
 # panels of the main figure
 STATES, FUNCTIONS, RATIOS = "states", "functions", "random_functions"
 RATIO = "Distance, times that after a random change"
+RANDOM = "random change"
 
 
 def similarity_chart(result: Result, part: str | None = None, *, context: Context = PAGE) -> Chart:
-    """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference
-    models.
+    """Draw one curve per model by layer, with its band: what its layers compute, beside how similar
+    its states are, with chance level in grey and dashed reference models.
 
     Args:
         result: Of the RSA study.
-        part: Of `parts_of`: "states", and "random_functions" for how far outputs on the base's
-            input moved compared with random changes, or "functions" for these outputs; for a chart
-            that stretches. Without it, all in one chart.
+        part: Of `parts_of`: "random_functions" for how far outputs on the base's input moved
+            compared with random changes, or "functions" for these outputs, and "states"; for a
+            chart that stretches. Without it, all in one chart.
 
     Raises:
         SpecError: If the result has no such part.
@@ -56,7 +57,9 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
     name = base[str(result.spec["base"])]
     if part == FUNCTIONS:
         title = f"Layer functions: outputs on {name}'s own input"
-        return _curves(result, result.tables[FUNCTIONS], None, title=title, context=context)
+        return _curves(
+            result, result.tables[FUNCTIONS], None, title=title, near=True, context=context
+        )
     title = f"States: similarity to {name} by layer" if len(parts) > 1 else ""
     references = result.tables.get("references")
     references = references if references is not None and len(references) else None
@@ -64,10 +67,10 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
 
 
 def parts_of(result: Result) -> tuple[str, ...]:
-    """List the panels of the main figure: states, and functions where they were compared; beside
-    random changes, where these were made, as some layers move more than others after any change."""
+    """List the panels of the main figure: functions where they were compared, beside random changes
+    where these were made, as some layers move more than others after any change; then states."""
     functions = (part for part in (RATIOS, FUNCTIONS) if len(result.tables.get(part, ())))
-    return (STATES, *list(functions)[:1])
+    return (*list(functions)[:1], STATES)
 
 
 def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Chart:
@@ -108,10 +111,12 @@ def _curves(
     references: pd.DataFrame | None,
     lowest: float | None = None,
     title: str = "",
+    near: bool = False,
     *,
     context: Context,
 ) -> Chart:
-    """Draw chance level, bands, references, curves and points, in that order."""
+    """Draw chance level, bands, references, curves and points, in that order; `near` leaves chance
+    level out and ends the axis with the curves, which lie far above it."""
     import pandas as pd
 
     label = MEASURES[result.spec["measure"]].label
@@ -141,13 +146,13 @@ def _curves(
         "similarity",
         looks,
         title or f"Similarity to {base_name} by layer",
-        _subtitle(table),
+        _subtitle(table, near),
         y_title=label,
         ends=(min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
-        null="Chance level (sentences shuffled)",
+        null="" if near else "Chance level (sentences shuffled)",
         also=["null_low"],
         height=BESIDE if title else HEIGHT,
-        context=context,
+        context=replace(context, zoomed=True) if near else context,
     )
 
 
@@ -157,11 +162,11 @@ def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
     names, colours, shapes = short_names(compared), colours_of(compared), shapes_of(compared)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
     rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
-    low, high = span_of(rows["low"], rows["high"], rows["ratio"], [1.0], zero=True)
     below = "1: as far as a random change with the same singular values; bands: 95 %"
     return layer_chart(
         rows, "ratio", looks, "Layer functions, compared with random changes", below,
-        y_title=RATIO, ends=(low, high), also=["random_similarity"], height=BESIDE, context=context,
+        y_title=RATIO, zero=True, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"],
+        height=BESIDE, context=context,
     )  # fmt: skip
 
 
@@ -215,9 +220,12 @@ def _size(row: Any) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _subtitle(table: pd.DataFrame) -> str:
+def _subtitle(table: pd.DataFrame, near: bool = False) -> str:
     parts = []
-    if table["null_low"].notna().any():
+    if near and table["null_high"].notna().any():
+        highest = text_of(float(table["null_high"].max()))
+        parts.append(f"chance level (sentences shuffled): at most {highest}")
+    elif table["null_low"].notna().any():
         parts.append("grey band: chance level (sentences shuffled), 95 %")
     if table["low"].notna().any():
         parts.append(

@@ -1,12 +1,13 @@
-"""Which layer changed most, in a sentence: by the outputs of layers on the base's own input."""
+"""Which layers changed most, in sentences: by the outputs of layers on the base's own input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.errors import first_of, listed
+from core.results.estimates import Estimate
 from core.results.names import layers_in_words, short_names
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
     BEYOND_RANDOM,
@@ -30,9 +31,70 @@ MOST_NAMED = 4  # models that get a clause of their own where there are many; th
 Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
+def changed_sentence(statements: Sequence[Statement]) -> str:
+    """Say in a line or two which layers fine-tuning changed most; "" without a comparison of
+    functions."""
+    facts = facts_of(statements)
+    levels, names = levels_of(facts), names_of(facts)
+    changed = {
+        verdict: [facts[verdict][model] for model in facts.get(verdict, ()) if model in levels]
+        for verdict in CHANGES
+    }
+    sentences = []
+    for verdict in (BEYOND_RANDOM, CHANGED_MOST):
+        if stated := changed[verdict]:
+            whole = _changes(stated, names, verdict)
+            sentences.append(whole if len(whole) <= TWO_LINES else _change(stated, names, verdict))
+    if alike := changed[LIKE_RANDOM]:
+        most = max(alike, key=lambda fact: fact.number.value).number
+        of = listed([names[fact.subject] for fact in alike], MOST_NAMED)
+        sentences.append(
+            f"No layer of {of} changes detectably more than at random: at most {_times(most)} as "
+            "far as after random changes of equal spectrum."
+        )
+    return " ".join(sentences)
+
+
+def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
+    """Name the layers that changed most of every model, models of the same layers together."""
+    models: dict[tuple[int, ...], list[str]] = {}
+    for fact in stated:
+        models.setdefault(fact.layers, []).append(names[fact.subject])
+    places = [f"{layers_in_words(layers)} of {listed(of)}" for layers, of in models.items()]
+    several = len(stated) > 1 or len(stated[0].layers) > 1
+    whose = "outputs" if several else "its output"
+    if verdict == CHANGED_MOST:
+        least = min(stated, key=lambda fact: fact.number.value).number
+        moved = f"similarity of {whose} to the base's {'down to ' * several}{least.text}"
+    else:
+        most = max(stated, key=lambda fact: fact.number.value).number
+        moves = "move up to" if several else "moves"
+        moved = f"{whose} {moves} {_times(most)} as far as after random changes"
+    return f"Fine-tuning changes {listed(places)} most: {moved}."
+
+
+def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
+    """Name the layers that changed most of one model, and those of all others together."""
+    choose = min if verdict == CHANGED_MOST else max
+    first = choose(stated, key=lambda fact: fact.number.value)
+    number = first.number
+    shown = number.text if verdict == CHANGED_MOST else f"{_times(number)} as far as random changes"
+    rest = [fact for fact in stated if fact is not first]
+    layers = sorted({layer for fact in rest for layer in fact.layers})
+    return (
+        f"Fine-tuning changes {layers_in_words(first.layers)} of {names[first.subject]} most "
+        f"({shown}); the other {len(rest)} models change most in {layers_in_words(layers)}."
+    )
+
+
+def _times(number: Estimate) -> str:
+    """Write a ratio with its interval: "26 times [21, 31]"."""
+    return f"{number.value_text} times{number.text.removeprefix(number.value_text)}"
+
+
 def functions_sentence(statements: Sequence[Statement]) -> str:
-    """Say in which layer each model changed most, by outputs on the base's own input, compared with
-    random changes; "" without a comparison of functions."""
+    """Give the layers in which each model changed most, with their numbers and with where its
+    states differ most; "" without a comparison of functions."""
     facts = facts_of(statements)
     return " ".join(
         filter(None, (_most_changed(facts, verdict, words) for verdict, words in CHANGES.items()))

@@ -18,13 +18,14 @@ ITEMS = {
     "cls": "[CLS]: one vector per sentence",
     "mean": "sentence means: the mean of a sentence's words",
 }
+SPELT = {"svcca": "CCA of singular vectors (SVCCA)", "pwcca": "projection-weighted CCA (PWCCA)"}
 OF_RSA = {"measure": "rsa"}  # no other measure reads the option
 MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB a matrix
 
 
 def measures() -> Mapping[str, str]:
-    """Return the label of each measure, those that other packages add last."""
-    return {name: measure.label for name, measure in MEASURES.items()}
+    """Return the label of each measure, in words first, those that other packages add last."""
+    return {name: SPELT.get(name, measure.label) for name, measure in MEASURES.items()}
 
 
 measure_option = partial(

@@ -1,5 +1,5 @@
-"""Headlines of the study and of its views: where models differ from the base, made from the
-tables."""
+"""Headlines of the study and of its views: which layers changed and where models differ from the
+base, made from the tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.errors import by_number, counted, first_of, listed
 from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
@@ -36,6 +36,7 @@ from core.studies.rsa.layers.differences import (
 from core.studies.rsa.layers.function_text import (
     MOST_NAMED,
     Facts,
+    changed_sentence,
     facts_of,
     functions_sentence,
     levels_of,
@@ -53,8 +54,12 @@ NAMED = 3  # models that the grid's sentence names
 
 
 def curves_sentence(result: Result) -> str:
-    """Say where the models differ from the base; "" where there are none."""
-    return "" if result.table.empty else summarise(result.statements)
+    """Say which layers changed, by their functions, and where states differ as far as there is
+    room; without functions, where the models differ from the base; "" where there are none."""
+    if result.table.empty:
+        return ""
+    changed, states = changed_sentence(result.statements), summarise(result.statements)
+    return leading([changed, states], TWO_LINES) if changed else states
 
 
 def grid_sentence(result: Result) -> str:
@@ -137,8 +142,8 @@ def summarise(statements: Sequence[Statement]) -> str:
 
 
 def make_headline(statements: Sequence[Statement], label: str) -> str:
-    """Say where the models differ, then the same of each model with its numbers, the rule, and
-    which layers changed.
+    """Say which layers changed and where the models differ, then the same of each model with its
+    numbers and the rule.
 
     Args:
         statements: Of `differences.statements_of` and `differences.function_statements`.
@@ -157,10 +162,9 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         verb = by_number(count, "differs", "differ")
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
     details = f"By model: {'; '.join(clauses)}."
-    changed = functions_sentence(statements)
     parts = (
-        *(summarise(statements), _second_run(facts)),
-        *(details, _unmeasured(facts), RULE, changed),
+        *(changed_sentence(statements), summarise(statements), _second_run(facts)),
+        *(details, _unmeasured(facts), RULE, functions_sentence(statements)),
     )
     return " ".join(filter(None, parts))
 

@@ -194,7 +194,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     frozen = tables["frozen"]["model"] if "frozen" in tables else ()
     used = (spec.base, *swapped, *frozen)
     return Findings(
-        headline=make_headline(statements, metrics),
+        headline=make_headline(statements, metrics, tuple(examples.refused)),
         statements=statements,
         tables=tables,
         notices=(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import first_of, listed
+from core.errors import by_number, first_of, listed
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
@@ -90,21 +90,30 @@ def _layers(rows: pd.DataFrame) -> tuple[int, ...]:
     return tuple(sorted(int(layer) for layer in rows["layer"]))
 
 
-def make_headline(statements: Sequence[Statement], metrics: Mapping[str, str]) -> str:
-    """Say how much one reverted layer costs, then what each model needs.
+def make_headline(
+    statements: Sequence[Statement], metrics: Mapping[str, str], refused: Sequence[str] = ()
+) -> str:
+    """Say how much one reverted layer costs, and which models are not scored, then what each model
+    needs.
 
     Args:
         statements: Of `statements_of`.
         metrics: What each model is scored by, such as "UAS".
+        refused: Models that could not be scored.
     """
     models = list(metrics)
-    names = short_names(tuple(models))
+    names = short_names((*models, *refused))
+    left = listed([names[ref] for ref in refused], MOST_NAMED)
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
     shown = first_of(models, MOST_NAMED)
     clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
     rest = len(models) - len(shown)
     more = [f"{rest} more models are in the table."] if rest else []
-    return " ".join([_lead(facts, {ref: names[ref] for ref in shown}, metrics), *clauses, *more])
+    lead = _lead(facts, {ref: names[ref] for ref in shown}, metrics)
+    if left:
+        verb = by_number(len(refused), "is", "are")
+        lead = f"{lead.removesuffix('.')}; {left} {verb} not scored."
+    return " ".join([lead, *clauses, *more])
 
 
 Facts = Mapping[tuple[str, str], Statement]

@@ -17,11 +17,19 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from core.errors import by_number, listed
+from core.results.names import short_name
+from core.results.statements import Statement
+from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.members import Member
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RIVALS = "other tasks' models with updates of similar size"
+NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
+NEAR_NEITHER = "nearer to neither"
+VERDICT_OF_GROUP = {"task": NEAR_TASK, "dose": NEAR_SIZE, "neither": NEAR_NEITHER}  # of `lies_with`
 COLUMNS = ["model", "task", "dose", "vector", "to_task", "to_dose", "lies_with", "same_dose"]
 
 
@@ -78,3 +86,21 @@ def compare_doses(
             numbers = (float(near.mean()), float(far.mean()))
             rows.append((member.ref, member.task, member.dose, vector, *numbers, where, names))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def dose_sentence(statements: Sequence[Statement]) -> str:
+    """Say which models of another learning rate are nearer to their task, and which not."""
+    words = {
+        NEAR_TASK: f"closer to every run of {{own}} task than to {RIVALS}",
+        NEAR_SIZE: f"closer to {RIVALS} than to any run of {{own}} task",
+        NEAR_NEITHER: f"not clearly closer to {{own}} task than to {RIVALS}",
+    }
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in statements:
+        if each.verdict in words:
+            groups.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
+    return " ".join(
+        f"By {title_of(vector)}, {listed(names)} {by_number(len(names), 'is', 'are')} "
+        f"{words[verdict].format(own=by_number(len(names), 'its', 'their'))}."
+        for (vector, verdict), names in groups.items()
+    )

@@ -74,7 +74,8 @@ def make_methods(
         "The rank of a matrix is the number of directions that hold "
         f"{text_of(spec.threshold, 'setting')} of its energy (the sum of squared singular "
         "values), compared with the rank of a Gaussian matrix of the same shape "
-        "(Marchenko-Pastur). Trends were fitted to the means of layers; AICc chose between a "
-        "constant, a line and a parabola, which describes the layers and tests nothing."
+        "(Marchenko-Pastur). Trends were fitted to the means of layers; a criterion of fit (AICc) "
+        "chose between a constant, a line and a parabola, which describes the layers and tests "
+        "nothing."
     )
     return " ".join(text)

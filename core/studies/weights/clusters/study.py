@@ -22,7 +22,7 @@ from core.studies.kit import ComparedTable, Findings, Study, words_beside
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
-from core.studies.weights.clusters.distances import compare, redraw, run_condensed
+from core.studies.weights.clusters.distances import compare, redraw, run_condensed, state_pair
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
@@ -62,6 +62,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "matrices": spectra.matrices,
         "distances": tables.build_distances([member.ref for member in present], distances),
         "vectors": scored.vectors,
+        "votes": scored.votes,
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
@@ -69,8 +70,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
         notices.append(text.rank_sentence(ranks, spec.threshold))
-    pair = text.state_pair(features, distances, spec.rank)
-    statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
+    pair = state_pair(features, distances, spec.rank)
+    statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
         headline=text.make_headline(spec, statements, scored, present),
@@ -123,5 +124,5 @@ STUDY = Study(
     perform=perform,
     finish=finish,
     views=VIEWS,
-    compared=ComparedTable("vectors", ("vector", "k"), "share"),
+    compared=ComparedTable("vectors", ("vector", "k"), "share", along="k"),
 )

@@ -16,6 +16,7 @@ from core.maths.spectra.neighbours import (
     Prediction,
     attainable_shares,
     calc_neighbour_shares,
+    count_votes,
     predict_labels,
 )
 from core.maths.spectra.registry import Features, relative_size
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from core.studies.weights.clusters.spec import WeightsSpec
 
 MOST_NEIGHBOURS = 10
+VOTES = ("vector", "k", "right", "models", "expected", "p_value")
+NORMS = "norms"
 INFORMATION_DRAWS = 200
 
 
@@ -44,6 +47,7 @@ class Scored:
         clusters: Cluster of each model by the chosen vector, shape (model,); -1 for an outlier.
         predictions: Prediction of each labelled model, by its place among the models.
         notices: What could not be scored and why.
+        votes: For the chosen vector and for norms: VOTES.
     """
 
     k: int
@@ -52,6 +56,7 @@ class Scored:
     clusters: ndarray
     predictions: Mapping[int, Prediction]
     notices: tuple[str, ...]
+    votes: pd.DataFrame
 
 
 def score(
@@ -84,7 +89,8 @@ def score(
     columns = ["k", "share", "chance", "p_value"]
     if reason := describe_unscored(labelled):
         empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
-        return Scored(0, pd.DataFrame(columns=columns), empty, clusters, {}, (reason,))
+        nothing, no_votes = pd.DataFrame(columns=columns), pd.DataFrame(columns=list(VOTES))
+        return Scored(0, nothing, empty, clusters, {}, (reason,), no_votes)
     compared = len(labels) - len(aside)
     unlabelled = describe_unlabelled(compared - len(labelled), compared)
     sizes = [labelled.count(label) for label in set(labelled)]
@@ -123,7 +129,24 @@ def score(
         place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
         for place, guess in zip(places, guesses, strict=True)
     }
-    return Scored(k, neighbours, vectors, clusters, predictions, tuple(filter(None, [unlabelled])))
+    told = tuple(filter(None, [unlabelled]))
+    among = {name: each[np.ix_(places, places)] for name, each in distances.items()}
+    votes = _votes(spec, labelled, among, k)
+    return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
+
+
+def _votes(
+    spec: WeightsSpec, labels: Sequence[str], distances: Mapping[str, ndarray], k: int
+) -> pd.DataFrame:
+    """Count the labels that the vote names right, by the chosen vector and by norms: VOTES."""
+    import pandas as pd
+
+    rows = []
+    for vector in dict.fromkeys((spec.vector, NORMS)):
+        rng = np.random.default_rng(spec.seed)
+        vote = count_votes(distances[vector], labels, k, spec.permutations, rng)
+        rows.append((vector, k, vote.right, len(labels), vote.expected, vote.p_value))
+    return pd.DataFrame(rows, columns=list(VOTES))
 
 
 def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:

@@ -5,49 +5,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy import ndarray
-
 from core.errors import by_number, listed
-from core.maths.spectra.nulls import null_projector_distance
-from core.maths.spectra.registry import relative_size
 from core.results.estimates import Estimate
-from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.weights.activations import every_vector, title_of
-from core.studies.weights.ranks import layer_sizes
+from core.studies.weights.clusters.distances import CHANCE, OF_A_PAIR, pair_sentence
+from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
+from core.studies.weights.clusters.tables import NORMS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.maths.spectra.registry import Features
     from core.studies.weights.clusters.members import Member
     from core.studies.weights.clusters.spec import WeightsSpec
     from core.studies.weights.clusters.tables import Scored
 
 SIGNIFICANT = 0.05
-NORMS = "norms"
-CHANCE, GAUSSIAN = "chance", "Gaussian matrix of the same shape"
+GAUSSIAN = "Gaussian matrix of the same shape"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
 NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SPELT = dict(enumerate(NUMERALS, start=2))
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
 EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
+BY_CHANCE = "named by the vote under shuffled labels"
 LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
 DECIDING = "Learning rate and number of steps also decide that size"
-RIVALS = "other tasks' models with updates of similar size"
 NOTHING = words_beside(__file__).sentence("nothing")
-NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
-NEAR_NEITHER = "nearer to neither"
-COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
-OF_A_PAIR = (COSINE, APART, SIZE, MOST)
-VERDICT_OF_GROUP = {"task": NEAR_TASK, "dose": NEAR_SIZE, "neither": NEAR_NEITHER}  # of `lies_with`
 
 
 def verdict_of(p_value: float, smallest_p: float) -> str:
@@ -60,17 +49,16 @@ def verdict_of(p_value: float, smallest_p: float) -> str:
 def statements_of(
     spec: WeightsSpec,
     scored: Scored,
-    models: pd.DataFrame,
     ranks: pd.DataFrame,
     doses: pd.DataFrame,
     pair: Sequence[Statement] = (),
 ) -> tuple[Statement, ...]:
-    """State the chosen vector's share first, then the others; the ranks if nothing can be scored.
+    """State the chosen vector's share first, then the others and the votes; the ranks if nothing
+    can be scored.
 
     Args:
         spec: The study.
         scored: Shares by vector and k.
-        models: The main table, with each model's label and the one that its neighbours vote for.
         ranks: Ranks of every matrix.
         doses: Which group each model of another learning rate is nearer to.
         pair: Of `state_pair`.
@@ -83,67 +71,12 @@ def statements_of(
     ]
     stated = [state_share(rows[0]), state_chance(rows[0]), *map(state_share, rows[1:])]
     if stated[0].verdict != TOO_FEW:
-        labelled = models[models["predicted"].notna()]
-        right = Estimate(float((labelled["predicted"] == labelled["label"]).sum()), kind="whole")
-        stated.append(Statement(spec.vector, VOTED, right, baseline=f"{len(labelled)} models"))
+        stated += state_votes(scored.votes)
     for vector in dict.fromkeys((spec.vector, NORMS)):
         compared = doses[doses["vector"] == vector]
         for model, group in zip(compared["model"], compared["lies_with"], strict=True):
             stated.append(Statement(model, VERDICT_OF_GROUP[group], baseline=vector))
     return tuple(stated)
-
-
-def state_pair(
-    features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
-) -> tuple[Statement, ...]:
-    """State how the updates of two fine-tunes of one base compare; nothing of more models or fewer.
-
-    Args:
-        features: Of each model.
-        distances: By vector, shape (model, model).
-        rank: Leading directions of the projectors.
-    """
-    if len(features) != 2:
-        return ()
-    first, second = features
-    moved = np.all([model.delta_norms > 0 for model in features.values()], axis=0)
-    shapes = [features[first].shapes[place] for place in np.flatnonzero(moved)]
-    cosine = 1 - float(distances["delta"][0, 1]) ** 2 / 2
-    stated = [
-        Statement(first, COSINE, Estimate(cosine), (), second),
-        Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
-        Statement(CHANCE, APART, Estimate(null_projector_distance(shapes, rank))),
-    ]
-    for ref, model in features.items():
-        sizes = layer_sizes(model)
-        most = max(sizes, key=lambda layer: sizes[layer])
-        stated += [
-            Statement(ref, SIZE, Estimate(relative_size(model), kind="per cent")),
-            Statement(ref, MOST, Estimate(sizes[most], kind="per cent"), (most + 1,)),
-        ]
-    return tuple(stated)
-
-
-def pair_sentence(statements: Sequence[Statement]) -> str:
-    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair.
-
-    Args:
-        statements: Of `state_pair`.
-    """
-    if not statements:
-        return ""
-    cosine, apart, chance, *sizes = statements
-    names = short_names((cosine.subject, cosine.baseline))
-    changes = [
-        f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "
-        f"{layers_in_words(most.layers)} ({most.number.text})"
-        for size, most in zip(sizes[::2], sizes[1::2], strict=True)
-    ]
-    return (
-        f"The updates of {listed([*names.values()])} have a cosine of {cosine.number.text} (chance "
-        f"0) and projectors {apart.number.text} apart (chance {chance.number.text}): "
-        f"{listed(changes)}."
-    )
 
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
@@ -185,7 +118,8 @@ def state_chance(row: pd.Series) -> Statement:
 def make_headline(
     spec: WeightsSpec, statements: Sequence[Statement], scored: Scored, members: Sequence[Member]
 ) -> str:
-    """Say whether neighbours share labels beyond chance, and whether the size alone does as well.
+    """Say of how many models a vote of the neighbours names the label, whether neighbours share
+    labels beyond chance, and whether the size alone does as well.
 
     Args:
         spec: The study.
@@ -204,21 +138,64 @@ def make_headline(
     row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
     size = next(each for each in statements if each.subject == NORMS and each.baseline == CHANCE)
     parts = [
+        vote_sentence(statements, scored.votes, scored.k, word),
         neighbour_sentence(
             share, expected, row, scored.k, word, len(scored.predictions), f"; {vector}"
         ),
         *([] if size is share else [_size(size, row_of(scored.vectors, NORMS, scored.k))]),
         *([_training(members)] if size.verdict == ABOVE else []),
-        *(
-            f"A vote of the neighbours names the {word} of {each.number.value_text} of "
-            f"{each.baseline} correctly."
-            for each in statements
-            if each.verdict == VOTED
-        ),
         _others(statements, spec.vector),
         dose_sentence(statements),
     ]
     return " ".join(filter(None, parts))
+
+
+def state_votes(votes: pd.DataFrame) -> list[Statement]:
+    """State how many models the vote names right, by each vector, and how many by chance.
+
+    Args:
+        votes: Of `tables.score`, the chosen vector first.
+    """
+    stated = [
+        Statement(
+            str(row.vector),
+            VOTED,
+            Estimate(float(row.right), kind="whole"),
+            baseline=f"{row.models} models",
+        )
+        for row in votes.itertuples()
+    ]
+    expected = (Estimate(float(each), kind="amount") for each in votes["expected"].head(1))
+    return [*stated, *(Statement(CHANCE, BY_CHANCE, each) for each in expected)]
+
+
+def vote_sentence(
+    statements: Sequence[Statement], votes: pd.DataFrame, k: int, word: str, more: str = ""
+) -> str:
+    """Say of how many models a vote of the nearest neighbours names the label, with chance and what
+    the size of the update alone reaches; "" where it cannot be told.
+
+    Args:
+        statements: Of `statements_of`.
+        votes: Of `tables.score`.
+        k: Neighbours that vote.
+        word: What the label is: "task".
+        more: What else stands between the brackets.
+    """
+    voted = [each for each in statements if each.verdict == VOTED]
+    if not voted:
+        return ""
+    chance = next(each for each in statements if each.verdict == BY_CHANCE).number.value_text
+    many = f"A vote of the {SPELT.get(k, k)} nearest neighbours"
+    who = "The nearest neighbour" if k == 1 else many
+    p_value = float(votes["p_value"].iloc[0])
+    beyond, tested = "", f"chance {chance}, {text_of(p_value, 'p')}{more}"
+    if p_value >= SIGNIFICANT:
+        beyond, tested = ", not detectably more than by chance", tested.removeprefix("chance ")
+    text = f"{who} names the {word} of {voted[0].number.value_text} of {voted[0].baseline}"
+    alone = [each.number.value_text for each in voted[1:] if each.subject == NORMS]
+    rival = f"; by the size of the update alone it names {alone[0]}" if alone else ""
+    return f"{text}{beyond} ({tested}){rival}."
 
 
 def neighbour_sentence(
@@ -306,24 +283,6 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
         else ""
     )
     return f"The other vectors give: {', '.join(shares)}.{note}"
-
-
-def dose_sentence(statements: Sequence[Statement]) -> str:
-    """Say which models of another learning rate are nearer to their task, and which not."""
-    words = {
-        NEAR_TASK: f"closer to every run of {{own}} task than to {RIVALS}",
-        NEAR_SIZE: f"closer to {RIVALS} than to any run of {{own}} task",
-        NEAR_NEITHER: f"not clearly closer to {{own}} task than to {RIVALS}",
-    }
-    groups: dict[tuple[str, str], list[str]] = {}
-    for each in statements:
-        if each.verdict in words:
-            groups.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
-    return " ".join(
-        f"By {title_of(vector)}, {listed(names)} {by_number(len(names), 'is', 'are')} "
-        f"{words[verdict].format(own=by_number(len(names), 'its', 'their'))}."
-        for (vector, verdict), names in groups.items()
-    )
 
 
 def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:

@@ -10,17 +10,18 @@ from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
+from core.studies.weights.clusters.distances import CHANCE
+from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
-    CHANCE,
     EXPECTED,
     LOWER,
-    NORMS,
     TOO_FEW,
     WORDS,
     neighbour_sentence,
     row_of,
     state_ranks,
+    vote_sentence,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
 FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
 NO_TREND = "a constant"
+
+
+def votes_sentence(result: Result) -> str:
+    """Say of how many models a vote of the neighbours names the label; "" if it cannot be told."""
+    vector = str(result.spec["vector"])
+    more = "" if vector == COMMON else f"; {title_of(vector)}"
+    k, votes = int(result.arrays["k"]), result.tables["votes"]
+    return vote_sentence(result.statements, votes, k, _word(result), more)
 
 
 def map_sentence(result: Result) -> str:
@@ -161,7 +170,7 @@ def depth_sentence(result: Result) -> str:
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     of = f"{len(moving)} of {len(trends)}"
-    return f"{text} By AICc (no test), rank {listed(clauses)} ({of})."
+    return f"{text} By best fit (AICc, no test), rank {listed(clauses)} ({of})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

@@ -1,4 +1,4 @@
-"""The views of the study: the map, neighbours, distances, rank by depth."""
+"""The views of the study: the vote, the map, neighbours, distances, rank by depth."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from core.results.drawing.panels import Panels
 from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
 from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
+from core.studies.weights.clusters.charts.votes import vote_chart
 from core.studies.weights.clusters.view_text import (
     depth_sentence,
     distances_sentence,
     map_sentence,
     neighbours_sentence,
+    votes_sentence,
 )
 from core.study import View
 
@@ -25,7 +27,14 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 RELATIVE_SIZE = "relative_norm"
-MAP, NEIGHBOURS, DISTANCES, DEPTH = "map", "neighbours", "distances", "depth"  # keys of views
+# keys of views
+VOTE, MAP, NEIGHBOURS, DISTANCES, DEPTH = "vote", "map", "neighbours", "distances", "depth"
+
+
+def draw_votes(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every model with the neighbours that name its label, if neighbours could be scored."""
+    scored = not result.tables["votes"].empty
+    return {"votes": vote_chart(result, context=context)} if scored else {}
 
 
 def draw_map(
@@ -89,6 +98,12 @@ def trend_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
 
 
 VIEWS = (
+    View(
+        VOTE,
+        draw=draw_votes,
+        headline=votes_sentence,
+        tables=lambda result: {name: result.tables[name] for name in ("predictions", "votes")},
+    ),
     View(
         MAP,
         draw=draw_map,

@@ -71,7 +71,9 @@ def scaling_charts(result: Result, *, context: Context = PAGE) -> list[Chart]:
 def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> Chart:
     low, high = span_of(rows["low"], rows["high"])
     kind: Kind = "measure" if metric == LOSS else "share"
-    title = f"{metric[0].upper()}{metric[1:]}" + (", nats" if metric == LOSS else "")
+    title = f"{metric[0].upper()}{metric[1:]}" + (
+        " (natural logarithm, nats)" if metric == LOSS else ""
+    )
     plane = Plane(
         "scale",
         "value",

@@ -12,6 +12,7 @@ from core.maths.spectra.neighbours import (
     attainable_shares,
     calc_neighbour_shares,
     chance_share,
+    count_votes,
     neighbour_weights,
     predict_labels,
 )
@@ -183,6 +184,32 @@ def test_predictions_break_ties_by_the_nearest() -> None:
     assert predictions[0].predicted == "b"
     assert predictions[0].votes == 0.5
     assert (predictions[0].nearest, predictions[0].distance) == (1, 1.0)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_votes_are_those_of_a_loop_over_all_arrangements(k: int) -> None:
+    labels = ["a", "a", "b", "b", "c", "c"]
+    grid = np.array([[0.0], [1.0], [2.0], [3.0], [5.0], [9.0]])  # distances tie
+    distances = distances_of(grid)
+
+    def right(given: tuple[str, ...]) -> int:
+        guesses = predict_labels(distances, list(given), k)
+        return sum(each.predicted == label for each, label in zip(guesses, given, strict=True))
+
+    counts = [right(given) for given in sorted(set(permutations(labels)))]
+    vote = count_votes(distances, labels, k, 1000, np.random.default_rng(0))
+    assert vote.right == right(tuple(labels))
+    assert vote.expected == pytest.approx(np.mean(counts))
+    assert vote.p_value == pytest.approx(np.mean(np.array(counts) >= vote.right))
+
+
+def test_a_vote_of_random_models_is_right_as_often_as_chance_says() -> None:
+    labels = [group for group in "abcdef" for _ in range(3)]
+    vote = count_votes(random_distances(18), labels, 2, 4000, np.random.default_rng(0))
+    assert vote.expected == pytest.approx(18 * chance_share(labels), abs=0.1)
+    assert vote.p_value > 0.05
+    with pytest.raises(ShapeError, match="as many labels"):
+        count_votes(random_distances(4), labels, 2, 5, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,9 @@ def test_heads_are_compared_with_random_matching(
     assert highest.estimate.value == pytest.approx(max(first, second))
     assert highest.layers == ((1,) if first >= second else (2,))
     assert (compared.verdict, compared.layers) == (verdict, layers)
-    assert all(fact.named_in(make_headline(facts, 2, count)) for fact in facts)
+    said = make_headline(facts, 2, count)
+    assert all(fact.named_in(said) for fact in facts)
+    assert "on average at the best layer" in said
 
 
 def test_where_the_most_similar_head_is_and_which_map_is_best() -> None:

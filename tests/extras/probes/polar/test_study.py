@@ -15,6 +15,14 @@ from core.results.columns import meaning
 from core.runs.runner import run
 from core.studies.probes.edges.tables import CONTROL, REAL, SELECTIVITY
 from core.studies.probes.sentence.charts import arcs_chart
+from core.studies.probes.sentence.parts import (
+    AGREED,
+    HEADED,
+    LABELLED,
+    MISSED,
+    REVERSED,
+    edge_fields,
+)
 from core.studies.probes.sentence.result import words_table
 from core.studies.probes.sentence.study import ranked_sentences
 from core.studies.probes.sentence.text import sentence_headline, statement_of
@@ -174,6 +182,22 @@ def test_a_sentence_is_drawn_with_labels_and_arrows(
     assert view.gold_labels[0] in texts
     statement = statement_of(view, model, 1)
     assert statement.number.value == view.labelled
+    arcs = arcs_chart(view).to_dict()["datasets"].values()
+    rows = [row for table in arcs for row in table if row.get("above") and row.get("place") == 0]
+    said = [row["status"] for row in rows]
+    assert said.count(LABELLED) == view.labelled, "green is what the headline counts"
+    assert sum(map(said.count, (LABELLED, HEADED, REVERSED))) == len(view.agreed)
+    assert AGREED not in said
+    right = replace(view, predicted_heads=view.heads, labels=view.gold_labels)
+    (i, j), other = (*view.agreed, *view.missed)[0], ("none",) * len(tree.words)
+    assert edge_fields(right, i, j, AGREED)["status"] == LABELLED
+    assert edge_fields(replace(right, labels=other), i, j, AGREED)["status"] == HEADED
+    word, head = (i, j) if view.heads[i] == j + 1 else (j, i)
+    turned = list(view.heads)
+    turned[word], turned[head] = 0, word + 1
+    backwards = replace(right, predicted_heads=tuple(turned))
+    assert edge_fields(backwards, i, j, AGREED)["status"] == REVERSED
+    assert edge_fields(right, i, j, MISSED)["status"] == MISSED
     assert "head and label" in sentence_headline(statement, parsed=True)
     assert {"parse_label", "predicted_label"} <= set(words_table(view).columns)
     rows = conllu_block(view.words, view.predicted_heads, {}, view.labels)

@@ -76,7 +76,7 @@ def map_chart(
         y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
     )
     dots = base.mark_point(filled=True, size=150).encode(
-        **_group_channels(groups, context=context),
+        **marks.group_channels(groups, context=context),
         tooltip=tooltip,
         opacity=maps.opacity(0.9, faded=faded),
     )
@@ -142,15 +142,6 @@ def _points(
     bold = [False] * len(table)
     table = maps.placed(table, table["name"], ends, height, radius, bold=bold, context=context)
     return table, ends, height
-
-
-def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
-    """Colour and shape of a point by its group, in one legend."""
-    shared: dict[str, Any] = {"title": None, "legend": marks.legend(groups, context=context)}
-    return {
-        "color": channel("group:N", scale=marks.palette(groups), **shared),
-        "shape": channel("group:N", scale=marks.palette(groups, style.SHAPES), **shared),
-    }
 
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:

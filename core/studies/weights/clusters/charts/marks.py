@@ -12,8 +12,9 @@ import numpy as np
 from numpy import ndarray
 
 from core.results.drawing.context import Context
-from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS, columns_for
+from core.results.drawing.style import COLOURS, GREY, SHAPES, TASK_COLOURS, columns_for
 from core.results.drawing.style import legend as shared_legend
+from core.results.drawing.vega import channel
 from core.results.names import short_names
 from core.studies.weights.activations import every_vector
 
@@ -73,3 +74,12 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
 def legend(groups: Sequence[str], *, context: Context) -> Any:
     """A legend below the chart, in as many columns as fit."""
     return shared_legend(columns_for(groups, context=context), width=200)
+
+
+def group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
+    """Colour and shape of a point by its group, in one legend."""
+    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
+    return {
+        "color": channel("group:N", scale=palette(groups), **shared),
+        "shape": channel("group:N", scale=palette(groups, SHAPES), **shared),
+    }

@@ -48,6 +48,7 @@ from core.studies.probes.trees.statements import (
     CONTROL_TREES,
     LAST,
     NEAR,
+    SCORES,
     SIMILAR,
     SUFFICES,
     TIED,
@@ -429,8 +430,20 @@ def test_the_headline_states_the_margin_and_the_other_models(
 ) -> None:
     statements = statements_of(result.tables, spec.probed, "uuas")
     assert result.statements[: len(statements)] == statements
-    _, margin, other = [each for each in statements if each.verdict != TIED]
+    _, margin, score, above, other = [each for each in statements if each.verdict != TIED]
     assert margin.subject == box["bert"]
+    assert (score.subject, score.verdict, score.layers) == (box["gpt2"], SCORES, other.layers)
+    assert (above.subject, above.layers) == (box["gpt2"], other.layers)
+    assert above.baseline in (POSITION, WINDOW, EMBEDDINGS, f"random:{box['gpt2']}")
+    first, second = result.headline.split(". ")[:2]
+    assert all(each.named_in(first) for each in (score, above, other)), "the one asked about first"
+    assert margin.named_in(second)
+    three = (*spec.probed, box["bert"].replace("bert", "third"))
+    assert SCORES in {each.verdict for each in statements_of(result.tables, three, "uuas")}
+    scores = result.table
+    third = scores[scores["model"] == box["gpt2"]].assign(model=three[-1])
+    more = {**result.tables, "scores": pd.concat([scores, third])}
+    assert SCORES not in {each.verdict for each in statements_of(more, three, "uuas")}
     assert margin.baseline in (POSITION, WINDOW, EMBEDDINGS, f"random:{box['bert']}")
     assert (other.subject, other.baseline) == (box["gpt2"], box["bert"])
     assert other.layers == (result.best_layer(box["gpt2"]),)

@@ -16,18 +16,20 @@ from core.errors import ModelError, SpecError
 from core.maths.statistics import t_interval
 from core.results.estimates import Estimate
 from core.results.export import Result
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement
 from core.studies.rsa.layers import charts
 from core.studies.rsa.layers import functions as layer_functions
 from core.studies.rsa.layers.differences import (
     BEYOND_RANDOM,
     CHANGED_MOST,
+    COMPARED,
     DIFFERS,
     LIKE_RANDOM,
+    LOWEST,
     UNMEASURED,
     function_statements,
 )
-from core.studies.rsa.layers.function_text import functions_sentence
+from core.studies.rsa.layers.function_text import changed_sentence, functions_sentence
 from core.studies.rsa.layers.functions import FUNCTIONS, no_functions, no_random_changes
 from core.studies.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.studies.rsa.layers.spec import RsaSpec
@@ -95,7 +97,7 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
 @pytest.mark.slow
 def test_each_panel_is_drawn_alone_and_both_together() -> None:
     result = STUDY.run(_spec(), CORPORA)
-    assert charts.parts_of(result) == ("states", "random_functions")
+    assert charts.parts_of(result) == ("random_functions", "states")
     both = charts.similarity_chart(result).to_dict()
     assert len(both["concat"]) == 2
     alone = [charts.similarity_chart(result, part).to_dict() for part in charts.parts_of(result)]
@@ -183,6 +185,50 @@ def test_layers_whose_bands_overlap_with_the_lowest_are_named_together() -> None
     assert made["zoo:b"].estimate.value == 0.91
 
 
+def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
+    """Models with one answer stand together, and many models are said in as many lines."""
+
+    def ratio(model: str, value: float, *layers: int) -> list[Statement]:
+        there = Estimate(0.5, 0.4, 0.6)
+        estimate = Estimate(value, value - 1, value + 1, kind="amount")
+        return [
+            Statement(model, COMPARED, layers=(0, 1, 2), baseline="zoo:b"),
+            Statement(model, LOWEST, there, (2,), "zoo:b"),
+            Statement(model, BEYOND_RANDOM, estimate, layers, "zoo:b"),
+        ]
+
+    few = [*ratio("zoo:a", 9, 2), *ratio("zoo:c", 20, 0, 1), *ratio("zoo:d", 4, 0, 1)]
+    assert changed_sentence(few) == (
+        "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs move up to 20 "
+        "times [19, 21] as far as after random changes."
+    )
+    many = [each for n in range(30) for each in ratio(f"zoo:model-{n}", 5 + n, n % 3)]
+    said = changed_sentence(many)
+    assert len(said) <= TWO_LINES
+    assert "layer 2 of model-29 most (34 times [33, 35]" in said
+    assert "the other 29 models change most in layers 0 to 2" in said
+    alone = [each for each in few if each.verdict != BEYOND_RANDOM]
+    assert changed_sentence(alone) == ""
+    similar = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")
+    assert changed_sentence([*alone, similar]).endswith(
+        "layer 1 of a most: similarity of its output to the base's .90 [.80, .95]."
+    )
+
+
+def test_outputs_have_an_axis_that_shows_them_and_states_stand_beside() -> None:
+    result = STUDY.run(_spec(), CORPORA)
+    tables = {name: rows for name, rows in result.tables.items() if name != "random_functions"}
+    outputs = Result("rsa", result.spec, result.headline, tables)
+    assert charts.parts_of(outputs) == ("functions", "states")
+    lowest = float(result.tables["functions"]["low"].min())
+    drawn = charts.similarity_chart(outputs, "functions").to_dict()
+    (begin, end) = drawn["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert lowest - 0.1 < begin < lowest
+    assert end >= 1.0
+    assert "the axis begins at" in drawn["title"]["subtitle"]
+    assert "chance level" in drawn["title"]["subtitle"]
+
+
 def test_a_layer_without_a_band_is_named_alone() -> None:
     bare = [(np.nan, value, np.nan) for value in (1.0, 0.8, 0.9)]
     (made,) = function_statements(_table(a=bare), "zoo:base")
@@ -213,6 +259,8 @@ def test_a_planted_change_moves_its_layer_further_than_random_ones_and_a_rotated
     assert stated(result.statements, LIKE_RANDOM).subject == "zoo:rotated"
     assert not unnamed(result.statements, result.headline)
     assert "moved furthest is that of layer 1 of special" in result.headline
+    assert result.headline.startswith("Fine-tuning changes layer 1 of special most: its output")
+    assert "No layer of rotated changes detectably more than at random" in result.headline
     assert RANDOM in result.methods
     drawn = charts.similarity_chart(result, "random_functions").to_dict()
     assert "compared with random changes" in str(drawn["title"])

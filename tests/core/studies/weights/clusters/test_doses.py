@@ -10,12 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.studies.weights.clusters.doses import compare_doses, find_same_dose, lies_with
+from core.studies.weights.clusters.doses import (
+    NEAR_SIZE,
+    NEAR_TASK,
+    compare_doses,
+    find_same_dose,
+    lies_with,
+)
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_aside, describe_variants
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.text import NEAR_SIZE, NEAR_TASK
 
 SPEC = WeightsSpec(rank=3, permutations=200)
 ALIKE = [f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)]

@@ -20,7 +20,7 @@ from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
 from core.studies.weights.clusters import planning, selection
-from core.studies.weights.clusters.distances import redraw
+from core.studies.weights.clusters.distances import CHANCE, OF_A_PAIR, redraw
 from core.studies.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
@@ -33,9 +33,7 @@ from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import kept_rank
 from core.studies.weights.clusters.text import (
     ABOVE,
-    CHANCE,
     LOWER,
-    OF_A_PAIR,
     RANKED,
     TOO_FEW,
     VOTED,
@@ -77,6 +75,9 @@ def test_planted_tasks_are_found(result) -> None:
     assert (vote.estimate.value, vote.baseline) == (9, "9 models")
     assert all(each.named_in(result.headline) for each in result.statements)
     assert text_of(two["p_value"], "p") in result.headline
+    assert result.headline.startswith("A vote of the two nearest neighbours names the task of 9 of")
+    first = next(iter(STUDY.figures(result).values())).to_dict()
+    assert "right for 9 of 9" in first["title"]["subtitle"]
 
 
 def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:

@@ -14,11 +14,11 @@ import pytest
 from core.maths.spectra.registry import VECTORS
 from core.results.statements import Statement
 from core.studies.weights.clusters import text
-from core.studies.weights.clusters.doses import COLUMNS
+from core.studies.weights.clusters.doses import COLUMNS, VERDICT_OF_GROUP
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.method_text import make_methods
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.tables import Scored
+from core.studies.weights.clusters.tables import VOTES, Scored
 from core.studies.weights.clusters.text import (
     SIGNIFICANT,
     make_headline,
@@ -30,7 +30,8 @@ from core.studies.weights.ranks import Spectra
 SPEC = WeightsSpec(vector="projector", permutations=100)
 SHARES = {name: 0.31 + 0.1 * place for place, name in enumerate(VECTORS)}
 NO_DOSES = pd.DataFrame(columns=COLUMNS)
-NONE = Scored(0, pd.DataFrame(), pd.DataFrame(), np.zeros(2, dtype=int), {}, ())
+NO_VOTES = pd.DataFrame(columns=list(VOTES))
+NONE = Scored(0, pd.DataFrame(), pd.DataFrame(), np.zeros(2, dtype=int), {}, (), NO_VOTES)
 
 
 def scored(
@@ -49,12 +50,11 @@ def scored(
         for number in (1, 2, 3)
     ]
     predictions: dict[int, Any] = dict.fromkeys(range(9))
-    return Scored(k, pd.DataFrame(), pd.DataFrame(rows), np.zeros(9, dtype=int), predictions, ())
-
-
-def models(right: int = 7) -> pd.DataFrame:
-    guesses = ["a"] * right + ["b"] * (9 - right) + [None]
-    return pd.DataFrame({"label": ["a"] * 10, "predicted": guesses})
+    votes = [("projector", k, 7, 9, 1.13, p_value), ("norms", k, 3, 9, 1.13, norms_p)]
+    return Scored(
+        *(k, pd.DataFrame(), pd.DataFrame(rows), np.zeros(9, dtype=int), predictions, ()),
+        pd.DataFrame(votes, columns=list(VOTES)),
+    )
 
 
 def ranks(ranked: list[float], null: list[float], of: str = "delta") -> pd.DataFrame:
@@ -70,7 +70,7 @@ def members(*recipes: str) -> list[Member]:
 def stated(
     result: Scored, doses: pd.DataFrame = NO_DOSES, spec: WeightsSpec = SPEC, **more: Any
 ) -> tuple[Statement, ...]:
-    return statements_of(spec, result, models(), more.get("ranks", ranks([], [])), doses)
+    return statements_of(spec, result, more.get("ranks", ranks([], [])), doses)
 
 
 def headline(result: Scored, doses: pd.DataFrame = NO_DOSES, **more: Any) -> str:
@@ -101,11 +101,16 @@ def test_shares_are_those_at_the_chosen_k_for_every_vector() -> None:
         assert percents(sentence) == {round(100 * share) for share in SHARES.values()} | {12}
 
 
-def test_the_vote_is_counted_among_models_that_have_one() -> None:
-    vote = next(each for each in stated(scored()) if each.verdict == text.VOTED)
-    assert vote.estimate is not None
-    assert (vote.subject, vote.estimate.value, vote.baseline) == ("projector", 7, "9 models")
-    assert re.search(r"\b7 of 9\b", headline(scored()))
+def test_the_vote_is_the_first_sentence_beside_chance_and_the_size_of_the_update() -> None:
+    vote, size = (each for each in stated(scored()) if each.verdict == text.VOTED)
+    assert (vote.subject, vote.number.value, vote.baseline) == ("projector", 7, "9 models")
+    assert (size.subject, size.number.value) == ("norms", 3)
+    first = headline(scored()).partition(". ")[0]
+    assert re.search(r"\bthe task of 7 of 9 models\b", first)
+    assert "(chance 1.1, p = .012)" in first
+    assert first.endswith("by the size of the update alone it names 3")
+    assert "not detectably more than by chance (1.1, p = .8)" in headline(scored(p_value=0.8))
+    assert headline(scored(k=1)).startswith("The nearest neighbour names")
 
 
 @pytest.mark.parametrize("p_value", [0.0004, SIGNIFICANT - 0.001, SIGNIFICANT, 0.8])
@@ -176,9 +181,9 @@ def test_models_of_another_dose_are_named_once_a_vector_with_their_group() -> No
     groups = [
         (each.subject, each.baseline, each.verdict)
         for each in stated(scored(), doses)
-        if each.verdict in text.VERDICT_OF_GROUP.values()
+        if each.verdict in VERDICT_OF_GROUP.values()
     ]
-    assert groups == [(ref, vector, text.VERDICT_OF_GROUP[cell]) for ref, vector, cell in (
+    assert groups == [(ref, vector, VERDICT_OF_GROUP[cell]) for ref, vector, cell in (
         cells[0], cells[2], cells[1],
     )]  # fmt: skip
     sentence = headline(scored(), doses)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,14 +42,23 @@ def result(p_value: float = 0.012, vector: str = "projector", smallest_p: float 
         tables={
             "models": models,
             "vectors": shares.vectors,
+            "votes": shares.votes,
             "predictions": pd.DataFrame({"model": MODELS}),
             "distances": pd.DataFrame(pairs, columns=["model", "other", vector]),
             "ranks": measured,
             "trends": pd.DataFrame(trends),
         },
         arrays={"k": np.array(2)},
-        statements=statements_of(spec, shares, models, measured, doses),
+        statements=statements_of(spec, shares, measured, doses),
     )
+
+
+def test_the_first_view_says_for_how_many_models_the_vote_is_right() -> None:
+    said = views.votes_sentence(result())
+    assert "names the task of 7 of 9 models" in said
+    assert {"1.1", "3"} <= set(re.findall(r"[\d.]*\d", said))
+    few = result(p_value=1 / 3, smallest_p=1 / 3)
+    assert views.votes_sentence(few) == ""
 
 
 @pytest.mark.parametrize("p_value", [0.012, 0.8])

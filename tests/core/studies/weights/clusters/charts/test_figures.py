@@ -31,6 +31,7 @@ from core.studies.weights.clusters.charts.ranks import (
     families_of,
     spectrum_chart,
 )
+from core.studies.weights.clusters.charts.votes import vote_chart
 from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
@@ -47,12 +48,32 @@ def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Resul
 
 def test_every_figure_renders(result: Result) -> None:
     drawn = STUDY.figures(result)
-    assert list(drawn)[:3] == ["map", "neighbours", "distances"]
+    assert list(drawn)[:4] == ["votes", "map", "neighbours", "distances"]
     assert [name for name in drawn if name.startswith("ranks")] == ["ranks-delta"]
     assert len(drawn["ranks-delta"].to_dict()["vconcat"][1]["concat"]) == len(families_of(result))
     for name, chart in drawn.items():
         assert b"<svg" in chart_svg(chart), name
     assert b"data:image/svg+xml" in report_html(result, {"map": drawn["map"]})
+
+
+def test_every_model_is_a_row_in_which_its_nearest_are_large(result: Result) -> None:
+    chart = vote_chart(result).to_dict()
+    drawn = [chart["datasets"][layer["data"]["name"]] for layer in chart["layer"][:2]]
+    k, models = int(result.arrays["k"]), len(result.table)
+    assert len(drawn[0]) == models * (models - 1)
+    for name in {row["model"] for row in drawn[0]}:
+        rows = [row for row in drawn[0] if row["model"] == name]
+        far = sorted(row["distance"] for row in rows)
+        assert [row["distance"] for row in rows if row["votes"]] == far[:k]
+    (vote, *_) = result.tables["votes"].to_dict("records")
+    assert sum(row["named"] == row["label"] for row in drawn[1]) == vote["right"]
+    assert text_of(vote["expected"], "amount") in chart["title"]["subtitle"]
+    wrong = result.tables["predictions"].assign(predicted="?")
+    spoilt = vote_chart(result.with_tables(predictions=wrong)).to_dict()
+    assert f"?, not {wrong['label'].iloc[0]}" in spoilt["description"]
+    none = {name: result.tables[name].head(0) for name in ("predictions", "votes")}
+    with pytest.raises(SpecError, match="three models"):
+        vote_chart(result.with_tables(**none))
 
 
 @pytest.mark.parametrize("by", ["label", "task", "data", "base", "cluster"])
