@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.studies.weights.activations import every_vector
-from core.studies.weights.clusters.members import read_label_table
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
+from core.studies.weights.label_tables import read_label_table
 from ui import lessons
 from ui.frame.text import plain
 from ui.frame.uploads import uploader

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from core.errors import TaskError
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
@@ -76,6 +77,21 @@ def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
         for role, value in outputs.values.items()
     }
     return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
+
+
+def condensed(outputs: Outputs, rank: int) -> Outputs:
+    """Return a study's outputs as `condense` makes them, whichever way they were run.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    if not outputs.values:
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
+    if DISTANCES in outputs.values:
+        return outputs
+    return replace(outputs, values=condense(outputs, rank))
 
 
 def run_condensed(

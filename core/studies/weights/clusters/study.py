@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import SpecError, TaskError
+from core.errors import SpecError
 from core.limits import current_limits
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
@@ -42,17 +42,17 @@ from core.studies.weights.clusters import tables, text
 from core.studies.weights.clusters.distances import (
     DISTANCES,
     comparable,
-    condense,
+    condensed,
     run_condensed,
     select_distances,
 )
 from core.studies.weights.clusters.doses import compare_doses
-from core.studies.weights.clusters.members import Member, earlier_steps
+from core.studies.weights.clusters.members import Member, earlier_steps, labels_of
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import (
     describe_aside,
     describe_shapes,
-    describe_strays,
+    describe_table,
     describe_unchanged,
 )
 from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
@@ -65,6 +65,8 @@ from core.studies.weights.clusters.tasks import (
     unpack_features,
 )
 from core.studies.weights.clusters.views import VIEWS
+from core.studies.weights.label_tables import match_labels
+from core.studies.weights.votes import VOTES, state_votes, vote_sentence
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
@@ -162,14 +164,9 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         TaskError: If every task failed.
         SpecError: If too many failed for the neighbours or clusters asked for.
     """
-    if DISTANCES not in outputs.values:
-        outputs = replace(outputs, values=condense(outputs, spec.rank))
+    outputs = condensed(outputs, spec.rank)
     selection: Selection = ready.values["models"]
     present = [member for member in selection.members if ("delta", member.ref) in outputs.values]
-    if not outputs.values:
-        raise TaskError(
-            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
-        )
     features, notices = _comparable(present, outputs, list(selection.notices))
     present = [member for member in present if member.ref in features]
     notices += [n for each in present for n in outputs.values["delta", each.ref]["notices"]]
@@ -185,11 +182,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
-    notices += [*_strays(spec, ready, labels), *scored.notices]
+    notices += [*_table_notices(spec, ready), *scored.notices]
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = maps.draw_map(distances[spec.vector], "pca")
+    votes = tables.build_votes(spec, present, labels, aside, distances, sizes, scored)
+    cast = state_votes(votes, text.WORDS[spec.label_by])
     built = {
         "models": tables.build_models(
             present, labels, features, distances[spec.vector], scored, drawn.points
@@ -202,6 +201,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
+        **({VOTES: votes} if cast else {}),
     }
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
@@ -210,8 +210,9 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
-        headline=text.make_headline(spec, statements, scored, present),
-        statements=statements,
+        headline=f"{vote_sentence(cast)} "
+        f"{text.make_headline(spec, statements, scored, present)}".strip(),
+        statements=(*statements, *cast),
         tables=built,
         arrays={
             **{f"distances {vector}": matrix for vector, matrix in distances.items()},
@@ -261,17 +262,20 @@ def redraw(result: Result, drawing: str, **options: Any) -> Result:
 
 
 def _labels(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
-    table: Labels = ready.need("labels") if spec.labels else Labels({})
-    return [member.label(spec.label_by, table.by_model) for member in members]
+    return labels_of(members, spec.label_by, _matched(spec, ready)[0])
 
 
-def _strays(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[str]:
-    """The notice of rows of the label table that name no model, where a model has no label."""
-    if not spec.labels or all(labels):
-        return []
-    selection: Selection = ready.values["models"]
-    refs = [member.ref for member in selection.members]
-    return describe_strays(ready.need("labels").by_model, refs)
+def _matched(spec: WeightsSpec, ready: Outputs) -> tuple[dict[str, str], list[str]]:
+    """Label by reference, and names of the label table's rows that match no model."""
+    if not spec.labels:
+        return {}, []
+    table: Labels = ready.need("labels")
+    selection: Selection = ready.need("models")
+    return match_labels(table.by_model, [member.ref for member in selection.members])
+
+
+def _table_notices(spec: WeightsSpec, ready: Outputs) -> list[str]:
+    return describe_table(*_matched(spec, ready)) if spec.labels else []
 
 
 def _aside(spec: WeightsSpec, members: Sequence[Member], labels: Sequence[str]) -> list[int]:
