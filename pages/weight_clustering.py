@@ -78,6 +78,7 @@ texts = form.draw(controls) or {}
 folder_picker(form, WeightsSpec)
 with form.fold:
     weights_hub.hub_panel(form.address)
+    weights_views.own_model(form)
 asked = form.spec(map="pca")
 if asked is None:
     st.stop()

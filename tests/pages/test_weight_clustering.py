@@ -18,7 +18,7 @@ from core.maths.spectra.projections import ModelMap
 from core.models.hub.listing import Listed
 from core.studies.weights.clusters import tasks as measuring
 from core.studies.weights.clusters.members import EVERY
-from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
+from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model, write_zoo
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
@@ -69,6 +69,34 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][
         :1
     ] == [True]
+
+
+def place_own(app: AppTest, written: str) -> AppTest:
+    """The page after a model was written under *What is my model?*."""
+    app.text_input(key="weights/own model written").set_value(written)
+    return next(b for b in app.button if b.label == "Place it on the map").click().run()
+
+
+def test_a_model_of_ones_own_is_placed_on_the_map_with_a_vote(tmp_path: Path) -> None:
+    write_model(tmp_path / "mine", tuned_tensors(base_tensors(), 1, 5))
+    app = open_page(PAGE, **LINK, view="Distances")
+    settle(place_own(app, str(tmp_path / "mine")))
+    assert not app.exception
+    assert app.session_state["weights/models"] == [EVERY, f"path:{tmp_path}/mine"]
+    assert app.session_state["weights/view"] == "Map"
+    assert "the task of mine is pos" in headline(app)
+    assert app.session_state["weights/shown_model"] == f"path:{tmp_path}/mine"
+    with_spectra(app)
+    app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
+    assert app.session_state["weights/shown_model"] == "zoo:parse-2"  # asked once
+
+
+@pytest.mark.parametrize("written", ["", "hub:", "hub:a/b/c/d"])
+def test_what_is_no_model_of_ones_own_is_refused_in_a_sentence(written: str) -> None:
+    app = place_own(open_page(PAGE, **LINK), written)
+    assert not app.exception
+    assert any("is not a model reference" in error.value for error in app.error)
+    assert app.session_state["weights/models"] == [EVERY]
 
 
 @pytest.mark.parametrize(
