@@ -3,27 +3,33 @@ map."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.models.zoo import READING, read_adapters
 from core.options import options_of
 from core.results.names import short_names
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY as LAYERS
+from core.studies.rsa.tokens.charts import ROLE_COLOURS
+from core.studies.rsa.tokens.neighbours import neighbour_rows, neighbour_sentence, shared_words
+from core.studies.rsa.tokens.questions import OTHER
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.text import plain
-from ui.study.controls import TEXTS
+from ui.frame.theme import page_theme
+from ui.study.controls import KEPT, TEXTS
 from ui.study.downloads import show_downloads
-from ui.study.figures import show_charts
+from ui.study.figures import paired_colours, show_charts
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
@@ -103,13 +109,14 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
+    models = (spec.base, *_read_by(spec, str(form.address["question"])))
     try:
         arguments = {
             option.name: form.address[option.name]
             for option in options_of(TokenMapSpec)
             if option.name != "models"
         }
-        tokens = TokenMapSpec((spec.base, *spec.compare), **arguments)
+        tokens = TokenMapSpec(models, **arguments)
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return
@@ -122,6 +129,18 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         played(form.address, _draw_layer)(form.address, result)
         show_rows(result, STUDY.views[0])
     show_method(result, STUDY)
+
+
+def _read_by(spec: RsaSpec, question: str) -> tuple[str, ...]:
+    """The models that read the passage beside the base: where a question is asked and the page's
+    models are its default, the included model that answers questions."""
+    readers = [
+        str(entry["ref"])
+        for entry in read_adapters()
+        if entry.get("task") == READING and entry.get("base") == spec.base
+    ]
+    asks = question.strip() and spec.compare == RsaSpec().compare
+    return tuple(readers[:1]) if asks and readers else spec.compare
 
 
 def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,16 +183,107 @@ def _draw_layer(address: Address, result: Result) -> None:
             format_func=names.__getitem__,
             key=address.key("models of the map"),
         )
+        _word_box(address, result)
     drawn = [model for model in models if model in shown] or models[:1]
 
-    maps = STUDY.views[0].drawing(result, layer, wanted, *drawn)
+    chosen = _chosen_word(address, result)
+    maps = STUDY.views[0].drawing(result, layer, wanted, chosen, *drawn)
 
     def moved(*, context: Context) -> Drawn:
         return maps(context=replace(context, zooms=True))
 
-    view = (layer, wanted, *drawn)
-    show_charts(moved, key="map", alt_text=result.cautioned(), result=result, view=view)
+    view = (layer, wanted, chosen, *drawn)
+    pick = Picking(address, ("position",), partial(_word_at, address)).made
+    show_charts(moved, key="map", alt_text=result.cautioned(), result=result, view=view, pick=pick)
+    if chosen is not None:
+        show_words_near(result, chosen, layer, drawn)
+    st.html(passage_text(result, chosen))
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
-        result, maps, lambda: STUDY.figures(result), view=view, name=called, caption=HOW_TO_MOVE
+        result, maps, lambda: STUDY.figures(result), view=view, name=called,
+        caption=f"Click a word to list its nearest words. {HOW_TO_MOVE}",
+    )  # fmt: skip
+
+
+def _words_of(result: Result) -> dict[int, tuple[str, str]]:
+    """Word and role by place in question and passage."""
+    words = result.table.drop_duplicates("position").sort_values("position")
+    pairs = zip(words["word"], words["role"], strict=True)
+    return dict(zip(map(int, words["position"]), pairs, strict=True))
+
+
+def _chosen_word(address: Address, result: Result) -> int | None:
+    """The place of the word that the address names; None for none, or one that is not drawn."""
+    place = int(address["word"]) - 1
+    return place if place in _words_of(result) else None
+
+
+def _word_at(address: Address, point: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the word that was clicked; none where it was chosen already."""
+    if "position" not in point:
+        return {}
+    number = int(point["position"]) + 1
+    return {"word": 0 if number == address["word"] else number}
+
+
+def _word_box(address: Address, result: Result) -> None:
+    """Draw the list of words, for who does not click on the map."""
+    words = _words_of(result)
+    places = [0, *(place + 1 for place in words)]
+    address.among("word", places, 0)
+    address.tell("word")
+    st.selectbox(
+        "Nearest words of",
+        places,
+        key=address.key("word"),
+        format_func=lambda place: f"{words[place - 1][0]} ({place})" if place else "no word",
+        help="Lists the ten nearest words at each layer; clicking a word on the map does the same.",
+        **KEPT,
     )
+
+
+def show_words_near(result: Result, place: int, layer: int, models: Sequence[str]) -> None:
+    """Show the words nearest to one word, a row per layer, a column per model."""
+    rows, names = neighbour_rows(result, place), short_names(tuple(models))
+    near = {
+        (str(model), int(at)): dict(zip(group["position"], group["word"], strict=True))
+        for (model, at), group in rows.groupby(["model", "layer"], sort=False)
+    }
+    pair = len(models) > 1
+    heads = "".join(f'<th scope="col">{escape(names[model])}</th>' for model in models)
+    lines = []
+    for at in sorted({*rows["layer"]}):
+        first = near[models[0], at]
+        cells = "".join(
+            "<td>"
+            + " ".join(
+                escape(word) if spot in first else f"<b>{escape(word)}</b>"
+                for spot, word in near[model, at].items()
+            )
+            + "</td>"
+            for model in models
+        )
+        shared = f"<td>{shared_words(rows, at, models[:2])}</td>" if pair else ""
+        here = ' class="now"' if at == layer else ""
+        lines.append(f'<tr{here}><th scope="row">{at}</th>{cells}{shared}</tr>')
+    word = escape(_words_of(result)[place][0])
+    st.html(
+        f'<p class="reading"><b>Nearest words.</b>'
+        f"{escape(neighbour_sentence(result, place, layer, models))}</p>"
+        f'<div class="near" tabindex="0" role="region" aria-label="Words nearest to {word}"><table>'
+        f'<thead><tr><th scope="col">Layer</th>{heads}'
+        f"{'<th scope=col>Shared</th>' if pair else ''}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def passage_text(result: Result, place: int | None) -> str:
+    """Write question and passage as text, each word underlined in the colour of its role."""
+    colours = paired_colours() if page_theme() == "dark" else {}
+    words = []
+    for spot, (word, role) in _words_of(result).items():
+        colour = ROLE_COLOURS[role]
+        look = "" if role == OTHER else f' style="border-color:{colours.get(colour, colour)}"'
+        text = escape(word)
+        words.append(f"<span{look}>{f'<mark>{text}</mark>' if spot == place else text}</span>")
+    return f'<p class="passage">{" ".join(words)}</p>'
