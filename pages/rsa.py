@@ -41,6 +41,7 @@ class Display(Spec):
     view: str = view_option(VIEWS)
     layer: int = layer_option("The layer that the token map shows; the top layer at first.")
     search: str = search_option("words")
+    model: str = options.line("Model", help="The model whose map stands beside the base's.")
     word: int = options.whole(
         "Word",
         0,

@@ -209,6 +209,36 @@ def test_a_clicked_word_is_chosen_and_a_second_click_lets_it_go() -> None:
     assert rsa_views._word_at(address, {}) == {}  # type: ignore[arg-type]
 
 
+def test_a_model_and_a_layer_of_one_figure_are_those_of_the_next() -> None:
+    """As a click on a point of the first figure chooses them, and as a link holds them."""
+    point = {"layer": 3.0, "model": "zoo:sentiment-0"}
+    assert rsa_views._token_map_at(point) == {
+        "view": "Token map", "layer": 3, "model": "zoo:sentiment-0",
+    }  # fmt: skip
+    small = {name: value for name, value in SMALL.items() if name != "compare"}
+    link = {"view": "Token map", "layer": "3", "model": "zoo:sentiment-0"}
+    app = open_page(PAGE, **small, **link)
+    assert "sentiment-0, layer 3" in unescaped(app)
+    assert app.pills[0].value == ["zoo:seed-0", "zoo:sentiment-0"]
+    app.pills[0].set_value(["zoo:seed-0", "zoo:parse-0"]).run()
+    assert "parse-0, layer 3" in unescaped(app)  # followed once
+    assert not app.exception
+
+
+def test_the_model_whose_words_are_coloured_is_the_one_of_the_next_figure() -> None:
+    asked = {"compare": ["zoo:seed-0@step-3200", "zoo:seed-0@step-800"]}
+    app = start(open_page(PAGE, **(SMALL | asked), study="divergence"))
+    shown = app.selectbox(key="divergence_model")
+    assert shown.value == "zoo:seed-0@step-3200"
+    shown.set_value("zoo:seed-0@step-800").run()
+    assert app.session_state["rsa/model"] == "zoo:seed-0@step-800"
+    app.session_state["rsa/model"] = "zoo:seed-0@step-3200"
+    assert app.run().selectbox(key="divergence_model").value == "zoo:seed-0@step-3200"
+    app.session_state["rsa/model"] = "zoo:nobody"
+    assert app.run().selectbox(key="divergence_model").value == "zoo:seed-0@step-3200"
+    assert not app.exception
+
+
 def test_a_word_that_the_passage_does_not_have_is_announced() -> None:
     app = open_page(PAGE, **SMALL, view="Token map", word="150")
     assert not app.exception

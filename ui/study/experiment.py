@@ -42,7 +42,7 @@ class Experiment:
     fixed: Sequence[str] = ()
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] = lambda address, result: ()
-    below: Callable[[Result], tuple[Drawing, str]] | None = None
+    below: Callable[[Address, Result], tuple[Drawing, str]] | None = None
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()

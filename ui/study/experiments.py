@@ -7,6 +7,7 @@ panels are drawn.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -59,7 +60,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         figures=study.figures,
         key=study.name,
         name=slug((study.name, *choices)),
-        below=experiment.below,
+        below=experiment.below and partial(experiment.below, form.address),
     ):
         show_rows(result, view, *choices)
         show_method(result, study)

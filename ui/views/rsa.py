@@ -31,7 +31,7 @@ from ui.study.controls import KEPT, TEXTS
 from ui.study.downloads import show_downloads
 from ui.study.figures import paired_colours, show_charts
 from ui.study.forms import Form
-from ui.study.layers import Picking, layer_slider, played
+from ui.study.layers import Picking, follow, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method, show_rows, show_view
 from ui.study.run_panel import request_of
@@ -109,7 +109,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
-    models = (spec.base, *_read_by(spec, str(form.address["question"])))
+    models = (spec.base, *_read_by(form.address, spec))
     try:
         arguments = {
             option.name: form.address[option.name]
@@ -131,21 +131,25 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     show_method(result, STUDY)
 
 
-def _read_by(spec: RsaSpec, question: str) -> tuple[str, ...]:
-    """The models that read the passage beside the base: where a question is asked and the page's
-    models are its default, the included model that answers questions."""
+def _read_by(address: Address, spec: RsaSpec) -> tuple[str, ...]:
+    """The models that read the passage beside the base: where a question is asked and no model was
+    chosen, in the form or in another figure, the included model that answers questions."""
     readers = [
         str(entry["ref"])
         for entry in read_adapters()
         if entry.get("task") == READING and entry.get("base") == spec.base
     ]
-    asks = question.strip() and spec.compare == RsaSpec().compare
+    unchosen = spec.compare == RsaSpec().compare and address["model"] not in spec.compare
+    asks = unchosen and str(address["question"]).strip()
     return tuple(readers[:1]) if asks and readers else spec.compare
 
 
 def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Link to the token map of the layer that was clicked."""
-    return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
+    """Link to the token map of the layer and the model that were clicked."""
+    if "layer" not in point:
+        return {}
+    model = {"model": str(point["model"])} if point.get("model") else {}
+    return {"view": TOKENS, "layer": int(point["layer"])} | model
 
 
 def draw(form: Form[RsaSpec], result: Result, view: View) -> None:
@@ -157,7 +161,7 @@ def draw(form: Form[RsaSpec], result: Result, view: View) -> None:
         caption="Click a point or a cell to open the token map at its layer.",
         name=f"{view.name} {result.spec['measure']}",
         mark=lessons.mark("rsa") if view is LAYERS.views[0] else None,
-        pick=Picking(form.address, ("layer",), _token_map_at).made,
+        pick=Picking(form.address, ("layer", "model"), _token_map_at).made,
         form=form,
     )
     show_rows(result, view)
@@ -175,13 +179,17 @@ def _draw_layer(address: Address, result: Result) -> None:
     about = "Find words, and choose the models whose maps are drawn."
     with right.popover("Words and models", icon=":material/search:", help=about):
         wanted = search_box(address, update=True)
+        key = address.key("models of the map")
+        usual = list(dict.fromkeys((models[0], address["model"])))
+        follow(key, usual, [usual] if address["model"] in models else [])
+        held = st.session_state.get(key)
+        st.session_state[key] = held if held is not None and {*held} <= {*models} else models[:2]
         shown = st.pills(
             "Models",
             models,
             selection_mode="multi",
-            default=models[:2],
             format_func=names.__getitem__,
-            key=address.key("models of the map"),
+            key=key,
         )
         _word_box(address, result)
     drawn = [model for model in models if model in shown] or models[:1]
