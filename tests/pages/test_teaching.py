@@ -30,6 +30,10 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
         line for line in sentences(app).splitlines() if ".00" in line and "too low" in line
     ]
     assert judged.count(".") >= 2  # the guess and the figure's number
+    said = [str(each.value) for each in app.markdown]
+    states = next(n for n, line in enumerate(said) if "States" in line)
+    assert said.index(judged) < states, "feedback stands above the figure, where the guess was made"
+    assert not any("Compare it with the figure" in line for line in said)
 
 
 def test_what_has_no_way_out_is_not_presented() -> None:

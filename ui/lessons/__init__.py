@@ -52,10 +52,10 @@ def predict(address: Address) -> None:
         st.header(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(
-                f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Compare "
-                "it with the figure below."
-            )
+            guess = lesson.guess.words(cast(float, _guessed(lesson)))
+            place = left.empty()  # the verdict replaces the sentence once the result is there
+            place.markdown(f"Your guess is **{guess}**. Compare it with the figure below.")
+            st.session_state[_place(lesson)] = place
             if right.button("Guess again", key=address.key("guess again")):
                 st.session_state.pop(_key(lesson), None)
                 st.rerun()
@@ -92,16 +92,16 @@ def mark(page: str) -> Mark | None:
 
 
 def conclude(address: Address, result: Result) -> None:
-    """Draw the comparison, the explanation, further studies and five questions."""
+    """Draw the comparison where the guess was made; here the explanation, further studies and five
+    questions."""
     lesson = _open(address)
     if lesson is None or _guessed(lesson) is None:
         return
+    verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
+    st.session_state[_place(lesson)].markdown(
+        f"**2. Compare.** {verdict or 'This study does not have the number that you predicted.'}"
+    )
     with st.container(border=True, key=address.key("lesson end")):
-        verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-        st.markdown(
-            "**2. Compare.** "
-            f"{verdict or 'This study does not have the number that you predicted.'}"
-        )
         with st.expander("**3. Explain.** Find a reason yourself before you open this."):
             st.markdown(lesson.explain)
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
@@ -139,6 +139,10 @@ def _open(address: Address) -> Lesson | None:
 
 def _key(lesson: Lesson) -> str:
     return f"{lesson.page}//guessed"
+
+
+def _place(lesson: Lesson) -> str:
+    return f"{lesson.page}//place of the verdict"
 
 
 def _guessed(lesson: Lesson) -> float | None:
