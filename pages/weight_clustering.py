@@ -97,6 +97,8 @@ result = outcome
 if not len(result.table):
     form.unfold(spec)
 show_headline(form, result, view_headline(result, view))
+if spec.labels:
+    weights_views.show_label_notices(result)
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
 elif view.key == DISTANCES:

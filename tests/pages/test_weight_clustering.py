@@ -280,6 +280,23 @@ def test_a_label_table_that_cannot_be_read_is_refused_with_the_reason_on_the_pag
     assert all(reason in sentence for sentence in refused)
 
 
+def test_a_label_table_takes_the_names_that_are_shown_and_says_what_it_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in (1, 2):
+        write_model(tmp_path / f"run{run}", tuned_tensors(base_tensors(), 0, run + 3))
+    rows = ["model,kind", "run1,x", "run2,x", "nli-0,x", "zoo:pos-0,y", "pos-1,y", "run9,y"]
+    content = "\n".join(rows).encode()
+    upload = SimpleNamespace(name="mine.csv", file_id="1", getvalue=lambda: content)
+    monkeypatch.setattr(weights, "uploader", lambda *given, **layout: upload)
+    app = open_page(PAGE, **LINK, models=[EVERY, f"path:{tmp_path}/run*"])
+    assert not app.exception
+    assert not app.error
+    said = [each.value.replace("\\", "") for each in app.caption]
+    assert "The label table gives 5 of 11 models a label." in said
+    assert any("not compared: run9. Models without a label: " in text for text in said)
+
+
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServer]:
     with TreeServer() as running:

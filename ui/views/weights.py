@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.models import parse_ref
 from core.studies.weights.activations import every_vector
+from core.studies.weights.clusters.notice_text import OF_TABLE
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
@@ -90,6 +91,13 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return given
+
+
+def show_label_notices(result: Result) -> None:
+    """Say what of the label table was accepted, and which rows name no model."""
+    for notice in result.notices:
+        if OF_TABLE in notice:
+            st.caption(plain(notice))
 
 
 def own_model(form: Form[WeightsSpec]) -> None:

@@ -251,8 +251,7 @@ def predict_outsider(away: Float[ndarray, " model"], labels: Sequence[str], k: i
 
     Args:
         away: Its distance to each labelled model.
-        labels: One per labelled model.
-        k: At most the number of labelled models.
+        labels: One per labelled model, of which there are at least k.
 
     Raises:
         ShapeError: If the number of labels differs, or k is out of range.
@@ -306,7 +305,8 @@ def rate_votes(
 
     def count(names: Sequence[str]) -> tuple[int, int]:
         guesses = zip(names, _vote(weights, distances, names, k), strict=True)
-        hits = [name == guess.predicted for name, guess in guesses if _equal(guess.votes, votes)]
+        equal = ((name, guess) for name, guess in guesses if abs(guess.votes - votes) <= EQUAL)
+        hits = [name == guess.predicted for name, guess in equal]
         return len(hits), sum(hits)
 
     judged, right = count(labels)
@@ -315,16 +315,7 @@ def rate_votes(
     return VoteRate(judged, right, float(hits / of) if of else float("nan"))
 
 
-def _equal(first: float, second: float) -> bool:
-    return abs(first - second) <= EQUAL
-
-
-def _vote(
-    weights: Float[ndarray, "model model"],
-    distances: Float[ndarray, "model model"],
-    labels: Sequence[str],
-    k: int,
-) -> list[Prediction]:
+def _vote(weights: ndarray, distances: ndarray, labels: Sequence[str], k: int) -> list[Prediction]:
     """Let the neighbours of each model vote, without the model itself."""
     predictions = []
     for model in range(len(labels)):

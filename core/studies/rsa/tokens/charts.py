@@ -132,16 +132,7 @@ def token_map(
     rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
     bold = rows["highlighted"]
     rows = placed(rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context)
-    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
-    x, y = (
-        channel(
-            f"{name}:Q",
-            scale={"domain": ends[number], "nice": False},
-            title=share_of_variance(f"PC {number + 1}", shares[number]),
-            axis=axis,
-        )
-        for number, name in enumerate("xy")
-    )
+    x, y = (_axis(number, ends[number], shares[number]) for number in range(2))
     kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
     colour = channel(
         "role:N",
@@ -181,6 +172,16 @@ def token_map(
         description=_in_words(rows, what, shares),
     )
     return chart
+
+
+def _axis(number: int, ends: list[float], share: float) -> dict[str, Any]:
+    """The channel of the first or second axis."""
+    return channel(
+        f"{'xy'[number]}:Q",
+        scale={"domain": ends, "nice": False},
+        title=share_of_variance(f"PC {number + 1}", share),
+        axis={"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))},
+    )
 
 
 def _ends(values: pd.Series) -> list[float]:

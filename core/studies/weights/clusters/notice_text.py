@@ -11,6 +11,7 @@ from core.results.names import short_names
 if TYPE_CHECKING:
     from core.maths.spectra.registry import Features
 
+OF_TABLE = "label table"  # in the notices of `describe_table` alone
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
