@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from core import options
 from core.options import Spec, options_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.views import GRID, TEXTS
 from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.study import MOST_WORDS
 from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
@@ -33,6 +35,14 @@ class Display(Spec):
     view: str = view_option(VIEWS)
     layer: int = layer_option("The layer that the token map shows; the top layer at first.")
     search: str = search_option("words")
+    model: str = options.line("Model", help="The model whose map stands beside the base's.")
+    word: int = options.whole(
+        "Word",
+        0,
+        low=0,
+        high=MOST_WORDS,
+        help="Place of the word whose nearest words the token map lists; 0 for none.",
+    )
 
 
 token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]
@@ -68,7 +78,7 @@ def controls() -> None:
 form.draw(controls)
 spec, view = asked_for(form, STUDY, against="", against_genres=(), grid=False)
 if view.name == TOKENS:
-    token_map(form, (spec.base, *spec.compare))
+    token_map(form, spec)
     st.stop()
 study = replace(spec, grid=view.key == GRID)
 if view.key == TEXTS:

@@ -69,11 +69,19 @@ def controls() -> dict[str, bytes]:
             return weights_views.label_table(form)
 
 
+def below() -> None:
+    """Draw where models come from: the Hub, or one of the reader's own."""
+    hub_panel(form.address)
+    weights_views.own_model(form)
+
+
 texts = form.draw(controls) or {}
-spec, view = asked_for(form, STUDY, lambda: hub_panel(form.address), map="pca")
+spec, view = asked_for(form, STUDY, below, map="pca")
 refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
 result = main_result(form, STUDY, spec, refs, texts, name="weights")
 show_headline(form, result, view_headline(result, view))
+if spec.labels:
+    weights_views.show_label_notices(result)
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
 elif view.key == DISTANCES:

@@ -1,7 +1,7 @@
 """Folders of this computer, listed to choose a model from: which hold a checkpoint, of what kind.
 
-Only folders below the working folder and the home folder are listed, and only names are read. Names
-that begin with a dot and links that lead elsewhere are left out.
+Only folders below the working folder and the home folder are listed, or below one that was typed,
+and only names are read. Names that begin with a dot and links that lead elsewhere are left out.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The report: one HTML file with figures, captions and tables; further ones are folded and long
-ones cut.
+"""The report: one HTML file. It begins with title, finding, figure, what else the headline says and
+one caveat; notes, further figures and tables follow, folded where there are many.
 
 Its template is `templates/report.html`: texts are escaped, figures are SVG images, nothing is run
 or loaded.

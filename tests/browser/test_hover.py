@@ -98,6 +98,41 @@ def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
         expect(mark).to_have_css("visibility", "visible")
 
 
+def test_arrow_keys_go_along_a_line_and_from_line_to_line(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/probe_trees")
+    chart = page.locator(f"{CHART} svg[tabindex='0']").first
+    expect(chart).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    chart.focus()
+    said = page.locator(".point-said")
+    expect(said).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    expect(said).to_be_visible()
+    expect(said).to_have_attribute("role", "status")
+    expect(said).to_contain_text("Layer: 0,")
+    line = said.inner_text().partition("Model: ")[2].partition(",")[0]
+    assert line
+    for layer in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(said).to_contain_text(f"Layer: {layer},")
+        expect(said).to_contain_text(f"Model: {line},")
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("Layer: 2,")
+    page.keyboard.press("ArrowUp")
+    if f"Model: {line}," in said.inner_text():  # it was the highest
+        page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("Layer: 2,")
+    expect(said).not_to_contain_text(f"Model: {line},")
+    page.keyboard.press("Escape")
+    expect(said).not_to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("Layer: 1,")
+    page.keyboard.press("Enter")  # as a click
+    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "1")
+    expect(said).not_to_be_visible()
+
+
 def test_the_first_click_after_a_change_of_page_switches_a_line_off(
     page: Page, app_url: str
 ) -> None:

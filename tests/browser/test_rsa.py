@@ -101,6 +101,26 @@ def test_the_slider_of_the_token_map_redraws_at_once(page: Page, app_url: str) -
     assert "layer=" in page.url
 
 
+@pytest.mark.parametrize("word", ["kitchen", "raining"])  # highlighted or not
+def test_a_clicked_word_lists_its_nearest_words_by_layer(
+    page: Page, app_url: str, word: str
+) -> None:
+    page.goto(f"{app_url}/rsa?view=Token+map")
+    chart = page.locator("[data-testid=stVegaLiteChart]").nth(1)
+    expect(page.get_by_text("qa-0, layer 6").first).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    expect(page.locator(".near")).to_have_count(0)
+    chart.locator(f"path[aria-label*='Word: {word}']").first.click(force=True)
+    near = page.locator(".near")
+    expect(near).to_be_visible()
+    expect(near.get_by_role("row")).to_have_count(1 + 7)
+    expect(near.get_by_role("columnheader")).to_have_text(["Layer", "seed-0", "qa-0", "Shared"])
+    expect(page.locator(".passage mark")).to_contain_text(word)
+    assert "word=" in page.url
+    page.reload()
+    expect(near).to_be_visible()
+
+
 def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     with page.expect_download() as download:

@@ -14,6 +14,7 @@ from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, origins, sentences, settle
 from ui.study import controls
+from ui.views import probes as probe_views
 
 PAGE = "pages/probe_trees.py"
 
@@ -143,6 +144,16 @@ def test_metric_sentence_and_model_are_in_the_link_and_come_back_from_it(
     assert set(open_page(PAGE, **{**given, "view": "By layer"}).dataframe[0].value["metric"]) == {
         "dspr selectivity"
     }
+
+
+def test_a_point_opens_the_sentence_at_its_layer_in_its_model() -> None:
+    at = {"view": "Sentence", "layer": 2}
+    assert probe_views._sentence_at(["zoo:a"], {"layer": 2.0, "model": "zoo:a"}) == (
+        at | {"tree_of": "zoo:a"}
+    )
+    baseline = {"layer": 2.0, "model": "random:zoo:a"}  # it draws no trees
+    assert probe_views._sentence_at(["zoo:a"], baseline) == at
+    assert probe_views._sentence_at(["zoo:a"], {"model": "zoo:a"}) == {}
 
 
 def test_a_model_that_the_study_has_not_is_left_out_with_a_sentence(

@@ -24,6 +24,7 @@ from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
+from ui.views import rsa as rsa_views
 from ui.views.rsa_experiments import AUDIT, EXPERIMENTS, TRAINING, TRUTH
 
 PAGE = "pages/rsa.py"
@@ -182,6 +183,80 @@ def test_the_slider_redraws_the_token_map_without_a_study() -> None:
     assert not app.exception
     assert charts(app) != before
     assert all(title in sentences(app) for title in ("seed\\-0, layer 2", "parse\\-0, layer 2"))
+
+
+def test_a_word_of_the_token_map_shows_its_nearest_words_and_is_in_the_address() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map")
+    assert not html(app, "near")
+    assert "captain" in html(app, "passage")[0]
+    app.selectbox(key="rsa/word").set_value(4).run()
+    assert not app.exception
+    (near,) = html(app, "near")
+    assert app.query_params["word"] == "4"
+    assert near.count("<tr") == 1 + 7  # the head, and a row per layer
+    assert "seed-0" in near
+    assert "parse-0" in near
+    assert "<mark>captain</mark>" in html(app, "passage")[0]
+    again = open_page(PAGE, **SMALL, view="Token map", word="4", layer="2")
+    assert "At layer 2, seed-0 and parse-0 share" in html(again, "near")[0]
+
+
+def test_a_clicked_word_is_chosen_and_a_second_click_lets_it_go() -> None:
+    address = {"word": 0}
+    for expected in (4, 0):
+        address |= rsa_views._word_at(address, {"position": 3})  # type: ignore[arg-type]
+        assert address["word"] == expected
+    assert rsa_views._word_at(address, {}) == {}  # type: ignore[arg-type]
+
+
+def test_a_model_and_a_layer_of_one_figure_are_those_of_the_next() -> None:
+    """As a click on a point of the first figure chooses them, and as a link holds them."""
+    point = {"layer": 3.0, "model": "zoo:sentiment-0"}
+    assert rsa_views._token_map_at(point) == {
+        "view": "Token map", "layer": 3, "model": "zoo:sentiment-0",
+    }  # fmt: skip
+    small = {name: value for name, value in SMALL.items() if name != "compare"}
+    link = {"view": "Token map", "layer": "3", "model": "zoo:sentiment-0"}
+    app = open_page(PAGE, **small, **link)
+    assert "sentiment-0, layer 3" in unescaped(app)
+    assert app.pills[0].value == ["zoo:seed-0", "zoo:sentiment-0"]
+    app.pills[0].set_value(["zoo:seed-0", "zoo:parse-0"]).run()
+    assert "parse-0, layer 3" in unescaped(app)  # followed once
+    assert not app.exception
+
+
+def test_the_model_whose_words_are_coloured_is_the_one_of_the_next_figure() -> None:
+    asked = {"compare": ["zoo:seed-0@step-3200", "zoo:seed-0@step-800"]}
+    app = start(open_page(PAGE, **(SMALL | asked), study="divergence"))
+    shown = app.selectbox(key="divergence_model")
+    assert shown.value == "zoo:seed-0@step-3200"
+    shown.set_value("zoo:seed-0@step-800").run()
+    assert app.session_state["rsa/model"] == "zoo:seed-0@step-800"
+    app.session_state["rsa/model"] = "zoo:seed-0@step-3200"
+    assert app.run().selectbox(key="divergence_model").value == "zoo:seed-0@step-3200"
+    app.session_state["rsa/model"] = "zoo:nobody"
+    assert app.run().selectbox(key="divergence_model").value == "zoo:seed-0@step-3200"
+    assert not app.exception
+
+
+def test_a_word_that_the_passage_does_not_have_is_announced() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map", word="150")
+    assert not app.exception
+    assert any("`150`" in warning.value for warning in app.warning)
+    assert not html(app, "near")
+
+
+def test_the_token_map_answers_its_question_unless_models_are_chosen() -> None:
+    small = {name: value for name, value in SMALL.items() if name != "compare"}
+    assert "qa-0, layer 6" in unescaped(open_page(PAGE, **small, view="Token map"))
+    assert "parse-0, layer 6" in unescaped(open_page(PAGE, **SMALL, view="Token map"))
+    assert "qa-0, layer 6" not in unescaped(open_page(PAGE, **small, view="Token map", question=""))
+
+
+def html(app: AppTest, kind: str) -> list[str]:
+    """The page's pieces of HTML that hold an element of this class."""
+    bodies = [element.proto.body for element in app.get("html")]
+    return [body for body in bodies if f'class="{kind}"' in body]
 
 
 def test_a_layer_that_no_model_has_is_announced_and_the_pages_own_is_not_in_the_link() -> None:

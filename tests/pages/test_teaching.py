@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import pytest
 
 from tests.pages.conftest import SMALL, open_page, sentences, settle
+from ui.lessons import guesses
 
 
 def test_the_teachers_page_has_four_lessons_and_ninety_minutes() -> None:
@@ -28,6 +32,34 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     assert not app.subheader, "no level is skipped between the title and the headline"
     (judged,) = [line for line in sentences(app).splitlines() if "Your guess, layer 0" in line]
     assert "the figure shows layer" in judged
+    said = [str(each.value) for each in app.markdown]
+    figure = next(n for n, line in enumerate(said) if "States" in line)
+    assert said.index(judged) < figure, "feedback stands above the figure, where the guess was made"
+    assert not any("Compare it with the figure" in line for line in said)
+
+
+@pytest.mark.usefixtures("box")
+def test_a_class_sees_its_guesses_in_the_figure_once_they_are_revealed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    guesses._guesses.clear()
+    contexts = iter(SimpleNamespace(session_id=str(number)) for number in range(9))
+    monkeypatch.setattr(guesses, "get_script_run_ctx", lambda: next(contexts))
+    for value in (0.2, 0.2, 0.9):
+        guesses.note_guess("rsa", value)
+    app = open_page("pages/rsa.py", lesson="true", **SMALL)
+    assert not app.toggle or not [t for t in app.toggle if "guesses" in t.label]  # not before
+    next(button for button in app.button if button.label == "Look").click()
+    settle(app.run())
+    shown = next(toggle for toggle in app.toggle if "guesses" in toggle.label)
+    assert shown.label == "Show all 4 guesses"
+    assert "●● 2" not in str(app.get("vega_lite_chart")[0].proto.spec)
+    shown.set_value(True).run()
+    spec = json.loads(app.get("vega_lite_chart")[0].proto.spec)
+    assert "●● 2" in json.dumps(spec, ensure_ascii=False)
+    assert "middle one of 4 guesses" in sentences(app)
+    assert not app.exception
+    guesses._guesses.clear()
 
 
 def test_what_has_no_way_out_is_not_presented() -> None:

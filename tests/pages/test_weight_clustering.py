@@ -18,7 +18,7 @@ from core.maths.spectra.projections import ModelMap
 from core.models.hub.listing import Listed
 from core.studies.weights.clusters import tasks as measuring
 from core.studies.weights.clusters.members import EVERY
-from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
+from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model, write_zoo
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
@@ -74,6 +74,34 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][
         :1
     ] == [True]
+
+
+def place_own(app: AppTest, written: str) -> AppTest:
+    """The page after a model was written under *What is my model?*."""
+    app.text_input(key="weights/own model written").set_value(written)
+    return next(b for b in app.button if b.label == "Place it on the map").click().run()
+
+
+def test_a_model_of_ones_own_is_placed_on_the_map_with_a_vote(tmp_path: Path) -> None:
+    write_model(tmp_path / "mine", tuned_tensors(base_tensors(), 1, 5))
+    app = open_page(PAGE, **LINK, view="Distances")
+    settle(place_own(app, str(tmp_path / "mine")))
+    assert not app.exception
+    assert app.session_state["weights/models"] == [EVERY, f"path:{tmp_path}/mine"]
+    assert app.session_state["weights/view"] == "Map"
+    assert "the task of mine is pos" in headline(app)
+    assert app.session_state["weights/shown_model"] == f"path:{tmp_path}/mine"
+    with_spectra(app)
+    app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
+    assert app.session_state["weights/shown_model"] == "zoo:parse-2"  # asked once
+
+
+@pytest.mark.parametrize("written", ["", "hub:", "hub:a/b/c/d"])
+def test_what_is_no_model_of_ones_own_is_refused_in_a_sentence(written: str) -> None:
+    app = place_own(open_page(PAGE, **LINK), written)
+    assert not app.exception
+    assert any("is not a model reference" in error.value for error in app.error)
+    assert app.session_state["weights/models"] == [EVERY]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +285,23 @@ def test_a_label_table_that_cannot_be_read_is_refused_with_the_reason_on_the_pag
     refused = [error.value.replace("\\", "") for error in app.error]
     assert len(refused) == 2  # in the popover, and in place of the result
     assert all(reason in sentence for sentence in refused)
+
+
+def test_a_label_table_takes_the_names_that_are_shown_and_says_what_it_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in (1, 2):
+        write_model(tmp_path / f"run{run}", tuned_tensors(base_tensors(), 0, run + 3))
+    rows = ["model,kind", "run1,x", "run2,x", "nli-0,x", "zoo:pos-0,y", "pos-1,y", "run9,y"]
+    content = "\n".join(rows).encode()
+    upload = SimpleNamespace(name="mine.csv", file_id="1", getvalue=lambda: content)
+    monkeypatch.setattr(weights, "uploader", lambda *given, **layout: upload)
+    app = open_page(PAGE, **LINK, models=[EVERY, f"path:{tmp_path}/run*"])
+    assert not app.exception
+    assert not app.error
+    said = [each.value.replace("\\", "") for each in app.caption]
+    assert "The label table gives 5 of 11 models a label." in said
+    assert any("not compared: run9. Models without a label: " in text for text in said)
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from core.catalogue import STUDIES
 from core.commands.study import command_line
-from core.errors import PalimpsestError
+from core.errors import DrawingError, PalimpsestError
 from core.results.report import report_html
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ def report_of(result: Result, figures: Mapping[str, Chart], link: str, say: Say)
     names = ("title", "caveats", "formulas")
     words = {name: getattr(study.words, name) for name in names} if study else {}
     return report_html(result, figures, link=link, command=command_of(result), **words, say=say)
+
+
+def preview_of(picture: Callable[[], bytes]) -> bytes:
+    """Make a report's preview picture; empty where figures cannot be drawn, as the report says."""
+    try:
+        return picture()
+    except DrawingError:
+        return b""
 
 
 def command_of(result: Result) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 
+import numpy as np
+
 from core.errors import NotStoredError
 from core.runs.store import default_store, key_of
 from ui.frame.links import base_path
 
-KIND = "report page"
+KIND, PICTURE = "report page", "preview picture"
 SERVED = "PALIMPSEST_REPORTS"  # set to 1 by a server that has an address for reports
 KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -28,13 +30,26 @@ def address_of(key: str) -> str:
     return f"{base_path()}/r/{key}"
 
 
-def keep_report(page: bytes) -> str:
-    """Keep a report; return its key, which only its content decides. Raises NotStoredError if the
-    store could not keep it."""
+def picture_of(address: str) -> str:
+    """Return the address of the preview picture of the report at an address."""
+    return f"{address}.png"
+
+
+def keep_report(page: bytes, picture: bytes = b"") -> str:
+    """Keep a report; return its key, which only its content decides.
+
+    Args:
+        page: The report.
+        picture: A PNG that previews of links to the report show; none where empty.
+
+    Raises:
+        NotStoredError: If the store could not keep it.
+    """
     text = page.decode("utf8")
     key = key_of(KIND, text)
     store = default_store()
-    if not store.put(key, {KIND: text}):
+    preview = {PICTURE: np.frombuffer(picture, dtype=np.uint8)} if picture else {}
+    if not store.put(key, {KIND: text, **preview}):
         way = "Try again later" if store.info().trouble else "Increase its size limit"
         raise NotStoredError(f"The store could not keep the report. {way}.")
     return key
@@ -45,3 +60,10 @@ def read_report(key: str) -> bytes | None:
     value = default_store().get(key) if KEY.fullmatch(key) else None
     text = (value or {}).get(KIND)
     return text.encode("utf8") if isinstance(text, str) else None
+
+
+def read_picture(key: str) -> bytes | None:
+    """Read the preview picture of a kept report; None if the key is malformed, or there is none."""
+    value = default_store().get(key) if KEY.fullmatch(key) else None
+    picture = (value or {}).get(PICTURE)
+    return picture.tobytes() if isinstance(picture, np.ndarray) and picture.size else None

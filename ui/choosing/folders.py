@@ -63,8 +63,18 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
     with st.container(horizontal=True):
         for top, label in zip(tops, ("Working folder", "Home"), strict=False):
             _goto(address, label, top, icon=":material/home:" if label == "Home" else None)
+    st.text_input(
+        "Path of a folder",
+        key=_typed(address),
+        placeholder="/runs/my-model",
+        on_change=_type,
+        args=(address,),
+        help="Opens this folder, wherever it is on this computer.",
+    )
+    shown = Path(state.get(_here(address), tops[0]))
     try:
-        listing = list_folders(Path(state.get(_here(address), tops[0])), tops)
+        # a typed path is a folder of the user's choice: it may be hidden, or outside the others
+        listing = list_folders(shown, (*tops, *state.get(_tops(address), ())))
     except ModelError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -125,6 +135,19 @@ def _open(address: Address, folder: Path) -> None:
     st.session_state[_here(address)] = str(folder)
 
 
+def _type(address: Address) -> None:
+    """Open the typed folder; what is below it may be opened, too."""
+    text = str(st.session_state[_typed(address)]).strip().strip("\"'").removeprefix("path:")
+    if not text:
+        return
+    try:
+        folder = Path(text).expanduser().absolute()
+        st.session_state[_tops(address)] = (folder.resolve(),)
+    except (OSError, RuntimeError, ValueError):  # no such home, a circular link: the list says so
+        folder = Path(text)
+    _open(address, folder)
+
+
 def _take(address: Address, fields: dict[str, Option], folder: Path) -> None:
     """Put the folder into the chosen field; note why if the field refuses it."""
     option, ref = fields[st.session_state[_field(address)]], f"path:{folder}"
@@ -140,6 +163,14 @@ def _take(address: Address, fields: dict[str, Option], folder: Path) -> None:
 
 def _here(address: Address) -> str:
     return address.key("folder shown")
+
+
+def _typed(address: Address) -> str:
+    return address.key("folder typed")
+
+
+def _tops(address: Address) -> str:
+    return address.key("folders typed")
 
 
 def _field(address: Address) -> str:

@@ -115,6 +115,91 @@
     requestAnimationFrame(hide);
   }).observe(document.body, { childList: true, subtree: true });
 
+  // Keyboard: a chart with points is a stop of the tab key. Left and right go along a line, up and down from line to
+  // line (between points without lines: to the nearest in that direction); what a point says is shown and read out.
+  const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Enter: null, Escape: null };
+  const HELP = "Arrow keys read its points one by one, Enter clicks.";
+  let said = null, at = null;
+  const points = (chart) => marksOf(chart).filter((node) => kind(node) === "symbol" && !legend(node)
+    && node.getAttribute("opacity") !== "0" && getComputedStyle(node).visibility !== "hidden");
+  const centre = (node) => {
+    const box = node.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const words = (node) => (node.getAttribute("aria-label") ?? whose(node)).replaceAll("; ", ", ");
+
+  function step(chart, [right, down]) { // the next point from `at`, or the first
+    const all = points(chart).map((node) => ({ node, line: series(whose(node)), x: centre(node)[0], y: centre(node)[1] }));
+    const here = all.find(({ node }) => node === at);
+    if (!here) return all.sort((a, b) => a.x - b.x || a.y - b.y)[0]?.node;
+    const own = all.filter(({ line }) => line === here.line);
+    if (right) {
+      const row = own.length > 1 ? own : all;
+      const ahead = row.filter(({ node, x }) => node !== at && (x - here.x) * right > 0.5);
+      return ahead.sort((a, b) => (a.x - b.x) * right || Math.abs(a.y - here.y) - Math.abs(b.y - here.y))[0]?.node;
+    }
+    const near = new Map(); // of every line, its point that is nearest across
+    for (const point of all.filter(({ node, line }) => node !== at && !(own.length > 1 && line === here.line))) {
+      const best = near.get(point.line);
+      if (!best || Math.abs(point.x - here.x) < Math.abs(best.x - here.x)) near.set(point.line, point);
+    }
+    const ahead = [...near.values()].filter(({ y }) => (y - here.y) * down > 0.5);
+    return ahead.sort((a, b) => (a.y - b.y) * down)[0]?.node;
+  }
+
+  function say(node) {
+    at = node;
+    show(node ? whose(node) : "");
+    if (!said) {
+      said = document.body.appendChild(document.createElement("div"));
+      said.className = "point-said";
+      said.setAttribute("role", "status");
+    }
+    said.hidden = !node;
+    said.textContent = node ? words(node) : "";
+    if (!node) return;
+    const [x, y] = centre(node);
+    const left = Math.max(8, Math.min(x + 14, innerWidth - said.offsetWidth - 8));
+    said.style.left = `${left}px`;
+    said.style.top = `${Math.max(8, y - said.offsetHeight - 10)}px`;
+  }
+
+  const stopOf = (target) => target.closest?.(`${CHART} [data-points]`);
+  window.addEventListener("keydown", (event) => { // before the page's own shortcuts
+    const stop = stopOf(event.target);
+    if (!stop || !(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && !at) return; // leaves the presentation
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const node = at?.isConnected && stop.contains(at) ? at : null;
+    if (event.key === "Escape") say(null);
+    else if (event.key !== "Enter") say(step(stop.closest(CHART), KEYS[event.key]) ?? node);
+    else if (node) {
+      const [clientX, clientY] = centre(node);
+      for (const type of ["pointerdown", "pointerup", "click"])
+        node.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX, clientY, pointerType: "mouse" }));
+    }
+  }, true);
+  document.addEventListener("focusout", (event) => { if (stopOf(event.target)) say(null); });
+  document.addEventListener("scroll", () => { if (at) say(null); }, { passive: true, capture: true });
+
+  function reachable() { // a chart that has been drawn
+    arriving = false;
+    for (const svg of document.querySelectorAll(`${CHART} svg:not([data-points])`)) {
+      const chart = svg.closest(CHART);
+      if (!chart || !points(chart).length) continue;
+      svg.dataset.points = "";
+      svg.setAttribute("tabindex", "0");
+      svg.setAttribute("aria-description", HELP);
+    }
+  }
+  let arriving = false;
+  new MutationObserver(() => {
+    if (arriving) return;
+    arriving = true;
+    requestAnimationFrame(reachable);
+  }).observe(document.body, { childList: true, subtree: true });
+
   document.addEventListener("pointermove", (event) => {
     if (asked === null) requestAnimationFrame(() => {
       const [x, y] = asked;

@@ -18,6 +18,7 @@ from ui.frame.links import PAGE, Address
 PRESENT = "present"
 LETTERS, USUAL = 18.0, 12.0  # font size in charts, here and on a page, in pixels
 HALL = Context(letter=LETTERS)
+ENLARGED = (1.25, 1.5, 2.0, 3.0)  # times: 1920 x 1080 is half as large again
 GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
     *(
@@ -60,6 +61,12 @@ _STYLE = (
     + f".st-key-{KEYS_ROW} {{ position: fixed; top: .75rem; right: 1rem; "
     + "width: auto !important; z-index: 10; }"
     + f"@media (max-width: 640px) {{ .st-key-{KEYS_ROW} {{ position: static; }} }}"
+    # a page fits 1280 x 720 pixels: on a larger screen it is enlarged as a whole
+    + "".join(
+        f"@media (min-width: {round(1280 * times)}px) and (min-height: {round(700 * times)}px) "
+        f"{{ [data-testid='stMainBlockContainer'] {{ zoom: {times}; }} }}"
+        for times in ENLARGED
+    )
     + "</style>"
 )
 

@@ -9,6 +9,7 @@ Outside a lesson (`?lesson=true`) each of them does nothing.
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -18,6 +19,7 @@ from ui.frame.shell import file_of
 from ui.lessons.alignment import ALIGNMENT
 from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
+from ui.lessons.guesses import count_guesses, guesses_of, note_guess
 from ui.lessons.handout import handout
 from ui.lessons.lesson import Lesson
 from ui.lessons.probes import PROBES
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LESSON = "lesson"
+ALL_HELP = (
+    "Draws how often each number was guessed on this server in the last two hours, without names."
+)
 LESSONS: dict[str, Lesson] = {
     lesson.page: lesson.with_evidence(EVIDENCE[lesson.page])
     for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
@@ -52,10 +57,11 @@ def predict(address: Address) -> None:
         st.header(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(
-                f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Compare "
-                "it with the figure below."
-            )
+            guess = lesson.guess.words(cast(float, _guessed(lesson)))
+            place = left.empty()  # the verdict replaces the sentence once the result is there
+            place.markdown(f"Your guess is **{guess}**. Compare it with the figure below.")
+            st.session_state[_place(lesson)] = place
+            _all_guesses(lesson)
             if right.button("Guess again", key=address.key("guess again")):
                 st.session_state.pop(_key(lesson), None)
                 st.rerun()
@@ -74,8 +80,23 @@ def predict(address: Address) -> None:
         )
         if st.button("Look", type="primary", icon=":material/visibility:", key=address.key("look")):
             st.session_state[_key(lesson)] = guess
+            note_guess(lesson.page, guess)
             st.rerun()
     st.stop()
+
+
+def _all_guesses(lesson: Lesson) -> None:
+    """Draw the switch that shows everybody's guesses in the figure, where others have guessed."""
+    guesses = guesses_of(lesson.page)
+    if len(guesses) > 1:
+        st.toggle(f"Show all {len(guesses)} guesses", key=_revealed(lesson), help=ALL_HELP)
+        if st.session_state[_revealed(lesson)]:
+            middle = lesson.guess.words(median(guesses))
+            st.caption(f"The middle one of {len(guesses)} guesses is {middle}.")
+
+
+def _revealed(lesson: Lesson) -> str:
+    return f"{lesson.page}//all guesses"
 
 
 def waiting(address: Address) -> bool:
@@ -85,23 +106,28 @@ def waiting(address: Address) -> bool:
 
 
 def mark(page: str) -> Mark | None:
-    """Return the guess as a mark for the page's figure; None outside a lesson."""
+    """Return the guess as a mark for the page's figure, with everybody's where they are shown; None
+    outside a lesson."""
     lesson = LESSONS.get(page)
     value = _guessed(lesson) if lesson and st.query_params.get(LESSON) == "true" else None
-    return None if lesson is None or value is None else Mark(lesson.guess.axis, value)
+    if lesson is None or value is None:
+        return None
+    shown = st.session_state.get(_revealed(lesson))
+    crowd = count_guesses(guesses_of(page), lesson.guess) if shown else ()
+    return Mark(lesson.guess.axis, value, crowd=crowd)
 
 
 def conclude(address: Address, result: Result) -> None:
-    """Draw the comparison, the explanation, further studies and five questions."""
+    """Draw the comparison where the guess was made; here the explanation, further studies and five
+    questions."""
     lesson = _open(address)
     if lesson is None or _guessed(lesson) is None:
         return
+    verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
+    st.session_state[_place(lesson)].markdown(
+        f"**2. Compare.** {verdict or 'This study does not have the number that you predicted.'}"
+    )
     with st.container(border=True, key=address.key("lesson end")):
-        verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-        st.markdown(
-            "**2. Compare.** "
-            f"{verdict or 'This study does not have the number that you predicted.'}"
-        )
         with st.expander("**3. Explain.** Find a reason yourself before you open this."):
             st.markdown(lesson.explain)
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
@@ -139,6 +165,10 @@ def _open(address: Address) -> Lesson | None:
 
 def _key(lesson: Lesson) -> str:
     return f"{lesson.page}//guessed"
+
+
+def _place(lesson: Lesson) -> str:
+    return f"{lesson.page}//place of the verdict"
 
 
 def _guessed(lesson: Lesson) -> float | None:

@@ -7,15 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 YOURS = "your guess"
+DOT, MOST_DOTS = "●", 20
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A labelled value on one of a chart's axes."""
+    """A labelled value on one of a chart's axes.
+
+    Attributes:
+        axis, value, label: Where the rule is, and what it is called.
+        crowd: Everybody's values: a value, and how many have it.
+    """
 
     axis: Literal["x", "y"]
     value: float
     label: str = YOURS
+    crowd: tuple[tuple[float, int], ...] = ()
 
 
 def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
@@ -49,6 +56,11 @@ def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
         },
         {"data": {"values": [{}]}, "mark": words, "encoding": place},
     ]
+    for value, count in mark.crowd:  # a row of dots, from the axis into the plot
+        dots = {**words, "text": f"{DOT * min(count, MOST_DOTS)} {count}", "fontWeight": 400}
+        dots |= {"dy": 0, "x": 4} if mark.axis == "y" else {"dx": 0, "y": 24, "angle": 90}
+        there = {mark.axis: {"datum": value}}
+        drawn.append({"data": {"values": [{}]}, "mark": dots, "encoding": there})
     if "layer" in spec:
         return {**spec, "layer": [*spec["layer"], *drawn]}
     if "mark" not in spec:

@@ -25,7 +25,7 @@ from core.results.drawing.palettes import PALETTES
 from core.results.drawing.paper import caption
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
-from ui.archive.making import report_of
+from ui.archive.making import preview_of, report_of
 from ui.archive.reports import address_of, keep_report, serves_reports
 from ui.frame.errors import errors_shown
 from ui.frame.naming import in_names, names_here
@@ -139,6 +139,7 @@ def show_downloads(
             lambda say: made_once(
                 result, ("report", link, called_so), lambda: report_of(result, figures(), link, say)
             ),
+            files["PNG"][1],
         )
     elif everything:
         every = partial(_every_figure, draw, figures)
@@ -182,7 +183,9 @@ def _file_button(study: str, label: str, make: Callable[[], bytes], called: str)
 
 @st.dialog("Download")
 @errors_shown()
-def file_dialog(called: str, make: Callable[..., bytes]) -> None:
+def file_dialog(
+    called: str, make: Callable[..., bytes], picture: Callable[[], bytes] = bytes
+) -> None:
     """Make a file that may take long, with a progress bar, and offer it for download; a report
     can be kept at an address, too.
 
@@ -190,6 +193,7 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
         called: The file's name, of letters, digits, hyphens and dots.
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
+        picture: Makes the PNG that a link to the kept report shows in a chat.
     """
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
@@ -210,7 +214,7 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
         and serves_reports()
         and st.button("Keep at an address", key="made/keep", icon=":material/link:", help=KEEP_HELP)
     ):
-        address = address_of(keep_report(content))
+        address = address_of(keep_report(content, preview_of(picture)))
         st.markdown(f"[{address}]({address})")
 
 

@@ -43,7 +43,7 @@ class Experiment:
     fixed: Sequence[str] = ()
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] | None = None
-    below: Callable[[Result], tuple[Drawing, str]] | None = None
+    below: Callable[[Address, Result], tuple[Drawing, str]] | None = None
     models: Callable[[Any], tuple[str, ...]] = lambda asked: asked.refs
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()

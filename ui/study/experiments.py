@@ -62,7 +62,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         figures=study.figures,
         key=study.name,
         name=slug((study.name, *choices)),
-        below=experiment.below,
+        below=experiment.below and partial(experiment.below, form.address),
     ):
         show_rows(result, view, *choices)
         show_method(result, study)

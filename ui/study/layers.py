@@ -1,9 +1,10 @@
-"""The layer that a page shows: chosen on a slider, played, or clicked in a chart."""
+"""What a page shows: a layer chosen on a slider, played, or clicked in a chart; what was chosen in
+one figure is chosen in the next."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -101,6 +102,20 @@ def _playing(address: Address) -> str:
 
 def _next(address: Address) -> str:
     return address.key("first layer played")
+
+
+def follow(key: str, chosen: Any, offered: Collection[Any]) -> None:
+    """Give a widget what was chosen in another figure, once; call it before the widget is drawn.
+
+    Args:
+        key: Of the widget.
+        chosen: What the page's address holds, as the widget writes it.
+        offered: What the widget offers; anything else is ignored.
+    """
+    state, before = st.session_state, f"{key} followed"
+    if chosen in offered and state.get(before) != chosen:
+        state[key] = chosen
+    state[before] = chosen
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from ui.study.controls import KEPT
 from ui.study.layers import Picking
 from ui.study.results import show_headline, show_rows, show_view, view_headline
 from ui.views.sentence.source import SOURCES, TYPED
-from ui.views.sentence.view import DRAWN_BY, STRUCTURAL
+from ui.views.sentence.view import DRAWN_BY, STRUCTURAL, models_with_trees
 
 if TYPE_CHECKING:
     from core.studies.probes.trees.result import ProbeResult
@@ -69,13 +69,13 @@ class Shown(options.Spec):
 OPTIONS = options_of(Shown)
 
 
-def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The address of the sentence at the layer that was clicked."""
-    return (
-        {"view": STUDY.words.view(SENTENCE).name, "layer": int(point["layer"])}
-        if "layer" in point
-        else {}
-    )
+def _sentence_at(drawable: Collection[str], point: Mapping[str, Any]) -> dict[str, Any]:
+    """The address of the sentence at the layer and in the model that were clicked, where that model
+    draws trees."""
+    if "layer" not in point:
+        return {}
+    model = {"tree_of": str(point["model"])} if point.get("model") in drawable else {}
+    return {"view": STUDY.words.view(SENTENCE).name, "layer": int(point["layer"])} | model
 
 
 def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
@@ -104,6 +104,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
     show_headline(form, result, view_headline(result, view, metric))
+    drawable = models_with_trees(result)
     heads = any(probes.heads is not None for probes in result.probes.values())
     show_view(
         result,
@@ -114,7 +115,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         caption="Click a point to see a sentence at its layer.",
         name=metric,
         lesson=address.page,
-        pick=Picking(form.address, ("layer",), _sentence_at).made,
+        pick=Picking(form.address, ("layer", "model"), partial(_sentence_at, drawable)).made,
         more={"predicted.conllu": partial(predicted_conllu, result)} if heads else {},
         form=form,
     )

@@ -69,8 +69,11 @@ def _choose_text(address: Address) -> None:
 
 
 def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Link to the token map of the layer that was clicked."""
-    return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
+    """Link to the token map of the layer and the model that were clicked."""
+    if "layer" not in point:
+        return {}
+    model = {"model": str(point["model"])} if point.get("model") else {}
+    return {"view": TOKENS, "layer": int(point["layer"])} | model
 
 
 def show_layers(form: Form[RsaSpec], result: Result, view: View) -> None:
@@ -82,7 +85,7 @@ def show_layers(form: Form[RsaSpec], result: Result, view: View) -> None:
         caption="Click a point or a cell to open the token map at its layer.",
         name=f"{view.name} {result.spec['measure']}",
         lesson=form.address.page if view is STUDY.views[0] else "",
-        pick=Picking(form.address, ("layer",), _token_map_at).made,
+        pick=Picking(form.address, ("layer", "model"), _token_map_at).made,
         form=form,
     )
     show_rows(result, view)

@@ -16,6 +16,7 @@ from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
 from extras.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment, with_added
+from ui.study.layers import follow
 
 if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
@@ -44,22 +45,26 @@ def choose_swaps(address: Address, result: Result) -> tuple[bool]:
 def choose_layer(address: Address, result: Result) -> tuple[int | None]:
     """Ask which layer of every model is drawn."""
     layers = [ALL, *(str(layer) for layer in sorted(set(result.table["layer"])))]
+    key, usual = address.key("spaces layer"), address.proposed("layer")
+    follow(key, ALL if address["layer"] == usual else str(address["layer"]), layers)
+    st.session_state.setdefault(key, ALL)
     chosen = st.segmented_control(
-        "Layer", layers, default=ALL, required=True, key=address.key("spaces layer"),
-        label_visibility="collapsed",
-    )  # fmt: skip
+        "Layer", layers, required=True, key=key, label_visibility="collapsed"
+    )
     return (None if chosen in (None, ALL) else int(chosen),)
 
 
-def coloured_words(result: Result) -> tuple[Drawing, str]:
+def coloured_words(address: Address, result: Result) -> tuple[Drawing, str]:
     """Ask for a model whose predictions colour the words of a text."""
     models = list(dict.fromkeys(result.tables["coloured"]["model"]))
-    names = short_names(models)
+    names, key = short_names(models), "divergence_model"
+    follow(key, address["model"], models)
     model = st.selectbox(
         "Words coloured for",
         models,
         format_func=lambda ref: names[ref],
-        key="divergence_model",
+        key=key,
+        on_change=lambda: address.set("model", st.session_state[key]),
         help="Choose whose predictions are compared with the base's, word by word.",
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.models.zoo import READING, read_adapters
 from core.options import options_of
 from core.results.names import short_names
+from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
 from ui.frame.links import Address
@@ -17,9 +20,10 @@ from ui.main_study import studied
 from ui.study.downloads import show_downloads
 from ui.study.figures import show_charts
 from ui.study.forms import Form
-from ui.study.layers import layer_slider, played
+from ui.study.layers import Picking, follow, layer_slider, played
 from ui.study.results import show_headline, show_method, show_rows
 from ui.views.maps import HOW_TO_MOVE, movable, search_box
+from ui.views.token_words import chosen_word, passage_text, show_words_near, word_at, word_box
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -27,12 +31,12 @@ if TYPE_CHECKING:
 TOKENS = STUDY.title
 
 
-def token_map(form: Form[Any], models: tuple[str, ...]) -> None:
+def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     """Show the words of a passage through the layers, in the base and in the compared models.
 
     Args:
         form: The page's.
-        models: Those of the study on the page.
+        spec: The study on the page, whose models are shown.
     """
     with (
         form.bar,
@@ -46,6 +50,7 @@ def token_map(form: Form[Any], models: tuple[str, ...]) -> None:
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
+    models = (spec.base, *_read_by(form.address, spec))
     try:
         arguments = {
             option.name: form.address[option.name]
@@ -66,6 +71,19 @@ def token_map(form: Form[Any], models: tuple[str, ...]) -> None:
     show_method(result, STUDY)
 
 
+def _read_by(address: Address, spec: RsaSpec) -> tuple[str, ...]:
+    """The models that read the passage beside the base: where a question is asked and no model was
+    chosen, in the form or in another figure, the included model that answers questions."""
+    readers = [
+        str(entry["ref"])
+        for entry in read_adapters()
+        if entry.get("task") == READING and entry.get("base") == spec.base
+    ]
+    unchosen = spec.compare == RsaSpec().compare and address["model"] not in spec.compare
+    asks = unchosen and str(address["question"]).strip()
+    return tuple(readers[:1]) if asks and readers else spec.compare
+
+
 def _draw_layer(address: Address, result: Result) -> None:
     """Show the slider and its maps; nothing is computed, the result holds the coordinates of every
     layer."""
@@ -78,20 +96,34 @@ def _draw_layer(address: Address, result: Result) -> None:
     about = "Find words, and choose the models whose maps are drawn."
     with right.popover("Words and models", icon=":material/search:", help=about):
         wanted = search_box(address, update=True)
+        key = address.key("models of the map")
+        usual = list(dict.fromkeys((models[0], address["model"])))
+        follow(key, usual, [usual] if address["model"] in models else [])
+        held = st.session_state.get(key)
+        st.session_state[key] = held if held is not None and {*held} <= {*models} else models[:2]
         shown = st.pills(
             "Models",
             models,
             selection_mode="multi",
-            default=models[:2],
             format_func=names.__getitem__,
-            key=address.key("models of the map"),
+            key=key,
         )
+        word_box(address, result)
     drawn = [model for model in models if model in shown] or models[:1]
 
-    maps = STUDY.views[0].drawing(result, layer, wanted, *drawn)
-    view = (layer, wanted, *drawn)
-    show_charts(movable(maps), key="map", alt_text=result.cautioned(), result=result, view=view)
+    chosen = chosen_word(address, result)
+    maps = STUDY.views[0].drawing(result, layer, wanted, chosen, *drawn)
+
+    view = (layer, wanted, chosen, *drawn)
+    pick = Picking(address, ("position",), partial(word_at, address)).made
+    show_charts(
+        movable(maps), key="map", alt_text=result.cautioned(), result=result, view=view, pick=pick
+    )
+    if chosen is not None:
+        show_words_near(result, chosen, layer, drawn)
+    st.html(passage_text(result, chosen))
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
-        result, maps, lambda: STUDY.figures(result), view=view, name=called, caption=HOW_TO_MOVE
-    )
+        result, maps, lambda: STUDY.figures(result), view=view, name=called,
+        caption=f"Click a word to list its nearest words. {HOW_TO_MOVE}",
+    )  # fmt: skip

@@ -281,6 +281,34 @@ def test_report_is_one_file_and_escapes_every_text(result: Result, chart: Chart)
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_a_report_begins_with_finding_figure_rivals_and_one_caveat(
+    result: Result, chart: Chart
+) -> None:
+    told = replace(result, headline="It <b>was</b> found. " + "A rival finds less. " * 20)
+    caveats = {"Maps mislead.": "Distances do not.", "Bands are narrow.": "Use more text."}
+    figures = {"curves": chart, "more": chart}
+    page = report_html(told, figures, title="Weights", caveats=caveats).decode()
+    body = page.partition("<body>")[2]
+    order = (
+        "<h1>Weights",
+        "found.",
+        "<figure",
+        "A rival finds less.",
+        "Maps mislead.",
+        "Figure 2.",
+    )
+    places = [body.index(part) for part in order]
+    assert places == sorted(places)
+    assert body.index("Bands are narrow.") > body.index("<h2>")
+    assert all(body.count(text) == 1 for text in ("Maps mislead.", "Figure 1.", "Figure 2."))
+    head = page.partition("<body>")[0]
+    assert '<meta property="og:title" content="Weights">' in head
+    assert '<meta property="og:description" content="It &lt;b&gt;was&lt;/b&gt; found.">' in head
+    bare = report_html(result, {}).decode()
+    assert "<figure" not in bare
+    assert "class=caveat" not in bare
+
+
 def test_a_folder_that_cannot_be_written_is_one_sentence(result: Result, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ExportError, match="could not be written"):

@@ -105,6 +105,40 @@ def test_a_full_field_says_so_and_stays(runs: Path) -> None:
     assert "61" in app.session_state["rsa/folder refused"]
 
 
+@pytest.mark.parametrize("written", ["{}", "path:{}", ' "{}" ', "~/../elsewhere/.hidden/mine"])
+def test_a_typed_path_opens_any_folder(
+    runs: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+) -> None:
+    """Outside of the working folder and of home, and hidden."""
+    outside = tmp_path_factory.mktemp("outside").resolve()
+    monkeypatch.setenv("HOME", str(outside / "home"))
+    folder = outside / "elsewhere" / ".hidden" / "mine"
+    folder.mkdir(parents=True)
+    (outside / "home").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).touch()
+    app = opened()
+    app.text_input(key="rsa/folder typed").set_value(written.format(folder)).run()
+    press(app, "Choose a folder")
+    assert not app.exception
+    assert not app.error
+    app.selectbox(key="rsa/field of the folder").set_value("base")
+    press(app, "Use this folder")
+    assert taken(app, "base") == f"path:{folder}"
+
+
+@pytest.mark.parametrize("written", ["/no/such/folder", "~nobody-here/x", "a\0b", "x" * 5000])
+def test_a_typed_path_that_is_no_folder_is_a_sentence(runs: Path, written: str) -> None:
+    app = opened()
+    app.text_input(key="rsa/folder typed").set_value(written).run()
+    press(app, "Choose a folder")
+    assert not app.exception
+    assert "cannot be listed" in app.error[0].value
+
+
 def test_a_folder_that_is_gone_is_a_sentence(runs: Path) -> None:
     app = opened()
     app.session_state["rsa/folder shown"] = str(runs / "gone")

@@ -104,6 +104,23 @@ def test_a_kept_report_is_a_page_that_runs_nothing(client: TestClient) -> None:
     assert "script-src" not in answer.headers["content-security-policy"]
 
 
+def test_a_link_to_a_report_has_a_preview_picture_at_a_whole_address(client: TestClient) -> None:
+    page = b"<head><title>found</title></head>"
+    address = address_of(keep_report(page, b"\x89PNG"))
+    answer = client.get(address, params={"from": "a chat"})
+    (at,) = re.findall('<meta property="og:image" content="([^"]*)">', answer.text)
+    assert at == f"http://testserver{address}.png"
+    assert answer.text.index("og:image") < answer.text.index("</head>")
+    shown = client.get(at)
+    assert (shown.status_code, shown.content) == (200, b"\x89PNG")
+    assert shown.headers["content-type"] == "image/png"
+    hostile = client.get(address, headers={"Host": 'x"><script>'})
+    assert "<script" not in hostile.text
+    plain = address_of(keep_report(page))
+    assert "og:image" not in client.get(plain).text
+    assert client.get(f"{plain}.png").status_code == 404
+
+
 @pytest.mark.parametrize("key", ["0" * 64, "x", "..%2F..%2Fetc%2Fpasswd"])
 def test_no_report_is_a_sentence(client: TestClient, key: str) -> None:
     answer = client.get(f"/r/{key}")

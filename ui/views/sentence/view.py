@@ -57,15 +57,18 @@ def sentence_view(
             read = cast("TrainedResult", trained)
             played(form.address, _sentence)(form.address, read, list(read.probes))
         return
-    drawable = [
-        model for model, probes in result.probes.items() if probes.distance_maps is not None
-    ]
+    drawable = models_with_trees(result)
     if not drawable:
         show_headline(form, result)
         st.info(view.missing, icon=":material/info:")
         return
     show_menu(form, result)
     played(form.address, _sentence)(form.address, result, drawable)
+
+
+def models_with_trees(result: ProbeResult) -> list[str]:
+    """List the models whose trees can be drawn: those with distance probes."""
+    return [model for model, probes in result.probes.items() if probes.distance_maps is not None]
 
 
 def _sentence(address: Address, result: TrainedResult, drawable: Sequence[str]) -> None:

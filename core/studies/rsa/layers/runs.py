@@ -31,6 +31,7 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
+from core.results.notices import base_left_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +80,11 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
-        matches = [ref for ref in matching_refs(pattern) if not is_pattern(pattern) or ref != base]
+        matches = list(matching_refs(pattern))
         if is_pattern(pattern):
+            if base in matches:
+                notices.append(base_left_out(base))
+                matches.remove(base)
             elsewhere = [
                 ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)
             ]
@@ -98,7 +102,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
                 "choose other models."
             )
         refs += matches
-    return Compared(tuple(dict.fromkeys(refs)), tuple(notices))
+    return Compared(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(notices)))
 
 
 def other_base(base: str, names: str) -> str:

@@ -44,14 +44,16 @@ def draw_maps(
     result: Result,
     layer: int | None = None,
     wanted: str = "",
+    ringed: int | None = None,
     *models: str,
     context: Context = PAGE,
 ) -> Panels:
     """Draw a map for each model (all where none is named) at one layer (None for the top one), with
-    words marked that contain one of the wanted parts, separated by commas."""
+    words marked that contain one of the wanted parts, separated by commas, and the word at one
+    place in question and passage ringed."""
     layer = int(result.table["layer"].max()) if layer is None else layer
     drawn = models or tuple(dict.fromkeys(result.table["model"]))
-    charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
+    charts = [token_chart(result, layer, model, wanted, ringed, context=context) for model in drawn]
     return Panels(charts, inline=True, names=[f"tokens-layer-{layer}"] * len(charts))
 
 
@@ -65,6 +67,7 @@ def token_chart(
     layer: int,
     model: str,
     wanted: str = "",
+    ringed: int | None = None,
     *,
     context: Context = PAGE,
 ) -> Chart:
@@ -76,6 +79,7 @@ def token_chart(
         layer: Which layer.
         model: Reference.
         wanted: Parts of words to mark, separated by commas.
+        ringed: Place of a word that gets a ring.
 
     Raises:
         SpecError: If there is no such layer or model.
@@ -84,7 +88,7 @@ def token_chart(
     if layer not in set(table["layer"]):
         raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
     check_chosen(model, tuple(dict.fromkeys(table["model"])))
-    return token_map(result, table, layer, model, wanted, context=context)
+    return token_map(result, table, layer, model, wanted, ringed, context=context)
 
 
 def token_map(
@@ -93,6 +97,7 @@ def token_map(
     layer: int,
     model: str,
     wanted: str = "",
+    ringed: int | None = None,
     *,
     context: Context = PAGE,
 ) -> Chart:
@@ -105,22 +110,19 @@ def token_map(
         layer: Which layer.
         model: The model's reference.
         wanted: Parts of words to mark, separated by commas.
+        ringed: Place of a word that gets a ring.
     """
     rows = table[(table["model"] == model) & (table["layer"] == layer)]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
-    reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
-    height, ends = context.height(MAP), ([-reach, reach], [-reach, reach])
+    height, ends = context.height(MAP), (_ends(table["x"]), _ends(table["y"]))
     rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
     rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
     bold = rows["highlighted"]
     rows = maps.placed(
         rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context
     )
-    scale = {"domain": [-reach, reach], "nice": False}
-    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
-    x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
-    y = channel("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
+    x, y = (_axis(number, ends[number], shares[number]) for number in range(2))
     kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
     colour = channel(
         "role:N",
@@ -136,6 +138,9 @@ def token_map(
     rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
+    if ringed is not None:
+        chosen = Chart(rows).filtered(f"datum.position === {ringed}")
+        layers.append(chosen.mark_point(size=420, strokeWidth=2, color=style.GREY).encode(x=x, y=y))
     notes = [maps.count_matches(rows["marked"], wanted, "word")]
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = (
@@ -158,6 +163,23 @@ def token_map(
         description=_in_words(rows, what, shares),
     )
     return chart
+
+
+def _axis(number: int, ends: list[float], share: float) -> dict[str, Any]:
+    """The channel of the first or second axis."""
+    return channel(
+        f"{'xy'[number]}:Q",
+        scale={"domain": ends, "nice": False},
+        title=share_of_variance(f"PC {number + 1}", share),
+        axis={"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))},
+    )
+
+
+def _ends(values: pd.Series) -> list[float]:
+    """Ends of an axis that all layers and models fill."""
+    low, high = float(values.min()), float(values.max())
+    margin = 0.06 * (high - low) or 1.0
+    return [low - margin, high + margin]
 
 
 def _words(

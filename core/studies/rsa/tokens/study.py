@@ -13,7 +13,7 @@ centring and scaling by layer, without which the first axis only separates layer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
-from core.maths.similarity.preparing import centred
 from core.models.zoo import READING, read_adapters
 from core.results.statements import Statement
 from core.studies.kit import (
@@ -43,6 +42,12 @@ from core.studies.kit import (
 from core.studies.rsa.tokens import distances, questions
 from core.studies.rsa.tokens import text as tokens_text
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
+from core.studies.rsa.tokens.neighbours import (
+    DISTANCES_NEAR,
+    WORDS_NEAR,
+    nearest_words,
+    standardised,
+)
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.task_kit import as_identified, pure
@@ -79,9 +84,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     models, layers, words, width = vectors.shape
     stacked = np.empty((models * layers, words, width))
     for number, layer in enumerate(vectors.reshape(models * layers, words, width)):
-        points = centred(layer)
-        size = np.sqrt(np.mean(np.sum(points**2, axis=1)))
-        stacked[number] = points / size if size > 0 else points
+        stacked[number] = standardised(layer)
     flat = stacked.reshape(-1, width)
     variances, axes = np.linalg.eigh(flat.T @ flat)
     first = axes[:, ::-1][:, :2]
@@ -275,11 +278,20 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {})
         | distances.nearness_tables(statements),
+        arrays=_nearest(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
         methods=tokens_text.make_methods(bool(asked.passage.question)),
         cites=CITATIONS,
     )
+
+
+def _nearest(vectors: Sequence[NDArray[np.floating]]) -> dict[str, np.ndarray]:
+    """Nearest words and their distances, each (model, layer, word, nearest); none of no model."""
+    if not vectors:
+        return {}
+    places, gaps = zip(*map(nearest_words, vectors), strict=True)
+    return {WORDS_NEAR: np.stack(places), DISTANCES_NEAR: np.stack(gaps)}
 
 
 def _unanswered(values: Mapping[str, Value]) -> list[str]:

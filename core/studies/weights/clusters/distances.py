@@ -97,6 +97,21 @@ def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
     return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
 
 
+def condensed(outputs: Outputs, rank: int) -> Outputs:
+    """Return a study's outputs as `condense` makes them, whichever way they were run.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    if not outputs.values:
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
+    if DISTANCES in outputs.values:
+        return outputs
+    return replace(outputs, values=condense(outputs, rank))
+
+
 def run_condensed(
     tasks: Sequence[Task],
     rank: int,
@@ -180,13 +195,8 @@ def compare(spec: WeightsSpec, selection: Selection, outputs: Outputs) -> Compar
     Raises:
         TaskError: If every task failed.
     """
-    if DISTANCES not in outputs.values:
-        outputs = replace(outputs, values=condense(outputs, spec.rank))
+    outputs = condensed(outputs, spec.rank)
     values, notices = outputs.values, list(selection.notices)
-    if not values:
-        raise TaskError(
-            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
-        )
     present = [member for member in selection.members if ("delta", member.ref) in values]
     every = {member.ref: unpack_features(values["delta", member.ref]) for member in present}
     features = comparable(every)

@@ -9,13 +9,10 @@ comparison and is not scored.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -29,6 +26,7 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import in_order_of_training, run_of
 from core.models.zoo import read_adapters
+from core.results.notices import base_left_out
 from core.studies.weights.clusters.notice_text import (
     describe_named_data,
     describe_strangers,
@@ -39,11 +37,13 @@ EVERY = "zoo:*-*"  # every included fine-tune
 MOST_MODELS = 200
 LISTED = 100  # fine-tunes of a base that are requested from the Hub at least
 PER_MODEL = 10  # requested per model wanted: many are gated, or have pickled weights only
-MODEL_COLUMNS = ("model", "ref", "name")
-MOST_ROWS = 10_000
 PRETRAINING = "masked-lm"
 NUMBERED = re.compile(r"[-_]\d+$")
-STEP_NAME = re.compile(r"(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epoch)[-_]?\d*", re.IGNORECASE)
+UNTELLING = re.compile(  # names of folders that name no task
+    r"(?:(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epoch)|run|seed|trial|model|fold|version|v)"
+    r"[-_]?\d*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Member:
         dose: Learning rate relative to that of the other included runs; 1 if unknown.
         frozen: How many of the lowest layers were frozen, with the embeddings.
         recipe: Learning rate and steps, in words; "" if unknown.
+        guessed: Whether the task was guessed from the name, which counts where models share it.
     """
 
     ref: str
@@ -69,6 +70,7 @@ class Member:
     frozen: int = 0
     recipe: str = ""
     data_from: str = ""
+    guessed: bool = field(default=False, compare=False)
 
     @property
     def variant(self) -> bool:
@@ -76,9 +78,9 @@ class Member:
         return self.dose != 1.0 or self.frozen > 0
 
     def label(self, by: str, table: Mapping[str, str]) -> str:
-        """Its label by "task", "data", "base" or a column of a table; "" if it has none."""
+        """Its label by "task", "data", "base" or a table (by reference); "" if it has none."""
         if by == "table":
-            return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
+            return table.get(self.ref, "")
         return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[
             by
         ]
@@ -112,6 +114,9 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     for place, pattern in enumerate(patterns):
         tick(place / len(patterns), pattern)
         matches = _expand(pattern.strip(), base)
+        if any(member.ref == member.base == base for member in matches):
+            notices.append(base_left_out(base))
+            matches = [member for member in matches if member.ref != base]
         strangers = [member for member in matches if member.base != base and not own_bases]
         if strangers:
             names = ", ".join(f"{member.ref} ({member.base})" for member in strangers)
@@ -164,93 +169,6 @@ def fine_tunes() -> list[dict[str, Any]]:
     ]
 
 
-def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
-    """Read labels by column and model from a CSV or TSV table with a header and a column `model`.
-
-    Raises:
-        SpecError: If the table cannot be read; the message says why.
-    """
-    (head, names), *rows = _table_rows(content)
-    names = [name.strip() for name in names]
-    lowered = [name.lower() for name in names]
-    twice = next((name for name in lowered if name and lowered.count(name) > 1), None)
-    if twice is not None:
-        raise SpecError(
-            f"Line {head} of the label table names the column {twice[:200]} twice; "
-            "keep one, or rename one."
-        )
-    place = next((lowered.index(name) for name in MODEL_COLUMNS if name in lowered), None)
-    if place is None:
-        raise SpecError(
-            "The label table has no column named model; rename one of its columns: "
-            f"{', '.join(names)}."
-        )
-    columns = [index for index, name in enumerate(names) if index != place and name]
-    if not columns:
-        raise SpecError(
-            "The label columns of the label table have no names; name at least one in the header."
-        )
-    given: dict[str, list[str]] = {}
-    for number, row in rows:
-        if len(row) != len(names):
-            raise SpecError(
-                f"Line {number} of the label table has {len(row)} cells, "
-                f"but its header has {len(names)}; correct the line."
-            )
-        model = row[place].strip()
-        cells = [unicodedata.normalize("NFC", row[index]).strip() for index in columns]
-        if given.setdefault(model, cells) != cells:
-            raise SpecError(_two_labels(model, f", again in line {number}"))
-    for model, cells in given.items():  # zoo:parse-0 may also be given as parse-0
-        short = model.partition(":")[2]
-        if given.get(short, cells) != cells:
-            raise SpecError(_two_labels(model, f", as {model[:200]} and as {short[:200]}"))
-    return {
-        names[index]: {model: cells[number] for model, cells in given.items()}
-        for number, index in enumerate(columns)
-    }
-
-
-def _two_labels(model: str, where: str) -> str:
-    return f"The label table has two rows for {model[:200]} with different labels{where}; keep one."
-
-
-def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
-    """Read the rows of a table that are not empty, each with its line; the first is the header."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SpecError("The label table is not UTF-8; save it as a CSV file in UTF-8.") from error
-    lines = io.StringIO(text, newline=None)  # line ends of every system, a bare CR too, become \n
-    header = lines.readline()
-    delimiter = "\t" if "\t" in header else ","
-    if ";" in header and delimiter not in header:  # as spreadsheets of many countries write it
-        raise SpecError(
-            "The columns of the label table are separated by semicolons; "
-            "separate them by commas or tabs."
-        )
-    lines.seek(0)
-    reader = csv.reader(lines, delimiter=delimiter)
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise SpecError(
-            f"Line {reader.line_num} of the label table cannot be read: {error}. "
-            "Correct it and retry."
-        ) from error
-    if len(rows) < 2 or len(rows[0][1]) < 2:
-        raise SpecError(
-            "The label table is incomplete: it needs a header with a column named model and at "
-            "least one label column, and a row for each model."
-        )
-    if len(rows) > MOST_ROWS:
-        raise SpecError(
-            f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; "
-            "upload a shorter one."
-        )
-    return rows
-
-
 def _expand(pattern: str, base: str) -> list[Member]:
     if not is_pattern(pattern):
         return [_describe(str(parse_ref(pattern)), base)]
@@ -268,7 +186,10 @@ def _expand(pattern: str, base: str) -> list[Member]:
                 f"choose from {have}{' ...' * (len(tuned) > 6)}."
             )
         return matches
-    return [_describe(ref, base) for ref in matching_refs(pattern)]
+    return [
+        _describe(ref, base) if ref != base else Member(base, base)
+        for ref in matching_refs(pattern)
+    ]
 
 
 def _describe(ref: str, base: str) -> Member:
@@ -280,7 +201,7 @@ def _describe(ref: str, base: str) -> Member:
         listed = [*zoo_models(), *read_adapters()]
         entry = next((entry for entry in listed if entry.get("ref") == ref), None)
         if entry is None:
-            return Member(ref, base, task=_guess(parsed.name))
+            return Member(ref, base, task=_guess(parsed.name), guessed=True)
         if not entry.get("base") or entry.get("task") == PRETRAINING:
             raise SpecError(
                 f"{ref} was pretrained, not fine-tuned, so it has no update to compare; "
@@ -288,7 +209,7 @@ def _describe(ref: str, base: str) -> Member:
             )
         return replace(_from_manifest(entry), base=str(entry.get("base") or base))
     if parsed.kind == "path":
-        return Member(ref, base, task=_guess(Path(parsed.name).name))
+        return Member(ref, base, task=_guess(Path(parsed.name).name), guessed=True)
     preset = next((preset for preset in PRESETS if preset.ref == ref and preset.data), None)
     if preset is not None:
         return Member(ref, base, data=preset.data)
@@ -318,8 +239,24 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
 
 def _guess(name: str) -> str:
     """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
-    a step of training, such as checkpoint-300."""
-    return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)
+    a step of training or a run, such as checkpoint-300 and run1."""
+    return "" if UNTELLING.fullmatch(name) else NUMBERED.sub("", name)
+
+
+def labels_of(members: Sequence[Member], by: str, table: Mapping[str, str]) -> list[str]:
+    """List each model's label; a task guessed from a name is none if no two models share it.
+
+    Args:
+        members: The compared models.
+        by: "task", "data", "base" or "table".
+        table: Label by reference.
+    """
+    labels = [member.label(by, table) for member in members]
+    guesses = by in ("task", "data")
+    return [
+        "" if guesses and member.guessed and labels.count(label) == 1 else label
+        for member, label in zip(members, labels, strict=True)
+    ]
 
 
 def named_members(

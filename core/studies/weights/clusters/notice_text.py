@@ -6,10 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import listed
+from core.results.names import short_names
 
 if TYPE_CHECKING:
     from core.maths.spectra.registry import Features
 
+OF_TABLE = "label table"  # in the notices of `describe_table` alone
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
@@ -112,15 +114,21 @@ def describe_unlabelled(count: int, models: int) -> str:
     )
 
 
-def describe_strays(named: Collection[str], refs: Collection[str]) -> list[str]:
-    """The notice of rows of a label table that name none of the models, which may be misspelt.
+def describe_table(labels: Mapping[str, str], strays: Collection[str]) -> list[str]:
+    """The notices of a label table: how many models it labels, and its rows that name none.
 
     Args:
-        named: Models of the table, with or without the beginning of a reference.
-        refs: The models that are compared.
+        labels: Label by the reference of each compared model; "" without one.
+        strays: Names of rows that match no model, which may be misspelt.
     """
-    compared = {name for ref in refs for name in (ref, ref.split(":", 1)[-1])}
-    strays = [name[:MOST_OF_NAME] for name in named if name not in compared]
-    if not strays:
-        return []
-    return [f"Rows of the label table for models that are not compared: {listed(strays, SHOWN)}."]
+    labelled = sum(map(bool, labels.values()))
+    notices = [f"The label table gives {labelled} of {len(labels)} models a label."]
+    if strays:
+        rows = listed([name[:MOST_OF_NAME] for name in strays], SHOWN)
+        names = short_names(labels)
+        missing = [names[ref] for ref, label in labels.items() if not label]
+        written = f" Models without a label: {listed(missing, SHOWN)}." if missing else ""
+        notices.append(
+            f"Rows of the label table for models that are not compared: {rows}.{written}"
+        )
+    return notices

@@ -11,11 +11,13 @@ from core.runs.price import Cost
 from core.studies.kit import Outputs, Task, text_task
 from core.studies.weights.activations import SENTENCES, TEXT, plan_states
 from core.studies.weights.clusters.members import Member, earlier_steps
-from core.studies.weights.clusters.notice_text import describe_strays
+from core.studies.weights.clusters.members import labels_of as label_members
+from core.studies.weights.clusters.notice_text import describe_table
 from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import check_counts
 from core.studies.weights.clusters.tasks import kept_rank, measure_delta, measure_weights
+from core.studies.weights.label_tables import match_labels
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
@@ -115,18 +117,21 @@ def collecting(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[C
 
 def labels_of(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
     """Return the label of each model, from the table where there is one."""
-    table: Labels = ready.need("labels") if spec.labels else Labels({})
-    return [member.label(spec.label_by, table.by_model) for member in members]
+    return label_members(members, spec.label_by, _matched(spec, ready)[0])
 
 
-def strays_of(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[str]:
-    """Return the notice of rows of the label table that name no model, where a model has no
-    label."""
-    if not spec.labels or all(labels):
-        return []
-    selection: Selection = ready.values["models"]
-    refs = [member.ref for member in selection.members]
-    return describe_strays(ready.need("labels").by_model, refs)
+def table_notices(spec: WeightsSpec, ready: Outputs) -> list[str]:
+    """Return the notices of the label table, where there is one."""
+    return describe_table(*_matched(spec, ready)) if spec.labels else []
+
+
+def _matched(spec: WeightsSpec, ready: Outputs) -> tuple[dict[str, str], list[str]]:
+    """Label by reference, and names of the label table's rows that match no model."""
+    if not spec.labels:
+        return {}, []
+    table: Labels = ready.need("labels")
+    selection: Selection = ready.need("models")
+    return match_labels(table.by_model, [member.ref for member in selection.members])
 
 
 def aside_of(spec: WeightsSpec, members: Sequence[Member], labels: Sequence[str]) -> list[int]:

@@ -24,9 +24,9 @@ from core.studies.weights.clusters.members import (
     add_listed,
     find_members,
     named_members,
-    read_label_table,
 )
 from core.studies.weights.clusters.spec import UPLOAD
+from core.studies.weights.label_tables import read_label_table
 
 
 @dataclass(frozen=True)

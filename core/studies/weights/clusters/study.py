@@ -28,6 +28,7 @@ from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
+from core.studies.weights.votes import UNLABELLED, state_votes, vote_sentence
 
 if TYPE_CHECKING:
     from core.studies.kit import Outputs, Result, Task, Value
@@ -48,11 +49,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     aside = planning.aside_of(spec, present, labels)
     scored = tables.score(spec, labels, distances, aside)
     doses = compare_doses(present, compared.sizes, distances)
-    notices = [*compared.notices, *planning.strays_of(spec, ready, labels), *scored.notices]
+    notices = [*compared.notices, *planning.table_notices(spec, ready), *scored.notices]
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, compared.outputs))
     drawn = draw_map(distances[spec.vector], "pca")
+    asked = tables.build_votes(spec, present, labels, aside, distances, compared.sizes, scored)
+    cast = state_votes(asked, text.WORDS[spec.label_by])
     built = {
         "models": tables.build_models(
             present, labels, features, distances[spec.vector], scored, drawn.points
@@ -66,6 +69,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
+        **({UNLABELLED: asked} if cast else {}),
     }
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
@@ -74,8 +78,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
-        headline=text.make_headline(spec, statements, scored, present),
-        statements=statements,
+        headline=" ".join(
+            filter(
+                None,
+                (vote_sentence(cast), text.make_headline(spec, statements, scored, present)),
+            )
+        ),
+        statements=(*statements, *cast),
         tables=built,
         arrays={
             **{f"distances {vector}": matrix for vector, matrix in distances.items()},

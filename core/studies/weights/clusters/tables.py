@@ -20,6 +20,7 @@ from core.maths.spectra.neighbours import (
     predict_labels,
 )
 from core.maths.spectra.registry import Features, relative_size
+from core.studies.weights import votes
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
@@ -232,6 +233,22 @@ def build_predictions(
         for place, guess in scored.predictions.items()
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def build_votes(
+    spec: WeightsSpec,
+    members: Sequence[Member],
+    labels: Sequence[str],
+    aside: Collection[int],
+    distances: Mapping[str, ndarray],
+    sizes: Float[ndarray, " model"],
+    scored: Scored,
+) -> pd.DataFrame:
+    """Build the table of what the labelled models vote for, see `votes.build_votes`."""
+    bases = {member.ref: member.base for member in members}
+    asked = [n for n, label in enumerate(labels) if not label and n not in aside]
+    chosen, voters = distances[spec.vector], [*scored.predictions]
+    return votes.build_votes(bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed)
 
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:

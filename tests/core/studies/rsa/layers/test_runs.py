@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from core.results.notices import base_left_out
 from core.studies.rsa.layers import runs
 from core.studies.rsa.layers.spec import RsaSpec
 
@@ -37,6 +38,8 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
         runs.other_settings(["zoo:parse-frozen-2", "zoo:parse-frozen-4"]),
     )
     assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
+    assert base_left_out(BASE) in runs.find_compared(BASE, ["zoo:seed-*", "zoo:s*"]).notices
+    assert runs.find_compared(BASE, [BASE]).refs == (BASE,)
     assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == (
         "zoo:parse-frozen-2",
         "zoo:parse-frozen-4",

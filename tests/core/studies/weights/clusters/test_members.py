@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, SpecError
-from core.studies.weights.clusters.members import Member, find_members, fine_tunes, read_label_table
+from core.results.notices import base_left_out
+from core.studies.weights.clusters.members import Member, find_members, fine_tunes, labels_of
 from core.studies.weights.clusters.notice_text import describe_strangers, describe_variants
+from core.studies.weights.label_tables import match_labels, read_label_table
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model
 
 BASE = "zoo:seed-0"
@@ -132,7 +134,45 @@ def test_labels_come_from_manifest_or_table() -> None:
         "",
     ]
     assert member.label("table", {"zoo:nli-0": "x"}) == "x"
-    assert member.label("table", {"nli-0": "y"}) == "y"
+    for row in ("zoo:nli-0", "nli-0"):
+        matched, strays = match_labels({row: "y", "nli-9": "z"}, [member.ref])
+        assert (member.label("table", matched), strays) == ("y", ["nli-9"])
+
+
+def test_rows_of_a_label_table_name_models_as_the_pages_do() -> None:
+    """By the short name, and folders of one name by the folders above them."""
+    refs = ["path:/runs/run1", "path:/a/full", "path:/b/full", "hub:org/model", "zoo:nli-0"]
+    rows = {"run1": "x", "a/full": "y", "model": "z", "full": "nobody's"}
+    matched, strays = match_labels(rows, refs)
+    assert [*matched.values()] == ["x", "y", "", "z", ""]
+    assert strays == ["full"]
+    with pytest.raises(SpecError, match=r"two rows for path:/runs/run1 .* as run1"):
+        match_labels({"path:/runs/run1": "x", "run1": "y"}, refs)
+
+
+def test_a_name_that_no_two_models_share_is_no_label(zoo: Path, tmp_path: Path) -> None:
+    """A folder's name is a guess: alone it would be a task of its own, which no vote can name."""
+    for name in ("mine", "nli-7", "qa-0", "qa-1", "run1", "run2"):
+        write_model(tmp_path / name, tuned_tensors(base_tensors(), 7, 0))
+    tuned = find_members(BASE, [f"path:{tmp_path}/*"]).members
+    every = [*find_members(BASE, ["zoo:*-*"]).members, *tuned]
+    labels = labels_of(every, "task", {})[-len(tuned) :]
+    assert labels == ["", "nli", "qa", "qa", "", ""]
+    assert set(labels_of(tuned, "base", {})) == {BASE}
+
+
+@pytest.mark.parametrize("own_bases", [False, True])
+def test_a_pattern_that_matches_the_base_leaves_it_out(
+    zoo: Path, tmp_path: Path, own_bases: bool
+) -> None:
+    for name, tensors in (("base", base_tensors()), ("mine", tuned_tensors(base_tensors(), 0, 0))):
+        write_model(tmp_path / name, tensors)
+    base = f"path:{tmp_path}/base"
+    found = find_members(base, [f"path:{tmp_path}/*"], own_bases)
+    assert refs(found.members) == [f"path:{tmp_path}/mine"]
+    assert found.notices == (base_left_out(base),)
+    with pytest.raises(SpecError, match=f"None of the chosen models .* is a fine-tune of {base}"):
+        find_members(base, [f"path:{tmp_path}/b*"], own_bases)
 
 
 def test_a_label_table_is_read_by_column() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
@@ -24,6 +25,7 @@ from core.studies.weights.clusters.distances import CHANCE, OF_A_PAIR, redraw
 from core.studies.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
+    describe_table,
     describe_unlabelled,
     describe_unscored,
 )
@@ -41,6 +43,7 @@ from core.studies.weights.clusters.text import (
     state_ranks,
 )
 from core.studies.weights.ranks import RANK_COLUMNS
+from core.studies.weights.votes import UNLABELLED, vote_sentence
 from core.study import read_first
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
@@ -304,7 +307,9 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
     assert len(result.table) == 9
     assert len(result.tables["predictions"]) == 6
     assert describe_unlabelled(3, 9) in result.notices
-    assert not [notice for notice in result.notices if "Rows of the label table" in notice]
+    assert describe_table({str(n): "x" if n < 6 else "" for n in range(9)}, []) == [
+        notice for notice in result.notices if "label table" in notice
+    ]
 
 
 def test_checkpoints_of_a_run_are_one_model_in_scores(zoo: Path, tmp_path: Path) -> None:
@@ -325,14 +330,40 @@ def test_checkpoints_of_a_run_are_one_model_in_scores(zoo: Path, tmp_path: Path)
     assert said.count("checkpoint-") == 4
 
 
-def test_rows_of_a_label_table_that_name_no_model_are_said_where_a_label_is_missing(
-    zoo: Path,
-) -> None:
+def test_a_label_table_says_what_it_labels_and_which_rows_name_no_model(zoo: Path) -> None:
     rows = [(f"{task}-{run}", task) for task in ("nli", "pos") for run in range(3)]
     rows += [(f"zoo:nil-{run}", "nli") for run in range(5)]
     spec = replace(SPEC, label="table", labels="upload:mine.csv")
-    said = "models that are not compared: zoo:nil-0, zoo:nil-1, zoo:nil-2 and 2 more."
-    assert any(said in notice for notice in STUDY.run(spec, label_table(rows)).notices)
+    labelled = {f"zoo:{task}-{run}": "x" for task in ("nli", "pos") for run in range(3)}
+    labels = labelled | {f"zoo:parse-{run}": "" for run in range(3)}
+    told = describe_table(labels, [f"zoo:nil-{run}" for run in range(5)])
+    assert "zoo:nil-0, zoo:nil-1, zoo:nil-2 and 2 more" in told[1]
+    assert "parse-0" in told[1]
+    assert set(told) <= set(STUDY.run(spec, label_table(rows)).notices)
+
+
+def test_a_model_that_is_dropped_in_gets_the_vote_of_its_neighbours(
+    zoo: Path, tmp_path: Path
+) -> None:
+    """Planted: runs of two known tasks under names that say nothing, and one of another task."""
+    for name, task in (("mine", 1), ("run1", 2), ("stranger", 8)):
+        write_model(tmp_path / name, tuned_tensors(base_tensors(), task, 5))
+    result = STUDY.run(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*")))
+    table = result.tables[UNLABELLED]
+    votes = table.set_index(table["model"].str.rpartition("/")[2])
+    assert votes["predicted"].to_dict().items() >= {("mine", "pos"), ("run1", "parse")}
+    assert votes.loc["mine", ["votes", "judged", "right_votes"]].tolist() == [1, 9, 9]
+    assert 0 <= votes.loc["mine", "shuffled"] < 0.5
+    far = votes["distance"] > votes["farthest"]
+    assert far.to_dict() == {"mine": False, "run1": False, "stranger": True}
+    assert result.headline.startswith(vote_sentence(result.statements))
+    assert STUDY.views[0].sentence(result) == vote_sentence(result.statements)
+    assert {"mine", "pos", "run1", "parse"} <= set(re.findall(r"\w+", result.headline))
+    assert UNLABELLED in STUDY.views[0].rows(result)
+    without = STUDY.run(SPEC)
+    assert UNLABELLED not in without.tables
+    assert result.headline.endswith(without.headline)
+    pd.testing.assert_frame_equal(without.tables["predictions"], result.tables["predictions"])
 
 
 def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:

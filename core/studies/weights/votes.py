@@ -1,0 +1,186 @@
+"""What is an unlabelled model? The vote of its nearest labelled neighbours, and how often such
+votes are right.
+
+A vote is judged by leaving each labelled model out in turn: how often a vote of the same share
+names its label, beside the same with shuffled labels. A model farther from its nearest neighbour
+than every labelled model may have a label that none of them has.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import by_number, listed
+from core.maths.spectra.neighbours import VoteRate, predict_labels, predict_outsider, rate_votes
+from core.results.estimates import Estimate
+from core.results.names import short_name, short_names
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNLABELLED = "unlabelled"  # name of the table
+SHUFFLES = 100
+SENTENCES = 2  # groups of models that a headline names
+NAMED = 3  # models of a group that it names
+CAST, JUDGED, SHUFFLED = "share of the votes", "such votes are right", "with shuffled labels"
+NEAREST, FARTHEST, MOVED = "nearest model", "farthest of labelled models", "change of the weights"
+
+
+def build_votes(
+    bases: Mapping[str, str],
+    labels: Sequence[str],
+    voters: Sequence[int],
+    asked: Sequence[int],
+    distances: Float[ndarray, "model model"],
+    sizes: Float[ndarray, " model"],
+    k: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Build the table of what the nearest labelled models vote for, a row per unlabelled model.
+
+    Args:
+        bases: Reference of its base by that of each model, in order.
+        labels: Of each model; "" without one.
+        voters: Places of the labelled models; none where nothing can be scored.
+        asked: Places of the models that they vote on.
+        distances: By the study's vector.
+        sizes: Relative size of each model's weight change.
+        k: Neighbours that vote.
+        seed: Of the shuffled labels.
+    """
+    import pandas as pd
+
+    if not voters or not asked:
+        return pd.DataFrame()
+    refs, named = [*bases], [labels[place] for place in voters]
+    inner = distances[np.ix_(voters, voters)]
+    guesses = predict_labels(inner, named, k)
+    farthest = max(guess.distance for guess in guesses)
+    rates: dict[float, VoteRate] = {}
+    rows = []
+    for place in asked:
+        guess = predict_outsider(distances[place, list(voters)], named, k)
+        share = round(guess.votes, 9)
+        if share not in rates:
+            rng = np.random.default_rng(seed)
+            rates[share] = rate_votes(inner, named, k, guess.votes, SHUFFLES, rng)
+        rate = rates[share]
+        rows.append(
+            {
+                "model": refs[place],
+                "predicted": guess.predicted,
+                "votes": guess.votes,
+                "k": k,
+                "nearest": refs[voters[guess.nearest]],
+                "distance": guess.distance,
+                "judged": rate.judged,
+                "right_votes": rate.right,
+                "shuffled": rate.shuffled,
+                "farthest": farthest,
+                "base": bases[refs[place]],
+                "relative_delta": float(sizes[place]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def state_votes(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
+    """State each vote, how often such votes are right, and how far the model is from its nearest
+    neighbour and from its base.
+
+    Args:
+        votes: Of `build_votes`.
+        word: What the label is: "task".
+    """
+    stated: list[Statement] = []
+    for row in votes.to_dict("records"):
+        model, predicted, judged = str(row["model"]), str(row["predicted"]), int(row["judged"])
+        right = row["right_votes"] / judged if judged else float("nan")
+        stated += [
+            Statement(model, CAST, Estimate(row["votes"], kind="per cent"), (), word, predicted),
+            Statement(model, JUDGED, Estimate(right, kind="per cent"), baseline=f"{judged} models"),
+            Statement(model, SHUFFLED, Estimate(row["shuffled"], kind="per cent")),
+            Statement(model, NEAREST, Estimate(row["distance"]), baseline=str(row["nearest"])),
+            Statement(model, FARTHEST, Estimate(row["farthest"])),
+            Statement(
+                model,
+                MOVED,
+                Estimate(row["relative_delta"], kind="per cent"),
+                baseline=str(row["base"]),
+            ),
+        ]
+    return tuple(stated)
+
+
+def vote_sentence(statements: Sequence[Statement]) -> str:
+    """Say what unlabelled models are by the vote of their neighbours, how often such votes are
+    right, and what speaks against it; "" without unlabelled models.
+
+    Args:
+        statements: Of a result; those of `state_votes` are read.
+    """
+    models: dict[str, dict[str, Statement]] = {}
+    for each in statements:
+        if each.verdict in (CAST, JUDGED, SHUFFLED, NEAREST, FARTHEST, MOVED):
+            models.setdefault(each.subject, {})[each.verdict] = each
+    ordered = sorted(models.values(), key=_alike)
+    groups = [list(group) for _, group in groupby(ordered, key=_alike)]
+    groups.sort(key=lambda group: list(models).index(group[0][CAST].subject))
+    texts = [_said(group) for group in groups[:SENTENCES]]
+    left = sum(len(group) for group in groups[SENTENCES:])
+    if left:
+        texts.append(f"The table of votes has {left} more {by_number(left, 'model', 'models')}.")
+    return " ".join(texts)
+
+
+def _alike(model: Mapping[str, Statement]) -> tuple[str, str, str, bool]:
+    """What models have in common that one sentence speaks of."""
+    cast = model[CAST]
+    return cast.metric, cast.number.value_text, model[MOVED].baseline, _is_far(model)
+
+
+def _is_far(model: Mapping[str, Statement]) -> bool:
+    return model[NEAREST].number.value > model[FARTHEST].number.value
+
+
+def _said(group: Sequence[Mapping[str, Statement]]) -> str:
+    first, word = group[0], group[0][CAST].baseline
+    many, far = len(group) > 1, _is_far(group[0])
+    who = listed([*short_names([model[CAST].subject for model in group]).values()], NAMED)
+    near = listed([*dict.fromkeys(short_name(model[NEAREST].baseline) for model in group)], NAMED)
+    cast, judged, shuffled = first[CAST], first[JUDGED], first[SHUFFLED].number
+    sizes = sorted((model[MOVED].number for model in group), key=lambda size: size.value)
+    moved = " to ".join(dict.fromkeys(size.value_text for size in (sizes[0], sizes[-1])))
+    rival = f" ({shuffled.value_text} with shuffled labels)" if shuffled.value >= 0 else ""
+    parts = [
+        f"By a vote of {'their' if many else 'its'} nearest models, the {word} of {who} "
+        f"{'would be' if far else 'is'} {cast.metric} ({cast.number.value_text} of the votes; "
+        f"nearest: {near}).",
+        f"Such a vote is right for {judged.number.value_text} of {judged.baseline} with a known "
+        f"{word}, each left out in turn{rival}."
+        if judged.number.value >= 0
+        else f"How often such a vote is right is not known: no model with a known {word} has one.",
+    ]
+    if far:
+        nearest = min(model[NEAREST].number.value for model in group)
+        parts.append(
+            f"But {'they are' if many else 'it is'} farther from the nearest model "
+            f"({Estimate(nearest).value_text}) than any model with a known {word} "
+            f"({first[FARTHEST].number.value_text}), so the {word} may be one that is not on the "
+            "map."
+        )
+    parts.append(
+        f"{'Their' if many else 'Its'} weights differ from those of the base "
+        f"{short_name(first[MOVED].baseline)} by {moved} of their norm (unrelated weights: "
+        "about 140 %)."
+    )
+    return " ".join(parts)
