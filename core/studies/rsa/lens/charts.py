@@ -33,12 +33,11 @@ WORDS, LAYERS, SENTENCE = "words", "layers", "sentence"
 PARTS = {WORDS: "Words promoted", LAYERS: "By layer", SENTENCE: "A sentence"}
 ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
+HALVES = ("half_low", "half_high", "stable")
 MOST_BITS = 8.0  # end of the colours
 
 
-def draw_lens(
-    result: Result, part: str = WORDS, *, context: Context = PAGE
-) -> dict[str, Chart]:
+def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw one part of the result, by file name.
 
     Args:
@@ -85,7 +84,9 @@ def words_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return letters.encode(x=x, y=y, text="token:N", color=colour, tooltip=tooltip).properties(
         width="container",
         height=context.height(ROW * max(int(rows["rank"].max()), 1)) if len(rows) else ROW,
-        title=heading(what, f"{at}, first words of sentences; colour: the text they are typical of"),
+        title=heading(
+            what, f"{at}, first words of sentences; by the text that has them more often"
+        ),
         description=f"{what}. {text}.",
     )
 
@@ -107,7 +108,8 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
         "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
-        y_title="AUC", null="Shuffled", rules=[Rule("chance", 0.5, (1, 0))], height=CURVE,
+        y_title="AUC", null="Shuffled", rules=[Rule("chance", 0.5)], height=CURVE,
+        tips=(Tip("name", "Model"), "layer", Tip("auc", "AUC", "share"), *HALVES, "promoted"),
         context=context,
     )  # fmt: skip
 
@@ -151,7 +153,8 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
     across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
     x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
-    base = Chart(drawn).encode(x=x, y=channel("layer:O", title="Layer", sort="descending", axis=axis))
+    y = channel("layer:O", title="Layer", sort="descending", axis=axis)
+    base = Chart(drawn).encode(x=x, y=y)
     scale = {"scheme": "viridis", "domain": [0, MOST_BITS], "clamp": True, "reverse": True}
     colour = channel(
         "said_kl:Q", title="Bits from the output", scale=scale,

@@ -4,9 +4,10 @@ The model itself runs its head: it is entered above its last layer, one state a 
 norm, matrix, bias and caps are its own, and the lens at the top layer is the output.
 
 References: nostalgebraist 2020 (logit lens); Belrose et al. 2023 (tuned lens); Minder et al. 2025
-(lens on the mean difference of states). Deviations: the maps of the tuned lens are ridge regressions
-onto the states of the last layer, where Belrose et al. train them on the predictions; what the head
-says of no state at all is subtracted from what it says of a difference, which leaves out the biases.
+(lens on the mean difference of states). Deviations: differences are averaged over the first five
+places, where Minder et al. read each; what the head says of no state at all is subtracted from what
+it says of a difference, which leaves out the biases; the maps of the tuned lens are ridge
+regressions onto the states of the last layer, where Belrose et al. train them on the predictions.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from core.text.labelled import read_labelled
 if TYPE_CHECKING:
     from core.studies.kit import Result, Text
 
-CITATIONS = ("nostalgebraist2020", "belrose2023", "minder2025")
+CITATIONS = ("nostalgebraist2020", "belrose2023lens", "minder2025")
 MOST_TYPED = 16  # words of the typed sentence
 CHANGE, LAYERS = "change", "layers"  # roles of tasks
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from core.maths.statistics import interval
 from core.studies.rsa.divergence.tables import as_table, mean_band
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
@@ -151,6 +149,4 @@ def middle_layer(promoted: pd.DataFrame, model: str) -> int:
 def at_middle(table: pd.DataFrame, promoted: pd.DataFrame) -> pd.DataFrame:
     """The rows of each model's middle layer, first words of the sentences."""
     middle = {model: middle_layer(promoted, model) for model in dict.fromkeys(promoted["model"])}
-    return table[
-        (table["layer"] == table["model"].map(middle)) & (table["places"] == FIRST_FIVE)
-    ]
+    return table[(table["layer"] == table["model"].map(middle)) & (table["places"] == FIRST_FIVE)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAMED = 10  # words that are written down of a difference
 SHUFFLES = 40  # of the dimensions of a difference
-TIMES, OFTEN = 2.0, 3  # a typical token: so many times as frequent as in the other text, and so often
+TIMES, OFTEN = 2.0, 3  # of a typical token: how much more frequent it is, and how often seen
 LEAST_TYPICAL = 10  # tokens of each text without which no AUC is computed
 TYPICAL, UNTYPICAL = 1, -1  # of the fine-tune's text; of the unrelated text
 PREDICTING = 1.2e-8  # processor seconds per state and token of the vocabulary
@@ -166,8 +166,8 @@ def read_change(
     sums = [sum_states(head.model, padded, skip_first=causal) for head in heads]
     if sums[0][0].shape != sums[1][0].shape:
         raise ModelError(
-            f"{model} and {base} have other numbers of layers or dimensions, so their states cannot "
-            "be subtracted: choose a fine-tune of the base."
+            f"{model} and {base} have other numbers of layers or dimensions, so their states "
+            "cannot be subtracted: choose a fine-tune of the base."
         )
     whole, halves, length = subtract_means(*sums)
     if not np.any(whole):

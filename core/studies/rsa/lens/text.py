@@ -56,9 +56,7 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
-def make_headline(
-    statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]
-) -> str:
+def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
     """Say which words the change promotes; whether these are words of the fine-tune's text, beside
     the rivals; and what the output and the layers say."""
     names = short_names(dict.fromkeys(statement.subject for statement in statements))
@@ -144,10 +142,15 @@ def make_notices(values: Mapping[str, Value]) -> list[str]:
         values: What `read_change` returned, by model.
     """
     few = [ref for ref, value in values.items() if min(value["typical"]) < LEAST_TYPICAL]
-    return [
-        f"Fewer than {LEAST_TYPICAL} tokens are typical of the fine-tune's text or of the other "
-        f"under the tokenizer of {listed(few, 3)}, so no AUC was computed: name a longer text."
-    ] if few else []
+    return (
+        [
+            f"Fewer than {LEAST_TYPICAL} tokens are typical of the fine-tune's text or of the "
+            f"other under the tokenizer of {listed(few, 3)}, so no AUC was computed: name a longer "
+            "text."
+        ]
+        if few
+        else []
+    )
 
 
 def make_methods(spec: LensSpec, read: int, typical: int) -> str:
