@@ -23,7 +23,15 @@ from core.results.drawing.style import (
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.names import short_names
 from core.results.numbers import text_of
-from core.studies.rsa.lens.tables import FIRST_FIVE, KINDS, PLAIN, RIVAL, TUNE, TUNED, at_middle
+from core.studies.rsa.lens.tables import (
+    FIRST_FIVE,
+    KINDS,
+    PLAIN,
+    TUNE,
+    TUNED,
+    at_middle,
+    two_models,
+)
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
 
 if TYPE_CHECKING:
@@ -50,7 +58,7 @@ def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> 
             charts["lens-layers"] = layers_chart(result, context=context)
         return charts
     if part == SENTENCE:
-        models = _two_models(result)
+        models = two_models(result.tables)
         return {
             f"lens-sentence-{number}": sentence_chart(result, model, context=context)
             for number, model in enumerate(models, start=1)
@@ -117,7 +125,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
 def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw by layer how far both lenses are from the output, of a fine-tune and its base."""
     rows = result.tables["through_head"]
-    models = _two_models(result)
+    models = two_models(result.tables)
     names = short_names(models)
     rows = rows[rows["model"].isin(models)]
     rows = rows.assign(name=rows["model"].map(names) + ", " + rows["lens"])
@@ -174,13 +182,3 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
         description=text,
     )
-
-
-def _two_models(result: Result) -> list[str]:
-    """The first fine-tune whose layers were read, and its base."""
-    rows, read = result.tables["promoted"], set(result.tables["through_head"]["model"])
-    first = rows[(rows["part"] != RIVAL) & rows["model"].isin(read)]
-    if first.empty:
-        return sorted(read)[:1]
-    pair = (str(first["model"].iloc[0]), str(first["base"].iloc[0]))
-    return [ref for ref in pair if ref in read]

@@ -24,7 +24,7 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa.lens.charts import PARTS, draw_lens
+from core.studies.rsa.lens.charts import LAYERS, PARTS, SENTENCE, WORDS, draw_lens
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_tables
 from core.studies.rsa.lens.tasks import read_change, read_layers
@@ -32,11 +32,18 @@ from core.studies.rsa.lens.text import make_headline, make_methods, make_notices
 from core.text.labelled import read_labelled
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.studies.kit import Result, Text
 
 CITATIONS = ("nostalgebraist2020", "belrose2023lens", "minder2025")
 MOST_TYPED = 16  # words of the typed sentence
-CHANGE, LAYERS = "change", "layers"  # roles of tasks
+CHANGE, SEEN = "change", "layers"  # roles of tasks
+SHOWN = {
+    WORDS: ("promoted_words", "favoured", "output_change"),
+    LAYERS: ("promoted", "through_head", "decided"),
+    SENTENCE: ("said",),
+}  # tables below each part
 
 
 def prepare(spec: LensSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -104,7 +111,7 @@ def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
             layered[ref] = pair
             layered.setdefault(base, {**pair, "model": base, "model_identity": content[base]})
     return tasks + [
-        Task.of(f"layers of {ref}", read_layers, role=(LAYERS, ref), group=ref, **pair, typed=typed)
+        Task.of(f"layers of {ref}", read_layers, role=(SEEN, ref), group=ref, **pair, typed=typed)
         for ref, pair in layered.items()
     ]
 
@@ -112,14 +119,14 @@ def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
 def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables of `change_tables` and `layer_tables`, and what is said of them."""
     corpus, typical = ready.need("text"), ready.need("typical")
-    values: dict[str, dict[str, Any]] = {CHANGE: {}, LAYERS: {}}
+    values: dict[str, dict[str, Any]] = {CHANGE: {}, SEEN: {}}
     for (role, ref), value in outputs.values.items():
         values[role][ref] = value
     parts = parts_of(spec)
     bases = {ref: base_for(ref, spec.base) for ref in parts}
     tables = {
         **change_tables(values[CHANGE], bases, parts),
-        **layer_tables(values[LAYERS]),
+        **layer_tables(values[SEEN]),
     }
     statements = statements_of(tables)
     same = [ref for ref in (*spec.models, *spec.others) if ref not in parts]
@@ -145,6 +152,11 @@ def shown_parts(result: Result) -> list[tuple[str, ...]]:
     return [(part,) for part in PARTS]
 
 
+def tables_of(result: Result, part: str = WORDS) -> dict[str, pd.DataFrame]:
+    """Choose the tables below a part's figures."""
+    return {name: result.tables[name] for name in SHOWN[part]}
+
+
 STUDY = Study(
     name="lens",
     words=words_beside(__file__),
@@ -152,5 +164,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_lens, choices=shown_parts),),
+    views=(View(draw=draw_lens, choices=shown_parts, tables=tables_of),),
 )

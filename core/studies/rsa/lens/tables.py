@@ -150,3 +150,11 @@ def at_middle(table: pd.DataFrame, promoted: pd.DataFrame) -> pd.DataFrame:
     """The rows of each model's middle layer, first words of the sentences."""
     middle = {model: middle_layer(promoted, model) for model in dict.fromkeys(promoted["model"])}
     return table[(table["layer"] == table["model"].map(middle)) & (table["places"] == FIRST_FIVE)]
+
+
+def two_models(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """The first fine-tune whose layers were read, and its base."""
+    rows, read = tables["promoted"], set(tables["through_head"]["model"])
+    first = rows[(rows["part"] == TUNE) & rows["model"].isin(read)].head(1)
+    pairs = zip(first["model"], first["base"], strict=True)
+    return [str(ref) for pair in pairs for ref in pair if ref in read]

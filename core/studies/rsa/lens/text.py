@@ -13,7 +13,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED, at_middle
+from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED, at_middle, two_models
 from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, SHUFFLES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING = words_beside(__file__).sentence("nothing")
 PROMOTES = "words of the fine-tune's text promoted at the middle layer"
-SHUFFLED = "the same, dimensions shuffled (97.5 % of shuffles)"
+SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
 DECIDES = "first layer whose most likely word is the output's"
 NAMED_FIRST = 5  # words of the headline
@@ -37,20 +37,26 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     Args:
         tables: Of `change_tables` and `layer_tables`.
     """
-    statements = []
-    for row in at_middle(tables["promoted"], tables["promoted"]).to_dict("records"):
-        model, layers = row["model"], (int(row["layer"]),)
-        if np.isfinite(row["auc"]):
-            part = row["part"]
-            statements.append(Statement(model, PROMOTES, Estimate(row["auc"]), layers, metric=part))
-            null = Estimate(row["null_high"])
-            statements.append(Statement(model, SHUFFLED, null, layers, metric=part))
+    middle = at_middle(tables["promoted"], tables["promoted"]).dropna(subset="auc")
+    statements = [
+        Statement(
+            row["model"], PROMOTES, Estimate(row["auc"]), (int(row["layer"]),), metric=row["part"]
+        )
+        for row in middle.to_dict("records")
+    ]
+    tuned = middle[middle["part"] == TUNE].sort_values("null_high")
+    statements += [
+        Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
+        for row in tuned.tail(1).to_dict("records")
+    ]
     for row in tables["output_change"].to_dict("records"):
         if np.isfinite(row["auc"]):
             statements.append(
                 Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
             )
-    for row in tables["decided"].to_dict("records"):
+    models = two_models(tables)
+    decided = tables["decided"]
+    for row in decided[decided["model"].isin(models)].to_dict("records"):
         first = estimate_of(row, "first_layer")
         statements.append(Statement(row["model"], DECIDES, first, metric=row["lens"]))
     return tuple(statements)
@@ -92,18 +98,19 @@ def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[
             if (each.metric, each.verdict) == (part, verdict)
         }
         for part in (TUNE, RIVAL)
-        for verdict in (PROMOTES, SHUFFLED, OUTPUT)
+        for verdict in (PROMOTES, OUTPUT)
     }
-    mine, null = areas[TUNE, PROMOTES], areas[TUNE, SHUFFLED]
+    mine = areas[TUNE, PROMOTES]
     if not mine:
         return []
     rivals = areas[RIVAL, PROMOTES]
-    best = max(rivals.values(), default=0.5)
-    above = [ref for ref, value in mine.items() if value > max(null[ref], best)]
+    (null,) = (each.number for each in statements if each.verdict == SHUFFLED)
+    best = max(null.value, *rivals.values()) if rivals else null.value
+    above = [ref for ref, value in mine.items() if value > best]
     done = by_number(len(mine), "promotes", "promote")
     said = [
         f"{len(above)} of {len(mine)} fine-tunes {done} words of their text above all rivals: AUC "
-        f"{_each(mine, names)}; shuffled, up to {text_of(max(null.values()))}."
+        f"{_each(mine, names)}; shuffled, up to {null.value_text}."
     ]
     if rivals:
         said.append(f"Rivals: {_each(rivals, names)}.")

@@ -159,9 +159,8 @@ def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
     tables = ran(base, other).tables
     facts = [
         Statement(other, PROMOTES, Estimate(0.8), (1,), metric=TUNE),
-        Statement(other, SHUFFLED, Estimate(0.6), (1,), metric=TUNE),
+        Statement(other, SHUFFLED, Estimate(0.6), (1,)),
         Statement("zoo:seed-1", PROMOTES, Estimate(0.7), (1,), metric=RIVAL),
-        Statement("zoo:seed-1", SHUFFLED, Estimate(0.6), (1,), metric=RIVAL),
         Statement(other, OUTPUT, Estimate(0.9), metric=TUNE),
         Statement(other, DECIDES, Estimate(2.0, 1.8, 2.2, kind="amount"), metric=PLAIN),
         Statement(other, DECIDES, Estimate(1.0, 0.8, 1.2, kind="amount"), metric=TUNED),
