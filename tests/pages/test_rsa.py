@@ -309,7 +309,7 @@ def test_the_lenses_show_words_curves_and_a_sentence() -> None:
     assert len(charts(app)) == 1
     assert set(app.dataframe[0].value["model"]) == {"review-0"}
     for part in ("layers", "sentence"):
-        app.segmented_control(key="lens part").set_value(part)
+        app.segmented_control(key="rsa/lens part").set_value(part)
         app = settle(app.run())
         assert not app.exception
         assert len(charts(app)) == 2

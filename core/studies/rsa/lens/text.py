@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import by_number, listed
+from core.errors import by_number, counted, listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -27,7 +27,8 @@ PROMOTES = "words of the fine-tune's text promoted at the middle layer"
 SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
 DECIDES = "first layer whose most likely word is the output's"
-NAMED_FIRST = 5  # words of the headline
+NAMED_FIRST = 4  # words of the headline
+SHUFFLES_NAME = "shuffled dimensions"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
@@ -63,17 +64,19 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
 
 
 def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Say which words the change promotes; whether these are words of the fine-tune's text, beside
-    the rivals; and what the output and the layers say."""
+    """Say which words the change of the first fine-tune promotes; whether those of its text are
+    promoted, beside the rivals, of all fine-tunes; and what the output and the layers say."""
     names = short_names(dict.fromkeys(statement.subject for statement in statements))
     promoted = at_middle(tables["promoted_words"], tables["promoted"])
-    parts = []
     tuned = promoted[promoted["part"] == TUNE]
+    parts = []
     if len(tuned):
-        model = tuned["model"].iloc[0]
+        model, layer = tuned["model"].iloc[0], tuned["layer"].iloc[0]
         words = tuned.loc[tuned["model"] == model, "token"].head(NAMED_FIRST).tolist()
-        name = short_names((model,))[model]
-        parts.append(f"{name} now promotes {listed(words)} (layer {tuned['layer'].iloc[0]}).")
+        beside = _beside_rival(statements, model, names)
+        parts.append(
+            f"{short_names((model,))[model]} now promotes {listed(words)} (layer {layer}{beside})."
+        )
     parts += _typical(statements, names)
     favoured = tables["favoured"]
     favoured = favoured[favoured["part"] == TUNE]
@@ -89,34 +92,52 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
     return " ".join(parts) or NOTHING
 
 
+def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str, float]:
+    """AUCs of fine-tunes or rivals, by model."""
+    return {
+        each.subject: each.number.value
+        for each in statements
+        if (each.metric, each.verdict) == (part, verdict)
+    }
+
+
+def _best_rival(statements: Sequence[Statement]) -> tuple[str, float]:
+    """Name what promotes words of the fine-tunes' text most of all that has not seen it."""
+    rivals = _areas(statements, RIVAL, PROMOTES)
+    rivals |= {SHUFFLES_NAME: each.number.value for each in statements if each.verdict == SHUFFLED}
+    best = max(rivals, key=rivals.__getitem__)
+    return best, rivals[best]
+
+
+def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[str, str]) -> str:
+    """Write how far words of its text are promoted, beside the best rival; "" where unknown."""
+    mine = _areas(statements, TUNE, PROMOTES)
+    if model not in mine:
+        return ""
+    best, value = _best_rival(statements)
+    return (
+        f"; AUC of words of its text {text_of(mine[model])}, of {names.get(best, best)} "
+        f"{text_of(value)}"
+    )
+
+
 def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[str]:
     """Say whether promoted words are those of the fine-tune's text, beside chance and rivals."""
-    areas = {
-        (part, verdict): {
-            each.subject: each.number.value
-            for each in statements
-            if (each.metric, each.verdict) == (part, verdict)
-        }
-        for part in (TUNE, RIVAL)
-        for verdict in (PROMOTES, OUTPUT)
-    }
-    mine = areas[TUNE, PROMOTES]
+    mine = _areas(statements, TUNE, PROMOTES)
     if not mine:
         return []
-    rivals = areas[RIVAL, PROMOTES]
-    (null,) = (each.number for each in statements if each.verdict == SHUFFLED)
-    best = max(null.value, *rivals.values()) if rivals else null.value
-    above = [ref for ref, value in mine.items() if value > best]
+    _, best = _best_rival(statements)
+    above = sum(value > best for value in mine.values())
+    count = f"{above} of {counted(len(mine), 'fine-tune')}"
     done = by_number(len(mine), "promotes", "promote")
-    said = [
-        f"{len(above)} of {len(mine)} fine-tunes {done} words of their text above all rivals: AUC "
-        f"{_each(mine, names)}; shuffled, up to {null.value_text}."
-    ]
-    if rivals:
-        said.append(f"Rivals: {_each(rivals, names)}.")
-    if areas[TUNE, OUTPUT]:
-        output = _each({**areas[TUNE, OUTPUT], **areas[RIVAL, OUTPUT]}, names)
-        said.append(f"In the output it is {output}.")
+    said = [f"{count} {done} words of their text above all rivals: AUC {_each(mine, names)}."]
+    rivals = _areas(statements, RIVAL, PROMOTES)
+    (null,) = (each.number.value_text for each in statements if each.verdict == SHUFFLED)
+    listed_rivals = f"{_each(rivals, names)}, " if rivals else ""
+    said.append(f"Rivals: {listed_rivals}shuffled dimensions up to {null}.")
+    output = _areas(statements, TUNE, OUTPUT) | _areas(statements, RIVAL, OUTPUT)
+    if output:
+        said.append(f"In the output it is {_each(output, names)}.")
     return said
 
 
