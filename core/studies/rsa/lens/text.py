@@ -104,7 +104,8 @@ def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str
 def _best_rival(statements: Sequence[Statement]) -> tuple[str, float]:
     """Name what promotes words of the fine-tunes' text most of all that has not seen it."""
     rivals = _areas(statements, RIVAL, PROMOTES)
-    rivals |= {SHUFFLES_NAME: each.number.value for each in statements if each.verdict == SHUFFLED}
+    (null,) = (each.number.value for each in statements if each.verdict == SHUFFLED)
+    rivals[SHUFFLES_NAME] = null
     best = max(rivals, key=rivals.__getitem__)
     return best, rivals[best]
 
