@@ -61,6 +61,7 @@ RANGES: Mapping[str, str] = {
     "extras.alignment.rotation.tables.error_tables": "errors of planted rotations",
     "extras.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
     "core.maths.similarity.scoring.score": "chance level: sentences shuffled",
+    "core.studies.rsa.lens.tables.change_tables": "AUCs of differences with shuffled dimensions",
     "core.studies.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
     "core.studies.weights.intruders.tables.family_row": "counts of random updates",
     "core.maths.spectra.neighbours.calc_neighbour_shares": "shares of permuted labels",
@@ -164,7 +165,7 @@ LABELS = (
     Label(
         "mean divergence",
         "mean divergences from 30",
-        ("divergence",),
+        ("divergence", "lens"),
         "mean divergences cover 92",
     ),
     Label(

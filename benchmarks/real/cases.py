@@ -183,6 +183,7 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     )
     pair = {"base": base, "compare": (tuned,)}
     yield case("divergence", PAIR, {**pair, "others": (), **few}, refused=True)
+    yield case("lens", PAIR, {"base": base, "models": (tuned,), "others": (), **few}, refused=True)
     yield case("swap", PAIR, {**pair, "frozen": False, "noises": 2, **few, **DRAWS}, refused=True)
     maps = {"methods": ("identity", "shuffled", "lookup", "procrustes", "ridge"), "grid": ""}
     yield case("align", FAMILY[:2], {"models": (base, ft), "layers": (6, 12), **maps, **read})
@@ -237,6 +238,12 @@ def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Itera
         "divergence",
         both[1:],
         {"base": smollm, "compare": untrained[1:], "others": (), **few, "sentences": 20},
+        "demo",
+    )
+    yield Case(
+        "lens",
+        both[1:],
+        {"base": smollm, "models": untrained[1:], "others": (), "sentences": 20},
         "demo",
     )
     behaviour = {"kinds": ("agreement",), "pairs": 10, "probes": False}

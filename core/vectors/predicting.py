@@ -35,7 +35,7 @@ def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]]) -> Asked:
     from core.models.loading.layers import Batch
 
     asked = []
-    for ids, there, scored, chosen in _padded(loaded, words):
+    for ids, there, scored, chosen in pad_sentences(loaded, words):
         answers = torch.full_like(ids, -1)
         answers[:, :-1] = torch.where(scored[:, 1:], ids[:, 1:], -1)
         asked.append((Batch(ids, there, chosen), answers))
@@ -75,7 +75,7 @@ def _masked(
     from core.models.loading.layers import Batch
 
     mask = int(loaded.tokenizer.mask or 0)
-    for ids, there, scored, chosen in _padded(loaded, words):
+    for ids, there, scored, chosen in pad_sentences(loaded, words):
         longest = ids.shape[1]
         for first in range(min(EVERY, longest)):
             hidden = scored & (torch.arange(longest) % EVERY == first)
@@ -83,7 +83,7 @@ def _masked(
             yield Batch(ids.masked_fill(hidden, mask), there, chosen), answers
 
 
-def _padded(
+def pad_sentences(
     loaded: LoadedModel, words: Sequence[Sequence[str]]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]]:
     """Ids, mask, and which subwords are of a word, each (sentence, subword), of sentences of

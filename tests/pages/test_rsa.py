@@ -376,6 +376,20 @@ def test_output_divergence_colours_words_and_refuses_a_model_that_predicts_none(
     assert "predicts no words" in sentences(app)
 
 
+def test_the_lenses_show_words_curves_and_a_sentence() -> None:
+    asked = {"models": ["zoo:review-0"], "others": [], "sentences": "20", "study": "lens"}
+    app = start(open_page(PAGE, **(SMALL | asked)))
+    assert not app.exception
+    assert "review-0 now promotes" in headline(app)
+    assert len(charts(app)) == 1
+    assert set(app.dataframe[0].value["model"]) == {"review-0"}
+    for part in ("layers", "sentence"):
+        app.segmented_control(key="rsa/lens part").set_value(part)
+        app = settle(app.run())
+        assert not app.exception
+        assert len(charts(app)) == 2
+
+
 def test_the_audit_of_a_run_names_its_checkpoints() -> None:
     app = start(open_page(PAGE, **SMALL, view=AUDIT))
     assert not app.exception

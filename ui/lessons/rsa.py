@@ -84,7 +84,8 @@ RSA = Lesson(
         Try(
             "Compare decoders",
             "Two decoders from other seeds, and a fine-tune of the first. Are decoders more or "
-            "less alike than two masked models, and at which layers?",
+            "less alike than two masked models, and at which layers? *What does it say now?* reads "
+            "the fine-tune's change in words, beside another seed's.",
             {
                 "base": "zoo:decoder-0",
                 "compare": ("zoo:decoder-1", "zoo:decoder-2", "zoo:review-0"),

@@ -11,6 +11,8 @@ from core.results.names import short_names
 from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.lens.charts import PARTS
+from core.studies.rsa.lens.study import STUDY as LENS_STUDY
 from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
 from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
-SPACES = SPACES_STUDY.title
+SPACES, LENS = SPACES_STUDY.title, LENS_STUDY.title
 ALL = "all"  # layers of the map
 TEXT = ("corpus", "genres", "sentences", "seed")
 
@@ -52,6 +54,16 @@ def choose_layer(address: Address, result: Result) -> tuple[int | None]:
         "Layer", layers, required=True, key=key, label_visibility="collapsed"
     )
     return (None if chosen in (None, ALL) else int(chosen),)
+
+
+def choose_part(address: Address, result: Result) -> tuple[str]:
+    """Ask which part of the lenses is drawn."""
+    first = next(iter(PARTS))
+    chosen = st.segmented_control(
+        "Figure", list(PARTS), default=first, required=True, key=address.key("lens part"),
+        format_func=PARTS.__getitem__, label_visibility="collapsed",
+    )  # fmt: skip
+    return (chosen or first,)
 
 
 def coloured_words(address: Address, result: Result) -> tuple[Drawing, str]:
@@ -91,6 +103,7 @@ EXPERIMENTS = with_added(
             shared=("base", "words", "sinks", *TEXT),
             below=coloured_words,
         ),
+        LENS: Experiment(LENS_STUDY, shared=("corpus", "genres", "seed"), choose=choose_part),
         AUDIT: Experiment(AUDIT_STUDY),
         SWAP: Experiment(
             SWAP_STUDY,

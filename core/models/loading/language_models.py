@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.describing import UNNAMED, describe
-from core.models.loading.model import load_with_head
+from core.models.loading.model import load_model, load_with_head
 from core.runs.tasks import pure
 
 if TYPE_CHECKING:
@@ -198,6 +198,42 @@ def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
             f"{ref} has no last matrix that Palimpsest can read: choose another language model."
         )
     return LanguageModel(ref, kind, loaded, head)
+
+
+def head_kind(ref: str, base: str) -> Kind:
+    """Tell what a model predicts with the head that `load_on_head` gives it. Raises ModelError as
+    `prediction_kind`."""
+    return prediction_kind(ref if head_of(ref) else base)
+
+
+def load_on_head(ref: str, base: str) -> LoadedModel:
+    """Open a model with its head that predicts tokens, or, where it has none, on the base's.
+
+    Args:
+        ref: The model, a fine-tune that may have lost the head.
+        base: A model with one.
+
+    Raises:
+        ModelError: If neither has such a head, or the base's does not fit.
+    """
+    import torch
+
+    from core.models.loading.layers import body_of
+
+    if head_of(ref):
+        return load_with_head(ref, device="cpu")
+    prediction_kind(base)
+    loaded, body = load_with_head(base, device="cpu"), load_model(ref, device="cpu")
+    theirs = dict(body_of(body.model).named_parameters())
+    with torch.no_grad():
+        for name, value in body_of(loaded.model).named_parameters():
+            if name not in theirs or theirs[name].shape != value.shape:
+                raise ModelError(
+                    f"{ref} has no head that predicts tokens, and that of {base} does not fit it: "
+                    "name its base."
+                )
+            value.copy_(theirs[name])
+    return loaded
 
 
 def _finishing(config: Any) -> Callable[[Tensor], Tensor]:

@@ -19,6 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.areas import area
 from core.maths.statistics import jackknife_interval, jackknife_variance
 
 FloatArray = NDArray[np.float64]
@@ -26,26 +27,6 @@ BoolArray = NDArray[np.bool_]
 END = 1e-4  # the nearest to 0 or 1 that an AUC is taken for where a band is computed
 LARGE = 700.0  # whose exponential is finite
 SIMULATED = 20_000  # draws of the largest t-statistic
-
-
-def area(changed: BoolArray, score: FloatArray) -> float:
-    """Compute the AUC: the probability that a changed layer scores above an unchanged one, ties
-    counting half.
-
-    Args:
-        changed: Whether each layer changed, (layer,).
-        score: Higher for what looks more changed, (layer,).
-
-    Returns:
-        A number in [0, 1]; NaN unless there are changed and unchanged layers.
-    """
-    from scipy.stats import rankdata
-
-    positive, total = int(changed.sum()), len(changed)
-    if positive in (0, total):
-        return float("nan")
-    above = rankdata(score)[changed].sum() - positive * (positive + 1) / 2
-    return float(above / (positive * (total - positive)))
 
 
 def area_at_equal_depth(changed: BoolArray, score: FloatArray) -> float:

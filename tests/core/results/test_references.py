@@ -21,6 +21,7 @@ SOURCES = {
 } | {path: path.read_text(encoding="utf8") for path in sorted((ROOT / "core").rglob("words.toml"))}
 NAME = r"(?:\b(?:van der|van|ter|de) )?[A-ZÖ][\w'’-]+(?: Loan)?"
 MENTION = re.compile(rf"({NAME})(?:(?:,| &| and) {NAME})*(?: et al\.)?,? ((?:19|20)\d\d)\b")
+PSEUDONYMS = {"nostalgebraist"}
 REQUIRED = {
     "inproceedings": {"author", "title", "booktitle", "year"},
     "article": {"author", "title", "journal", "year"},
@@ -106,7 +107,7 @@ def test_every_paper_has_one_record() -> None:
     for paper in PAPERS:
         assert paper.kind in VENUE
         assert paper.venue or paper.kind == "misc"
-        assert all("," in author for author in paper.authors)
+        assert all("," in author for author in {*paper.authors} - PSEUDONYMS)
         assert not paper.doi or paper.doi.startswith("10.")
         assert not paper.arxiv or re.fullmatch(r"\d{4}\.\d{4,5}", paper.arxiv)
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
-from core.models import load_model, load_with_head
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_of, prediction_kind, predicts
+from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
 
@@ -99,7 +98,7 @@ def measure_barrier(
 
 def _opened(first: str, second: str, base: str) -> tuple[str, LoadedModel, LoadedModel]:
     """Open both, with heads that predict tokens."""
-    opened = [_with_head(ref, base) for ref in (first, second)]
+    opened = [load_on_head(ref, base) for ref in (first, second)]
     shapes = [
         {name: value.shape for name, value in loaded.model.named_parameters()} for loaded in opened
     ]
@@ -108,35 +107,13 @@ def _opened(first: str, second: str, base: str) -> tuple[str, LoadedModel, Loade
             f"{first} and {second} have weights of other names or shapes, so nothing lies between "
             "them: choose models of one architecture and size."
         )
-    kind = prediction_kind(first if head_of(first) else base)
+    kind = head_kind(first, base)
     if kind == "masked" and opened[0].tokenizer.mask is None:
         raise ModelError(
             f"The tokenizer of {first} has no mask, so its masked tokens cannot be predicted: "
             "choose another model."
         )
     return kind, opened[0], opened[1]
-
-
-def _with_head(ref: str, base: str) -> LoadedModel:
-    """Open a model with its head that predicts tokens, or on the base's."""
-    import torch
-
-    from core.models.loading.layers import body_of
-
-    if head_of(ref):
-        return load_with_head(ref, device="cpu")
-    prediction_kind(base)
-    loaded, body = load_with_head(base, device="cpu"), load_model(ref, device="cpu")
-    theirs = dict(body_of(body.model).named_parameters())
-    with torch.no_grad():
-        for name, value in body_of(loaded.model).named_parameters():
-            if name not in theirs or theirs[name].shape != value.shape:
-                raise ModelError(
-                    f"{ref} has no head that predicts tokens, and that of {base} does not fit it: "
-                    "name its base."
-                )
-            value.copy_(theirs[name])
-    return loaded
 
 
 def _ends(

@@ -1,0 +1,1 @@
+"""What a fine-tune says now: lenses on its states, and on their difference from the base's."""

@@ -1,0 +1,184 @@
+"""Figures of the lenses: words that each change promotes, curves by layer, and a sentence read at
+every layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.columns import Tip, told
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.style import (
+    BLUE,
+    DASHES,
+    GREY,
+    ORANGE,
+    colours_of,
+    gradient,
+    heading,
+    legend,
+    shapes_of,
+)
+from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.studies.rsa.lens.tables import (
+    FIRST_FIVE,
+    KINDS,
+    PLAIN,
+    TUNE,
+    TUNED,
+    at_middle,
+    two_models,
+)
+from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+WORDS, LAYERS, SENTENCE = "words", "layers", "sentence"
+PARTS = {WORDS: "Words promoted", LAYERS: "By layer", SENTENCE: "A sentence"}
+ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
+COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
+HALVES = ("half_low", "half_high", "stable")
+MOST_BITS = 8.0  # end of the colours
+
+
+def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw one part of the result, by file name.
+
+    Args:
+        result: Of this study.
+        part: One of PARTS.
+    """
+    if part == LAYERS:
+        charts = {"lens-change": change_chart(result, context=context)}
+        if len(result.tables["through_head"]):
+            charts["lens-layers"] = layers_chart(result, context=context)
+        return charts
+    if part == SENTENCE:
+        models = two_models(result.tables)
+        return {
+            f"lens-sentence-{number}": sentence_chart(result, model, context=context)
+            for number, model in enumerate(models, start=1)
+        }
+    return {"lens-words": words_chart(result, context=context)}
+
+
+def words_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the words that each change promotes, a column a model, coloured by the text that they
+    are typical of."""
+    promoted = result.tables["promoted"]
+    rows = at_middle(result.tables["promoted_words"], promoted)
+    areas = at_middle(promoted, promoted).set_index("model")["auc"]
+    names = short_names(tuple(dict.fromkeys(promoted["model"])))
+    headed = {ref: f"{name} ({text_of(float(areas[ref]))})" for ref, name in names.items()}
+    rows = rows.assign(name=rows["model"].map(headed))
+    drawn, tooltip = told(rows, (Tip("name", "Model (AUC)"), "token", "rank", "typical_of"))
+    axis = {"orient": "top", "labelAngle": 0, "ticks": False, "domain": False, "labelLimit": 120}
+    x = channel("name:N", title=None, sort=list(headed.values()), axis=axis)
+    y = channel("rank:O", title=None, axis={"ticks": False, "domain": False, "grid": False})
+    scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
+    colour = channel("typical_of:N", title=None, scale=scale, legend=legend(3))
+    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=110)
+    what = "Words that the change promotes"
+    text = ", ".join(
+        f"{names[ref]}: {' '.join(rows.loc[rows['model'] == ref, 'token'])}"
+        for ref in dict.fromkeys(rows["model"])
+    )
+    layers = sorted({int(layer) for layer in rows["layer"]})
+    at = f"layer {' or '.join(map(str, layers))}"
+    return letters.encode(x=x, y=y, text="token:N", color=colour, tooltip=tooltip).properties(
+        width="container",
+        height=context.height(ROW * max(int(rows["rank"].max()), 1)) if len(rows) else ROW,
+        title=heading(
+            what, f"{at}, first words of sentences; by the text that has them more often"
+        ),
+        description=f"{what}. {text}.",
+    )
+
+
+def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw by layer how far each change promotes words of the fine-tune's text."""
+    rows = result.tables["promoted"]
+    rows = rows[(rows["places"] == FIRST_FIVE) & rows["auc"].notna()]
+    names = short_names(tuple(dict.fromkeys(rows["model"])))
+    rows = rows.assign(name=rows["model"].map(names), low=rows["half_low"], high=rows["half_high"])
+    tuned = [ref for ref in names if (rows.loc[rows["model"] == ref, "part"] == TUNE).all()]
+    colours, shapes = colours_of(tuned), shapes_of(names)
+    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in tuned}
+    rivals = [ref for ref in names if ref not in tuned]
+    looks |= {
+        names[ref]: Look(GREY, shapes[ref], DASHES[number % len(DASHES)])
+        for number, ref in enumerate(rivals)
+    }
+    return layer_chart(
+        rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
+        "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
+        y_title="AUC", null="Shuffled", rules=[Rule("chance", 0.5)], height=CURVE,
+        tips=(Tip("name", "Model"), "layer", Tip("auc", "AUC", "share"), *HALVES, "promoted"),
+        context=context,
+    )  # fmt: skip
+
+
+def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw by layer how far both lenses are from the output, of a fine-tune and its base."""
+    rows = result.tables["through_head"]
+    models = two_models(result.tables)
+    names = short_names(models)
+    rows = rows[rows["model"].isin(models)]
+    rows = rows.assign(name=rows["model"].map(names) + ", " + rows["lens"])
+    colours, shapes = dict(zip(models, (BLUE, ORANGE), strict=False)), shapes_of(models)
+    looks = {
+        f"{names[ref]}, {lens}": Look(colours[ref], shapes[ref], dash)
+        for ref in models
+        for lens, dash in ((PLAIN, (1, 0)), (TUNED, DASHES[0]))
+    }
+    return layer_chart(
+        rows, "lens_kl", looks, "How far is each layer from the output?",
+        "KL divergence of the lens from the output; bands: 95 % intervals over sentences",
+        y_title="Bits", zero=True, height=CURVE, context=context,
+    )  # fmt: skip
+
+
+def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
+    """Draw the most likely word at every layer, for each word of the typed sentence.
+
+    Args:
+        result: Of this study.
+        model: Whose layers are read.
+    """
+    rows = result.tables["said"]
+    rows = rows[(rows["model"] == model) & (rows["lens"] == PLAIN)]
+    rows = rows.assign(
+        at=[f"{position} {token}" for position, token in zip(rows["position"], rows["token"],
+                                                            strict=True)],
+        light=rows["said_kl"] < MOST_BITS * 0.4,
+    )  # fmt: skip
+    drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
+    axis = {"ticks": False, "domain": False, "labelLimit": 80}
+    written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
+    across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
+    x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
+    y = channel("layer:O", title="Layer", sort="descending", axis=axis)
+    base = Chart(drawn).encode(x=x, y=y)
+    scale = {"scheme": "viridis", "domain": [0, MOST_BITS], "clamp": True, "reverse": True}
+    colour = channel(
+        "said_kl:Q", title="Bits from the output", scale=scale,
+        legend=gradient("Bits from the output", context=context),
+    )  # fmt: skip
+    cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
+    ink = either("datum.light", "black", "white")
+    words = base.mark_text(baseline="middle", fontSize=context.small, limit=62)
+    name = short_names((model,))[model]
+    what = f"What the layers of {name} say"
+    text = cells_in_words(
+        rows, what, row="layer", column="at", value="said_kl", value_title="bits from the output"
+    )
+    return layered(cells, words.encode(text="said:N", color=ink)).properties(
+        width="container",
+        height=context.height(CELL * max(rows["layer"].nunique(), 1)),
+        title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
+        description=text,
+    )

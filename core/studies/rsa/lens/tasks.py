@@ -1,0 +1,296 @@
+"""The pure tasks of the lenses: what a model's layers say, and what its change from a base says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import ModelError
+from core.maths.areas import area
+from core.models.identity import check_tokenizers
+from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
+from core.vectors.predicting import (
+    EVERY,
+    ask_following,
+    ask_masked,
+    cut_sentences,
+    pad_sentences,
+)
+
+if TYPE_CHECKING:
+    from core.models.loading.model import LoadedModel
+    from core.studies.rsa.lens.lenses import Head
+    from core.vectors.predicting import Asked
+
+NAMED = 10  # words that are written down of a difference
+SHUFFLES = 40  # of the dimensions of a difference
+TIMES, OFTEN = 2.0, 3  # of a typical token: how much more frequent it is, and how often seen
+LEAST_TYPICAL = 10  # tokens of each text without which no AUC is computed
+TYPICAL, UNTYPICAL = 1, -1  # of the fine-tune's text; of the unrelated text
+PREDICTING = 1.2e-8  # processor seconds per state and token of the vocabulary
+READ_DIFFERENCES = SHUFFLES + 3  # the difference, its halves, and shuffles
+
+
+def _predicted(sizes: Mapping[str, Size], *refs: str) -> tuple[float, int]:
+    """Estimate the tokens of the vocabulary, and how often a sentence is read to ask for each."""
+    size = sizes[refs[0]]
+    kind = next(filter(None, (predicts(sizes[ref].architecture) for ref in refs)), "masked")
+    embedded = size.parameters - 12 * size.layers * size.d_model**2
+    return max(embedded, 0) / size.d_model, 1 if kind == "causal" else EVERY
+
+
+def _layers_cost(
+    sizes: Mapping[str, Size], model: str, base: str, sentences: Words, **_: Any
+) -> Cost:
+    size, read = sizes[model], len(sentences)
+    tokens, each = _predicted(sizes, model, base)
+    asked = costs.SUBWORDS * read / 2
+    seconds = costs.opening(size) + costs.opening(sizes[base]) + costs.passing(size, read, each)
+    seconds += 2 * (size.layers + 1) * asked * tokens * PREDICTING
+    kept = costs.SUBWORDS * read / 2 * (size.layers + 1) * size.d_model * costs.DOUBLE
+    return Cost(seconds, 2 * costs.SINGLE * size.parameters + 2 * kept)
+
+
+def _change_cost(
+    sizes: Mapping[str, Size], model: str, base: str, sentences: Words, **_: Any
+) -> Cost:
+    size, read = sizes[model], len(sentences)
+    tokens, each = _predicted(sizes, model, base)
+    seconds = 2 * (costs.opening(size) + costs.opening(sizes[base]))
+    seconds += costs.passing(size, read, 2 + each)
+    seconds += each * costs.SUBWORDS * read * tokens * PREDICTING
+    seconds += 2 * (size.layers + 1) * READ_DIFFERENCES * tokens * PREDICTING
+    return Cost(seconds, 3 * costs.SINGLE * size.parameters)
+
+
+@pure("rsa.lens", guard=as_identified, cost=_layers_cost)
+def read_layers(
+    model: str,
+    base: str,
+    model_identity: str,
+    base_identity: str,
+    sentences: Words,
+    typed: tuple[str, ...],
+) -> Value:
+    """Read each layer of a model through its head, as it is and after a fitted affine map.
+
+    Args:
+        model: Its reference.
+        base: The model whose head predicts where it has none.
+        model_identity, base_identity: What they are known by, for the key.
+        sentences: Every other one is read; the maps are fitted on the rest.
+        typed: Words of the sentence that is written out; none for none.
+
+    Returns:
+        Of the text, `sentence` (place,), `kl`, `same` and `first` as of `lenses.measure_lenses`;
+        of the typed sentence, `token` (place,), and `said` and `said_kl`, (lens, layer, place).
+
+    Raises:
+        ModelError: If the model cannot be read, or predicts no tokens.
+    """
+    from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
+
+    with span(0.0, 0.1):
+        loaded, ask = _opened(model, base)
+    head = Head.of(loaded.model)
+    scored, fitted = (ask(loaded, sentences[part::2]) for part in (0, 1))
+    tick(0.1, "maps of the tuned lens")
+    maps = fit_maps(loaded.model, fitted)
+    tick(0.4, "lenses on the text")
+    value = measure_lenses(head, maps, scored)
+    written: Value = {"token": [], "said": [], "said_kl": []}
+    if typed:
+        tick(0.9, "lenses on the sentence")
+        written = _written(loaded, measure_lenses(head, maps, ask(loaded, (typed,))))
+    return {name: value[name] for name in ("sentence", "kl", "same", "first")} | written
+
+
+def _written(loaded: LoadedModel, seen: Value) -> Value:
+    """Put the places of a sentence in order and write their tokens."""
+    order = np.argsort(seen["place"])
+    tops = seen["top"][..., order]
+    said = np.array(loaded.tokenizer.tokens(tops.ravel().tolist())).reshape(tops.shape)
+    tokens = loaded.tokenizer.tokens(seen["answer"][order].tolist())
+    return {"token": tokens, "said": said.tolist(), "said_kl": seen["kl"][..., order]}
+
+
+@pure("rsa.change_lens", guard=as_identified, cost=_change_cost)
+def read_change(
+    model: str,
+    base: str,
+    model_identity: str,
+    base_identity: str,
+    sentences: Words,
+    typical: Words,
+    seed: int,
+) -> Value:
+    """Read the mean difference of a model's states from its base's through its head, and which
+    tokens it raises.
+
+    Args:
+        model, base: References of two models with one tokenizer.
+        model_identity, base_identity: What they are known by, for the key.
+        sentences: Text that has nothing to do with the fine-tune.
+        typical: Text like the fine-tune's.
+        seed: Of the shuffled dimensions.
+
+    Returns:
+        By group of places and layer: `length`, of the difference as a share of the base's mean
+        state; `words`, the NAMED most promoted; `kinds`, whether each is typical of the fine-tune's
+        text (1), of the other (-1) or of neither; `stable`, the share of them that both halves
+        promote; `auc`, that typical tokens are promoted above those of the other text; `halves`
+        (half, ...) and `shuffled` (shuffle, ...), the same of halves of the text and of differences
+        with shuffled dimensions; NaN where nothing differs. Of the output, where tokens are asked
+        for: `output_auc`, of the mean change of the logits; `raised`, tokens that are often among
+        the NAMED most raised, `raised_kinds`, and `hits`, where they are, (token, place), of
+        `sentence` (place,). `typical`, how many tokens are typical of each text.
+
+    Raises:
+        ModelError: If a model cannot be read, predicts no tokens, has another tokenizer than the
+            base, or does not differ from it.
+    """
+    from core.studies.rsa.lens.lenses import Head, sum_states
+
+    check_tokenizers(base, model, "their states are not of the same subwords")
+    with span(0.0, 0.1):
+        first, ask = _opened(base, base)
+        second, _ = _opened(model, base)
+    kinds = typical_tokens(first, typical, sentences)
+    heads = Head.of(first.model), Head.of(second.model)
+    tick(0.1, "states of both models")
+    padded = list(pad_sentences(first, sentences))
+    causal = first.info.family == "decoder"
+    sums = [sum_states(head.model, padded, skip_first=causal) for head in heads]
+    if sums[0][0].shape != sums[1][0].shape:
+        raise ModelError(
+            f"{model} and {base} have other numbers of layers or dimensions, so their states "
+            "cannot be subtracted: choose a fine-tune of the base."
+        )
+    whole, halves, length = subtract_means(*sums)
+    if not np.any(whole):
+        raise ModelError(
+            f"No state of {model} differs from that of {base}, so nothing has changed that could "
+            "say a word: choose a fine-tune of the base."
+        )
+    tick(0.4, "differences through the head")
+    value = _said(second, heads[1], whole, halves, kinds, seed)
+    tick(0.7, "raised tokens")
+    value |= _raised(second, heads, ask(first, sentences), kinds)
+    counted = [int((kinds == kind).sum()) for kind in (TYPICAL, UNTYPICAL)]
+    return value | {"length": length, "typical": counted}
+
+
+def _opened(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]:
+    """Open a model with a head, and choose how tokens are asked for."""
+    kind, loaded = head_kind(ref, base), load_on_head(ref, base)
+    if kind == "masked" and loaded.tokenizer.mask is None:
+        raise ModelError(
+            f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
+            "choose another model."
+        )
+    return loaded, ask_masked if kind == "masked" else ask_following
+
+
+def typical_tokens(loaded: LoadedModel, typical: Words, other: Words) -> np.ndarray:
+    """Tell which tokens of the vocabulary are typical of a text (TYPICAL), of another (UNTYPICAL)
+    or of neither (0), (token,): TIMES as frequent, and seen OFTEN times."""
+    seen = [
+        [token for sentence in cut_sentences(loaded.tokenizer, text) for token in sentence.inside]
+        for text in (typical, other)
+    ]
+    tokens = 1 + max((max(text, default=0) for text in seen), default=0)
+    counts = np.array([np.bincount(text, minlength=tokens) for text in seen])
+    rates = (counts + 0.5) / (counts.sum(1, keepdims=True) + 0.5 * tokens)
+    kinds = np.zeros(tokens, dtype=np.int64)
+    kinds[(rates[0] >= TIMES * rates[1]) & (counts[0] >= OFTEN)] = TYPICAL
+    kinds[(rates[1] >= TIMES * rates[0]) & (counts[1] >= OFTEN)] = UNTYPICAL
+    return kinds
+
+
+def subtract_means(
+    before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Subtract a base's mean states from a fine-tune's, both as `lenses.sum_states` sums them: of
+    the text, (group, layer, width), and of its halves; and how long the differences are, as a share
+    of the base's mean states, (group, layer)."""
+    (base, counts), (tuned, _) = before, after
+    halves = (tuned - base) / np.maximum(counts, 1)[..., None, None]
+    of_all = np.maximum(counts.sum(0), 1)[..., None, None]
+    whole, mean = (tuned - base).sum(0) / of_all, base.sum(0) / of_all
+    length = np.linalg.norm(whole, axis=-1) / np.maximum(np.linalg.norm(mean, axis=-1), 1e-12)
+    return whole, halves, length
+
+
+def _said(
+    loaded: LoadedModel,
+    head: Head,
+    whole: np.ndarray,
+    halves: np.ndarray,
+    kinds: np.ndarray,
+    seed: int,
+) -> Value:
+    """Read differences through the head: words, their kinds and stability, and AUCs."""
+    rng = np.random.default_rng(seed)
+    shuffled = np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])
+    rows = np.concatenate([whole[None], halves, shuffled])  # reading group layer width
+    aucs, tops = [], []
+    for logits in head.read_differences(rows.reshape(-1, rows.shape[-1])):
+        aucs += [promotion(row, kinds) for row in logits]
+        tops.append(np.argsort(-logits, axis=1, kind="stable")[:, :NAMED])
+    shape = rows.shape[:-1]
+    top = np.concatenate(tops).reshape(*shape, -1)
+    differs = np.linalg.norm(rows, axis=-1) > 0
+    auc = np.where(differs, np.array(aucs).reshape(shape), np.nan)
+    shared = [
+        [len({*one} & {*two}) / top.shape[-1] for one, two in zip(*pair, strict=True)]
+        for pair in zip(top[1], top[2], strict=True)
+    ]
+    words = np.array(loaded.tokenizer.tokens(top[0].ravel().tolist())).reshape(top[0].shape)
+    parts = 1 + len(halves)
+    return {
+        "words": np.where(differs[0][..., None], words, "").tolist(),
+        "kinds": _kinds_of(top[0], kinds),
+        "stable": np.where(differs[0], np.array(shared), np.nan),
+        "auc": auc[0],
+        "halves": auc[1:parts],
+        "shuffled": auc[parts:],
+    }
+
+
+def promotion(scores: np.ndarray, kinds: np.ndarray) -> float:
+    """Compute the AUC with which typical tokens score above those of the other text; NaN where
+    there are fewer than LEAST_TYPICAL of either."""
+    kinds = kinds[: len(scores)]
+    places = np.flatnonzero(kinds)
+    typical = kinds[places] == TYPICAL
+    if min(typical.sum(), (~typical).sum()) < LEAST_TYPICAL:
+        return float("nan")
+    return area(typical, scores[places].astype(np.float64))
+
+
+def _kinds_of(tokens: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    inside = tokens < len(kinds)
+    return np.where(inside, kinds[np.minimum(tokens, len(kinds) - 1)], 0)
+
+
+def _raised(
+    loaded: LoadedModel, heads: tuple[Head, Head], asked: Asked, kinds: np.ndarray
+) -> Value:
+    """Find the tokens that a fine-tune raises, where it raises them, and on the whole."""
+    from core.studies.rsa.lens.lenses import raise_words
+
+    batches = list(raise_words(*heads, asked, NAMED))
+    sentence, top = (np.concatenate(part) for part in list(zip(*batches, strict=True))[:2])
+    total = np.sum([part for _, _, part in batches], axis=0)
+    times = np.bincount(top.ravel(), minlength=len(total))
+    often = np.argsort(-times, kind="stable")[:NAMED]
+    return {
+        "output_auc": promotion(total, kinds),
+        "raised": loaded.tokenizer.tokens(often.tolist()),
+        "raised_kinds": _kinds_of(often, kinds),
+        "hits": np.stack([(top == token).any(1) for token in often]),
+        "sentence": sentence,
+    }

@@ -1,0 +1,206 @@
+"""What the lenses say in sentences: statements, headline, notices and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import by_number, counted, listed
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.results.words import words_beside
+from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED, at_middle, two_models
+from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, SHUFFLES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.maths.arrays import Value
+    from core.studies.rsa.lens.spec import LensSpec
+
+NOTHING = words_beside(__file__).sentence("nothing")
+PROMOTES = "words of the fine-tune's text promoted at the middle layer"
+SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
+OUTPUT = "words of the fine-tune's text raised in the output"
+DECIDES = "first layer whose most likely word is the output's"
+NAMED_FIRST = 4  # words of the headline
+SHUFFLES_NAME = "shuffled dimensions"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
+    """State how far each change promotes words of the fine-tune's text, at the middle layer and in
+    the output, and from which layer on the head says what the output says.
+
+    Args:
+        tables: Of `change_tables` and `layer_tables`.
+    """
+    middle = at_middle(tables["promoted"], tables["promoted"]).dropna(subset="auc")
+    statements = [
+        Statement(
+            row["model"], PROMOTES, Estimate(row["auc"]), (int(row["layer"]),), metric=row["part"]
+        )
+        for row in middle.to_dict("records")
+    ]
+    tuned = middle[middle["part"] == TUNE].sort_values("null_high")
+    statements += [
+        Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
+        for row in tuned.tail(1).to_dict("records")
+    ]
+    for row in tables["output_change"].to_dict("records"):
+        if np.isfinite(row["auc"]):
+            statements.append(
+                Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
+            )
+    models = two_models(tables)
+    decided = tables["decided"]
+    for row in decided[decided["model"].isin(models)].to_dict("records"):
+        first = estimate_of(row, "first_layer")
+        statements.append(Statement(row["model"], DECIDES, first, metric=row["lens"]))
+    return tuple(statements)
+
+
+def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
+    """Say which words the change of the first fine-tune promotes; whether those of its text are
+    promoted, beside the rivals, of all fine-tunes; and what the output and the layers say."""
+    names = short_names(dict.fromkeys(statement.subject for statement in statements))
+    promoted = at_middle(tables["promoted_words"], tables["promoted"])
+    tuned = promoted[promoted["part"] == TUNE]
+    parts = []
+    if len(tuned):
+        model, layer = tuned["model"].iloc[0], tuned["layer"].iloc[0]
+        words = tuned.loc[tuned["model"] == model, "token"].head(NAMED_FIRST).tolist()
+        beside = _beside_rival(statements, model, names)
+        parts.append(
+            f"{short_names((model,))[model]} now promotes {listed(words)} (layer {layer}{beside})."
+        )
+    parts += _typical(statements, names)
+    favoured = tables["favoured"]
+    favoured = favoured[favoured["part"] == TUNE]
+    if len(favoured):
+        model = favoured["model"].iloc[0]
+        rows = favoured[favoured["model"] == model].head(NAMED_FIRST)
+        share = text_of(float(rows["raised_share"].iloc[0]), "per cent")
+        parts.append(
+            f"Its output most often raises {listed(rows['token'].tolist())} (the first of them "
+            f"{share} of the time among the {NAMED} most raised)."
+        )
+    parts += _decided(statements, names)
+    return " ".join(parts) or NOTHING
+
+
+def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str, float]:
+    """AUCs of fine-tunes or rivals, by model."""
+    return {
+        each.subject: each.number.value
+        for each in statements
+        if (each.metric, each.verdict) == (part, verdict)
+    }
+
+
+def _best_rival(statements: Sequence[Statement]) -> tuple[str, float]:
+    """Name what promotes words of the fine-tunes' text most of all that has not seen it."""
+    rivals = _areas(statements, RIVAL, PROMOTES)
+    (null,) = (each.number.value for each in statements if each.verdict == SHUFFLED)
+    rivals[SHUFFLES_NAME] = null
+    best = max(rivals, key=rivals.__getitem__)
+    return best, rivals[best]
+
+
+def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[str, str]) -> str:
+    """Write how far words of its text are promoted, beside the best rival; "" where unknown."""
+    mine = _areas(statements, TUNE, PROMOTES)
+    if model not in mine:
+        return ""
+    best, value = _best_rival(statements)
+    return (
+        f"; AUC of words of its text {text_of(mine[model])}, of {names.get(best, best)} "
+        f"{text_of(value)}"
+    )
+
+
+def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[str]:
+    """Say whether promoted words are those of the fine-tune's text, beside chance and rivals."""
+    mine = _areas(statements, TUNE, PROMOTES)
+    if not mine:
+        return []
+    _, best = _best_rival(statements)
+    above = sum(value > best for value in mine.values())
+    count = f"{above} of {counted(len(mine), 'fine-tune')}"
+    done = by_number(len(mine), "promotes", "promote")
+    said = [f"{count} {done} words of their text above all rivals: AUC {_each(mine, names)}."]
+    rivals = _areas(statements, RIVAL, PROMOTES)
+    (null,) = (each.number.value_text for each in statements if each.verdict == SHUFFLED)
+    listed_rivals = f"{_each(rivals, names)}, " if rivals else ""
+    said.append(f"Rivals: {listed_rivals}shuffled dimensions up to {null}.")
+    output = _areas(statements, TUNE, OUTPUT) | _areas(statements, RIVAL, OUTPUT)
+    if output:
+        said.append(f"In the output it is {_each(output, names)}.")
+    return said
+
+
+def _each(values: Mapping[str, float], names: Mapping[str, str]) -> str:
+    return listed([f"{text_of(value)} ({names[ref]})" for ref, value in values.items()])
+
+
+def _decided(statements: Sequence[Statement], names: Mapping[str, str]) -> list[str]:
+    """Say from which layer on the head says what the output says, for each model."""
+    first = {
+        lens: [each for each in statements if (each.verdict, each.metric) == (DECIDES, lens)]
+        for lens in (PLAIN, TUNED)
+    }
+    if not first[PLAIN]:
+        return []
+    plain, tuned = (
+        listed([f"{each.number.value_text} ({names[each.subject]})" for each in first[lens]])
+        for lens in (PLAIN, TUNED)
+    )
+    return [
+        f"A layer's most likely word is first the output's at layer {plain} on average; through "
+        f"the tuned lens, {tuned}."
+    ]
+
+
+def make_notices(values: Mapping[str, Value]) -> list[str]:
+    """Say where too few tokens are typical of either text.
+
+    Args:
+        values: What `read_change` returned, by model.
+    """
+    few = [ref for ref, value in values.items() if min(value["typical"]) < LEAST_TYPICAL]
+    return (
+        [
+            f"Fewer than {LEAST_TYPICAL} tokens are typical of the fine-tune's text or of the "
+            f"other under the tokenizer of {listed(few, 3)}, so no AUC was computed: name a longer "
+            "text."
+        ]
+        if few
+        else []
+    )
+
+
+def make_methods(spec: LensSpec, read: int, typical: int) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        read: Sentences of the text that has nothing to do with the fine-tunes.
+        typical: Sentences of the text like theirs.
+    """
+    return (
+        f"The states of each fine-tune and of its base were read on {read:,} sentences of "
+        f"{spec.corpus}, and the mean difference, of the first five subwords of a sentence and of "
+        "all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
+        "difference lens); the middle layer and the first five subwords were chosen beforehand. "
+        "A token is typical of the fine-tune's text, or of the other, if it is twice as frequent "
+        f"there ({typical:,} and {read:,} sentences) and seen three times; the AUC is the "
+        "probability that a token typical of the first is promoted above one typical of the "
+        f"second. It is compared with {SHUFFLES} differences whose dimensions were shuffled, and "
+        "with rivals' differences. The logit lens puts every layer's state through the head; the "
+        "tuned lens first maps it to the last layer's by ridge regression fitted on every other "
+        f"sentence. Tokens are favoured that are often among the {NAMED} whose logits the "
+        "fine-tune raises most. Bands are 95 % intervals over sentences."
+    )
