@@ -37,7 +37,15 @@ from core.models.changes import share_start
 from core.runs.pieces import keep_pieces
 from core.runs.store import identified, key_of
 from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
-from core.studies.weights.lineage.tasks import HEADER, Opened, Place, of_most, of_readable, open_all, read_place
+from core.studies.weights.lineage.tasks import (
+    HEADER,
+    Opened,
+    Place,
+    of_most,
+    of_readable,
+    open_all,
+    read_place,
+)
 
 VERSION = 1  # raised when what is kept of a pair changes
 MOST_UNITS = 256  # of a layer that are matched

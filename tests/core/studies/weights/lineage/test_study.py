@@ -12,10 +12,10 @@ from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError, SpecError
 from core.limits import MODE
+from core.models.identity import identify
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.results.export import Result
-from core.models.identity import identify
 from core.studies.weights.lineage import independence, tables
 from core.studies.weights.lineage.charts import AGREES, APART, DIFFERS, figures, tree_rows
 from core.studies.weights.lineage.independence import MOST_UNITS
