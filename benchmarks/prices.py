@@ -63,6 +63,16 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "weights intruders", {"base": a, "models": (tuned,)}
     yield "audit", {"models": (a, b), "end": a, "kind": "seeds"}
     yield "weights lineage", {"models": (a, tuned, other)}
+    yield (
+        "weights arithmetic",
+        {
+            "base": a,
+            "models": heads if wide else (tuned, models["cls-0"]),
+            "randoms": 2,
+            "sentences": 20,
+            **few,
+        },
+    )
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield (

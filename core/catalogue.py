@@ -19,7 +19,7 @@ from core.studies.alignment import barrier, seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
 from core.studies.rsa import audit, divergence, layers, spaces, swap, tokens, training
-from core.studies.weights import clusters, intruders, lineage
+from core.studies.weights import arithmetic, clusters, intruders, lineage
 
 if TYPE_CHECKING:
     from core.study import Study
@@ -86,6 +86,7 @@ STUDIES = Catalogue(
         "weights": clusters,
         "weights intruders": intruders,
         "weights lineage": lineage,
+        "weights arithmetic": arithmetic,
         "align": seeds,
         "align stitch": stitching,
         "align barrier": barrier,

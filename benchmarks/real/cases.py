@@ -157,6 +157,7 @@ def _of_weights(folders: Mapping[str, Path]) -> Iterator[Case]:
         {"base": base, "models": (ft, tuned), "draws": 40},
         facts=intruders,
     )
+    yield Case("weights arithmetic", FAMILY, {"base": base, "models": (ft, tuned)})
     yield Case("audit", FAMILY, {"models": (base, ft, tuned), "kind": "seeds"})
 
 

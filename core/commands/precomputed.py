@@ -144,6 +144,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         },
         "weights intruders": {},
         "weights lineage": {},
+        "weights arithmetic": {},
         "align check": {
             "sentences": align.sentences,
             "model": align.models[0],

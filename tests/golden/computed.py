@@ -44,6 +44,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "weights": {"models": ("zoo:parse-*", "zoo:nli-*"), "permutations": 200},
     "weights intruders": {"models": ("zoo:parse-0-lora-8",), "draws": 19},
     "weights lineage": {"models": ("zoo:seed-0", "zoo:seed-1", "zoo:parse-0", "zoo:nli-0")},
+    "weights arithmetic": {
+        "models": ("zoo:parse-0", "zoo:sentiment-0"),
+        "sentences": 20,
+        "randoms": 2,
+        "draws": 20,
+    },
     "align": {"sentences": 60, "layers": (3,), "grid": "ols", "second_run": False},
     "align rotation": {"sentences": 60, "draws": 2},
     "align check": {"sentences": 60, "truths": ("bend",)},

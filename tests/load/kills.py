@@ -76,6 +76,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "weights": ("--permutations", "100"),
     "weights intruders": ("--draws", "20"),
     "weights lineage": (),
+    "weights arithmetic": ("--sentences", "20", "--randoms", "2", "--draws", "20"),
     "align": ("--sentences", "60", "--methods", "identity", "ridge", "kernel"),
     "align rotation": SMALL,
     "align check": ("--sentences", "60"),

@@ -30,13 +30,14 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
     shown = tests if len(tests) == 1 else apart[apart["outcome"] != INDEPENDENT]
     if shown.empty and len(apart):
         shown = apart.nsmallest(1, "corrected_p")
-    return tuple(
-        Statement(
-            str(row.model), str(row.outcome), baseline=str(row.other),
-            estimate=Estimate(row.order_p if row.outcome == IN_ORDER else row.corrected_p, kind="p"),
+    statements = []
+    for row in shown.nsmallest(MOST_NAMED, "corrected_p").itertuples():
+        p_value = row.order_p if row.outcome == IN_ORDER else row.corrected_p
+        estimate = Estimate(float(p_value), kind="p")
+        statements.append(
+            Statement(str(row.model), str(row.outcome), estimate, baseline=str(row.other))
         )
-        for row in shown.nsmallest(MOST_NAMED, "corrected_p").itertuples()
-    )  # fmt: skip
+    return tuple(statements)
 
 
 def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str:
