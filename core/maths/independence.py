@@ -11,6 +11,7 @@ no smaller than that of one order among all; units are matched by the correlatio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -21,6 +22,7 @@ from core.errors import ShapeError
 from core.maths.permutations import correlations, match_units
 
 LEAST_UNITS = 3
+Matrices = Sequence[Float[ndarray, "unit column"]]
 TINY = 1e-280  # below which an incomplete beta function is taken from its series
 
 
@@ -56,6 +58,42 @@ def correlate_orders(first: Int[ndarray, " unit"], second: Int[ndarray, " unit"]
     count = len(first)
     squares = float(((ranks[0] - ranks[1]) ** 2).sum())
     return 1.0 - 6.0 * squares / (count * (count**2 - 1))
+
+
+@dataclass(frozen=True)
+class Orders:
+    """How the units of one layer match between two networks.
+
+    Attributes:
+        order: Rank correlation of the places of matched units.
+        matched: Rank correlation of the matchings by two matrices.
+        agreeing: Share of units that both match alike.
+        units: How many were matched.
+    """
+
+    order: float
+    matched: float
+    agreeing: float
+    units: int
+
+
+def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
+    """Match the units of a layer by each of two matrices with a row for every unit.
+
+    Args:
+        first, second: The two matrices of each network.
+        most: Units of the first network that are matched, evenly spaced, to all of the second.
+
+    Raises:
+        ShapeError: As `match_rows` and `correlate_orders`.
+    """
+    count = len(first[0])
+    asked = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    one, two = (match_rows(x[asked], y) for x, y in zip(first, second, strict=True))
+    return Orders(
+        correlate_orders(one, asked), correlate_orders(one, two), float((one == two).mean()),
+        len(asked),
+    )  # fmt: skip
 
 
 def order_log_p(correlation: float, units: int) -> float:
@@ -101,3 +139,14 @@ def combine_log_p(logs: Sequence[float]) -> float:
         return 0.0
     powers = np.arange(len(logs))
     return min(0.0, float(logsumexp(powers * np.log(half) - gammaln(powers + 1)) - half))
+
+
+def layers_log_p(correlations: Sequence[float], units: Sequence[int]) -> float:
+    """Calculate the p-value of a rank correlation in every layer together; its logarithm.
+
+    Args:
+        correlations: See `correlate_orders`.
+        units: How many are ordered in each layer.
+    """
+    each = zip(correlations, units, strict=True)
+    return combine_log_p([order_log_p(float(correlation), int(n)) for correlation, n in each])

@@ -20,10 +20,8 @@ import numpy as np
 from core.errors import ModelError
 from core.maths.independence import (
     LEAST_UNITS,
-    combine_log_p,
-    correlate_orders,
-    match_rows,
-    order_log_p,
+    compare_units,
+    layers_log_p,
 )
 from core.maths.spectra import forests
 from core.maths.spectra.products import (
@@ -112,7 +110,7 @@ def compare_orders(models: tuple[str, ...], identities: tuple[str, ...]) -> Valu
     value, checkpoints = of_readable(opened, left_out, compare)
     return {
         **value,
-        **{f"{name}_log_p": np.array([_log_p(row, value["units"]) for row in value[name]])
+        **{f"{name}_log_p": np.array([layers_log_p(row, value["units"]) for row in value[name]])
            for name in ("order", "matched")},
         "models": [checkpoint.ref for checkpoint, _ in checkpoints],
         "left_out": [[ref, reason] for ref, reason in left_out.items()],
@@ -141,11 +139,6 @@ def _compare_all(opened: Sequence[Opened], names: Sequence[str], blocks: Sequenc
         "related": np.array(related),
         "trees": trees,
     }  # fmt: skip
-
-
-def _log_p(correlations: Sequence[float], units: Sequence[int]) -> float:
-    each = zip(correlations, units, strict=True)
-    return combine_log_p([order_log_p(float(correlation), count) for correlation, count in each])
 
 
 def _blocks(opened: Opened, places: Sequence[Place]) -> list[Block]:
@@ -210,16 +203,11 @@ def _compare_block(opened: Sequence[Opened], block: Block, pairs: Sequence[Pair]
         first, second = (read_place(opened[number], place) for place in block)
         return first, second if block[1][0].endswith(GATE) else second.T
 
-    rows: dict[str, list[float]] = {"order": [], "matched": [], "agreeing": []}
-    units = 0
+    orders = []
     for done, (one, two) in enumerate(pairs):
         tick(done / len(pairs), f"{opened[one][0].ref} and {opened[two][0].ref}")
-        matrices = zip(read(one), read(two), strict=True)
-        count = len(read(one)[0])
-        asked = np.linspace(0, count - 1, min(count, MOST_UNITS)).round().astype(int)
-        matchings = [match_rows(first[asked], second) for first, second in matrices]
-        rows["order"].append(correlate_orders(matchings[0], asked))
-        rows["matched"].append(correlate_orders(*matchings))
-        rows["agreeing"].append(float((matchings[0] == matchings[1]).mean()))
-        units = len(asked)
-    return {name: np.array(row) for name, row in rows.items()} | {"units": units}
+        orders.append(compare_units(read(one), read(two), MOST_UNITS))
+    return {
+        name: np.array([getattr(each, name) for each in orders])
+        for name in ("order", "matched", "agreeing")
+    } | {"units": orders[0].units}
