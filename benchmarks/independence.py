@@ -10,6 +10,7 @@ they stand and with their units permuted, and one whose states were rotated. Hal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -33,6 +34,7 @@ RELATIVES = (
 )
 
 
+@cache
 def layers_of(ref: str) -> Layers:
     """Read the first matrices of the feed-forward layers, and the gates or the second ones."""
     checkpoint = open_model(ref, identify(ref, run=False).content)
@@ -45,11 +47,12 @@ def layers_of(ref: str) -> Layers:
         slot = slots[family, layer]
         return slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
 
+    gated = any(family == "gate" for family, _ in slots)
     return [
-        [read("ff1", layer), read("gate", layer) if ("gate", layer) in slots else read("ff2", layer).T]
+        [read("ff1", layer), read("gate", layer) if gated else read("ff2", layer).T]
         for family, layer in slots
         if family == "ff1"
-    ]  # fmt: skip
+    ]
 
 
 def compared(first: Layers, second: Layers) -> tuple[float, float, float]:
@@ -116,28 +119,27 @@ def permuted(layers: Layers, rng: np.random.Generator) -> Layers:
 
 def main() -> None:
     """Print the three tables."""
-    read = {ref: layers_of(ref) for ref in SEEDS}
     print("# Tests of independent training\n\n`python -m benchmarks.independence`; p-values as "
           "decadic logarithms, combined over six layers.\n")  # fmt: skip
     print("## 1: pairs of seeds\n\n| pair | in_order | in_any | agreeing |\n|---|---|---|---|")
     pairs = [*combinations(SEEDS, 2), *combinations([f"zoo:decoder-{n}" for n in range(3)], 2)]
     rows = []
     for one, two in pairs:
-        rows.append(compared(*(read.setdefault(ref, layers_of(ref)) for ref in (one, two))))
+        rows.append(compared(layers_of(one), layers_of(two)))
         print(f"| {one} {two} | {_cells(rows[-1])} |")
     tests = [kstest(10.0 ** np.array([row[n] for row in rows]), "uniform").pvalue for n in (0, 1)]
     print(f"| uniform, p | {tests[0]:.3f} | {tests[1]:.3f} | |")
     print("\n## 2: relatives\n\n| pair | in_order | in_any | agreeing |\n|---|---|---|---|")
     for one, two in RELATIVES:
-        row = compared(*(read.setdefault(ref, layers_of(ref)) for ref in (one, two)))
+        row = compared(layers_of(one), layers_of(two))
         print(f"| {one} {two} | {_cells(row)} |")
     print(f"\n## 3: copies of {TUNED}, compared with {BASE}\n")
     print("| copy | in_order | in_any | agreeing | permuted_in_order | permuted_in_any |")
     print("|---|---|---|---|---|---|")
     rng = np.random.default_rng(1)
-    for what, layers in copies(read[TUNED]):
-        plain = compared(read[BASE], layers)
-        moved = compared(read[BASE], permuted(layers, rng))
+    for what, layers in copies(layers_of(TUNED)):
+        plain = compared(layers_of(BASE), layers)
+        moved = compared(layers_of(BASE), permuted(layers, rng))
         print(f"| {what} | {_cells(plain)} | {_cells(moved, 2)} |")
 
 

@@ -91,8 +91,8 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: p
         else:
             parts.append(
                 "No change harms another task detectably more than a random update of equal norm "
-                f"and spectrum: {whose} most, {names[change.subject]} has {moved} "
-                f"{change.metric}, {beyond.number.direction('above', 'below')} the random update."
+                f"and spectrum. With {whose}, {names[change.subject]} has {moved} {change.metric}, "
+                f"{beyond.number.direction('above', 'below')} the random update."
             )
     common = [each for each in statements if each.verdict == REACHES]
     if common:

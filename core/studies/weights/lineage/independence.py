@@ -50,7 +50,7 @@ MOST_UNITS = 256  # of a layer that are matched
 MOST_LAYERS = 48  # of a model that are compared
 MOST_TREES = 12  # of which every two are compared
 FIRST, SECOND, GATE = "ff1", "ff2", "gate"
-EASY, HARD = 1.3e-7, 3e-7  # processor seconds per unit of both, of models alike and unlike
+MATCHED = 4.5e-8  # processor seconds per number of a matrix that is matched
 NEEDED = "units of feed-forward layers are compared"
 Block = tuple[Place, Place]
 Pair = tuple[int, int]
@@ -66,13 +66,11 @@ def _cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) -> Cost:
     """Estimate matching each model with its nearest, as if a quarter of them began trees."""
     here = [sizes[ref] for ref in models]
     widest = max(here, key=lambda size: size.d_model)
-    units = costs.WIDER * widest.d_model
-    numbers = units * widest.d_model
+    numbers = costs.WIDER * widest.d_model**2
     trees = min(MOST_TREES, 1 + len(here) // 8)
-    apart, joined = trees * (trees - 1) / 2, max(len(here) - trees, 1)
-    matched = 2 * min(widest.layers, MOST_LAYERS) * min(units, MOST_UNITS) * units
-    read = 2 * costs.READ * numbers * widest.layers * len(here)
-    seconds = HEADER * len(here) + read + matched * (EASY * joined + HARD * apart)
+    pairs = max(len(here) - trees, 0) + trees * (trees - 1) / 2
+    layers = 2 * min(widest.layers, MOST_LAYERS)
+    seconds = HEADER * len(here) + numbers * layers * (costs.READ * len(here) + MATCHED * pairs)
     return Cost(seconds, max(HELD, 4 * numbers) * costs.DOUBLE, torch=False)
 
 
