@@ -34,6 +34,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),
     "core.studies.rsa.divergence.tables.correlate": ("rank correlation over words",),
+    "core.studies.rsa.bits.tables.build_tables": ("loss between weights",),
     "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
     "core.studies.rsa.layers.runs.pooled_band": (

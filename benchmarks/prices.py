@@ -59,6 +59,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     few = {"labelled": str(few_labelled(Path(a.removeprefix("path:")).parent))} if wide else {}
     yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **few}
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
+    yield "bits", {"models": (a, b), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     yield "weights intruders", {"base": a, "models": (tuned,)}
     yield "audit", {"models": (a, b), "end": a, "kind": "seeds"}

@@ -18,7 +18,7 @@ from core.results.words import words_beside
 from core.studies.alignment import barrier, seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
-from core.studies.rsa import audit, divergence, layers, spaces, swap, tokens, training
+from core.studies.rsa import audit, bits, divergence, layers, spaces, swap, tokens, training
 from core.studies.weights import arithmetic, clusters, intruders, lineage
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ STUDIES = Catalogue(
         "tokens": tokens,
         "swap": swap,
         "divergence": divergence,
+        "bits": bits,
         "training": training,
         "audit": audit,
         "spaces": spaces,

@@ -240,6 +240,8 @@ def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Itera
         {"base": smollm, "compare": untrained[1:], "others": (), **few, "sentences": 20},
         "demo",
     )
+    yield Case("bits", both[1:], {"models": untrained, **FEW}, "demo")
+    yield Case("bits", both[:1], {"models": (minilm,), **FEW}, "demo", refused=True)
     behaviour = {"kinds": ("agreement",), "pairs": 10, "probes": False}
     yield Case("probe behaviour", both[1:], {"models": untrained, **behaviour}, "minimal pairs")
     values = {"models": (minilm,), **behaviour}

@@ -125,6 +125,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "divergence": {"sentences": rsa.sentences, "words": rsa.words, "base": rsa.base},
+        "bits": {"sentences": rsa.sentences},
         "truth": {},
         "audit": {},
         "probe edges": {

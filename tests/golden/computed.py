@@ -24,6 +24,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "tokens": {},
     "swap": {"sentences": 20, "noises": 2, "draws": 20, "compare": ("zoo:parse-0",)},
     "divergence": {"sentences": 20, "words": 40, "draws": 20},
+    "bits": {"models": ("zoo:decoder-0", "zoo:review-0"), "sentences": 20, "draws": 20},
     "truth": {"sentences": 20, "words": 50, "draws": 20, "plants": 2, "measures": ("rsa", "cka")},
     "training": {"sentences": 20, "words": 40, "draws": 20, "at_most": 3},
     "audit": {},

@@ -43,6 +43,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "20",
     ),
     "divergence": (*SMALL, "--words", "200"),
+    "bits": SMALL,
     "spaces": ("--models", "zoo:seed-?", "zoo:pos-0", "--words", "200", "--draws", "20"),
     "truth": SMALL,
     "audit": (),

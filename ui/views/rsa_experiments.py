@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.results.names import short_names
 from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
+from core.studies.rsa.bits.study import STUDY as BITS_STUDY
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
-SPACES = SPACES_STUDY.title
+SPACES, BITS = SPACES_STUDY.title, BITS_STUDY.title
 ALL = "all"  # layers of the map
 TEXT = ("corpus", "genres", "sentences", "seed")
 
@@ -88,6 +89,7 @@ EXPERIMENTS = with_added(
             shared=("base", "words", "sinks", *TEXT),
             below=coloured_words,
         ),
+        BITS: Experiment(BITS_STUDY, shared=TEXT, fixed=("draws",)),
         AUDIT: Experiment(AUDIT_STUDY, models=lambda asked: asked.refs),
         SWAP: Experiment(
             SWAP_STUDY,
