@@ -81,7 +81,7 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     values = outputs.values
     table, gaps = build_tables(values, corpus.words, spec.draws, spec.seed)
     statements = statements_of(table, gaps)
-    scored = len(shared_sentences(values, corpus.words)) if values else 0
+    scored = len(shared_sentences(values, corpus.words)) if values else len(corpus.words)
     left = len(corpus.words) - scored
     return Findings(
         {"bits": table, "bit_gaps": gaps},
