@@ -157,7 +157,9 @@ LABELS = (
         for row in ("swap, score of random changes", "swap, loss of random changes")
     ),
     Label("attachment score", "attachment scores and mean", ("probe",), "attachment scores 92 %"),
-    Label("loss between weights", "losses between weights", ("align barrier",), "92 % with 30"),
+    Label(
+        "loss between weights", "losses between weights", ("align barrier", "bits"), "92 % with 30"
+    ),
     Label(
         "accuracy, over sentences",
         "accuracy, attachment",

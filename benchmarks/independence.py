@@ -124,15 +124,15 @@ def main() -> None:
     print("## 1: pairs of seeds\n\n| pair | in_order | in_any | agreeing |\n|---|---|---|---|")
     pairs = [*combinations(SEEDS, 2), *combinations([f"zoo:decoder-{n}" for n in range(3)], 2)]
     rows = []
-    for one, two in pairs:
-        rows.append(compared(layers_of(one), layers_of(two)))
-        print(f"| {one} {two} | {_cells(rows[-1])} |")
+    for pair in pairs:
+        rows.append(compared(*map(layers_of, pair)))
+        print(f"| {' '.join(pair)} | {_cells(rows[-1])} |")
     tests = [kstest(10.0 ** np.array([row[n] for row in rows]), "uniform").pvalue for n in (0, 1)]
     print(f"| uniform, p | {tests[0]:.3f} | {tests[1]:.3f} | |")
     print("\n## 2: relatives\n\n| pair | in_order | in_any | agreeing |\n|---|---|---|---|")
-    for one, two in RELATIVES:
-        row = compared(layers_of(one), layers_of(two))
-        print(f"| {one} {two} | {_cells(row)} |")
+    for pair in RELATIVES:
+        row = compared(*map(layers_of, pair))
+        print(f"| {' '.join(pair)} | {_cells(row)} |")
     print(f"\n## 3: copies of {TUNED}, compared with {BASE}\n")
     print("| copy | in_order | in_any | agreeing | permuted_in_order | permuted_in_any |")
     print("|---|---|---|---|---|---|")

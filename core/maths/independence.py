@@ -89,11 +89,13 @@ def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
     """
     count = len(first[0])
     asked = np.linspace(0, count - 1, min(count, most)).round().astype(int)
-    one, two = (match_rows(x[asked], y) for x, y in zip(first, second, strict=True))
+    orders = [match_rows(x[asked], y) for x, y in zip(first, second, strict=True)]
     return Orders(
-        correlate_orders(one, asked), correlate_orders(one, two), float((one == two).mean()),
+        correlate_orders(orders[0], asked),
+        correlate_orders(*orders),
+        float((orders[0] == orders[1]).mean()),
         len(asked),
-    )  # fmt: skip
+    )
 
 
 def order_log_p(correlation: float, units: int) -> float:

@@ -68,7 +68,7 @@ def plan(spec: ArithmeticSpec, ready: Outputs) -> list[Task]:
     for ref in refs:
         if ref not in examples.heads:
             continue
-        others = tuple(other for other in refs if other != ref)
+        others = tuple(each for each in refs if each != ref)
         tasks.append(
             Task.of(
                 ref,
@@ -80,7 +80,7 @@ def plan(spec: ArithmeticSpec, ready: Outputs) -> list[Task]:
                 models=others,
                 base_identity=identities[spec.base],
                 model_identity=identities[ref],
-                identities=tuple(identities[other] for other in others),
+                identities=tuple(identities[each] for each in others),
                 pairs=examples.pairs[examples.heads[ref].kind],
                 sums=tuple(each.factors for each in sums_of(ref, refs, spec.chosen)),
                 randoms=spec.randoms,

@@ -202,9 +202,9 @@ def _compare_block(opened: Sequence[Opened], block: Block, pairs: Sequence[Pair]
         return first, second if block[1][0].endswith(GATE) else second.T
 
     orders = []
-    for done, (one, two) in enumerate(pairs):
-        tick(done / len(pairs), f"{opened[one][0].ref} and {opened[two][0].ref}")
-        orders.append(compare_units(read(one), read(two), MOST_UNITS))
+    for done, (first, second) in enumerate(pairs):
+        tick(done / len(pairs), f"{opened[first][0].ref} and {opened[second][0].ref}")
+        orders.append(compare_units(read(first), read(second), MOST_UNITS))
     return {
         name: np.array([getattr(each, name) for each in orders])
         for name in ("order", "matched", "agreeing")

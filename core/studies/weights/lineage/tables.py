@@ -210,9 +210,9 @@ def build_independence(value: Value) -> pd.DataFrame:
     order, matched = (np.exp(value[f"{name}_log_p"]) for name in ("order", "matched"))
     tests = len(names)
     outcome = [
-        IN_ORDER if corrected(one, tests) < SIGNIFICANT
-        else REORDERED if corrected(two, tests) < SIGNIFICANT else INDEPENDENT
-        for one, two in zip(order, matched, strict=True)
+        IN_ORDER if corrected(in_order, tests) < SIGNIFICANT
+        else REORDERED if corrected(in_any, tests) < SIGNIFICANT else INDEPENDENT
+        for in_order, in_any in zip(order, matched, strict=True)
     ]  # fmt: skip
     columns = (
         *(names[:, 0], names[:, 1], outcome, value["related"], value["order"].mean(1), order),
