@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import SpecError
-from core.studies.kit import Findings, Outputs, Study, Task, View, words_beside
+from core.studies.kit import Findings, Outputs, Study, Task, Text, View, words_beside
 from core.studies.weights.arithmetic.charts import draw_view
 from core.studies.weights.arithmetic.spec import ArithmeticSpec
 from core.studies.weights.arithmetic.sums import sums_of
@@ -22,7 +22,6 @@ from core.studies.weights.arithmetic.text import make_headline, make_methods, st
 from core.studies.weights.arithmetic.vectors import compare_vectors
 from core.studies.weights.clusters.members import named_members
 from core.studies.weights.clusters.selection import Selection, find_models
-from core.text.reading import Text
 from core.vectors.examples import METRICS, Examples, chance, read_examples
 
 SCORES, VECTORS = "scores", "vectors"  # roles of tasks
