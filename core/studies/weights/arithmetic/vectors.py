@@ -16,6 +16,7 @@ from core.models.weights.deltas import Delta
 from core.studies.task_kit import Cost, Size, costs, pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 
+COUNTED = 2**22  # entries at once: single precision counts up to four times as many exactly
 COMPARED = 1e-9  # processor seconds per number of a model and other model
 
 
@@ -59,10 +60,14 @@ def compare_vectors(
     weights = np.zeros(len(places))
     for index, deltas in _together([deltas_with_progress(pair) for pair in pairs], len(places)):
         flat = np.stack([delta.matrix.ravel() for delta in deltas])
-        signs = np.sign(flat).astype(np.float32)
-        agree, both = signs @ signs.T, np.abs(signs) @ np.abs(signs).T
-        products[index], changed[index] = flat @ flat.T, both.round()
-        conflicts[index] = ((both - agree) / 2).round()
+        products[index] = flat @ flat.T
+        for start in range(0, flat.shape[1], COUNTED):
+            signs = np.sign(flat[:, start : start + COUNTED]).astype(np.float32)
+            agree, both = (
+                part.astype(np.int64) for part in (signs @ signs.T, signs**2 @ signs.T**2)
+            )
+            changed[index] += both
+            conflicts[index] += (both - agree) // 2
         weights[index] = deltas[0].weight_norm ** 2
     return {
         "places": [list(place) for place in places],

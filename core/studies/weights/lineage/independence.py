@@ -71,7 +71,7 @@ def _cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) -> Cost:
     pairs = max(len(here) - trees, 0) + trees * (trees - 1) / 2
     layers = 2 * min(widest.layers, MOST_LAYERS)
     seconds = HEADER * len(here) + numbers * layers * (costs.READ * len(here) + MATCHED * pairs)
-    return Cost(seconds, max(HELD, 4 * numbers) * costs.DOUBLE, torch=False)
+    return Cost(seconds, max(HELD, 6 * numbers) * costs.DOUBLE, torch=False)
 
 
 @pure("weights.independence", cost=_cost)
