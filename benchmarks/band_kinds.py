@@ -34,6 +34,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),
     "core.studies.rsa.divergence.tables.correlate": ("rank correlation over words",),
+    "core.studies.rsa.bits.tables.build_tables": ("loss between weights",),
     "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
     "core.studies.rsa.layers.runs.pooled_band": (
@@ -51,6 +52,8 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         "swap, loss of random changes",
     ),
     "extras.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
+    "core.studies.weights.arithmetic.tables.build_arithmetic": ("swap, score", "swap, loss"),
+    "core.studies.weights.arithmetic.tables._excess": ("swap, excess",),
     "core.studies.weights.intruders.scaling_tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
@@ -155,7 +158,9 @@ LABELS = (
         for row in ("swap, score of random changes", "swap, loss of random changes")
     ),
     Label("attachment score", "attachment scores and mean", ("probe",), "attachment scores 92 %"),
-    Label("loss between weights", "losses between weights", ("align barrier",), "92 % with 30"),
+    Label(
+        "loss between weights", "losses between weights", ("align barrier", "bits"), "92 % with 30"
+    ),
     Label(
         "accuracy, over sentences",
         "accuracy, attachment",

@@ -60,10 +60,21 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **few}
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "lens", {"base": a, "models": (b,), "others": (), **of(20)}
+    yield "bits", {"models": (a, b), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     yield "weights intruders", {"base": a, "models": (tuned,)}
     yield "audit", {"models": (a, b), "end": a, "kind": "seeds"}
     yield "weights lineage", {"models": (a, tuned, other)}
+    yield (
+        "weights arithmetic",
+        {
+            "base": a,
+            "models": heads if wide else (tuned, models["cls-0"]),
+            "randoms": 2,
+            "sentences": 20,
+            **few,
+        },
+    )
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield (

@@ -6,7 +6,8 @@ Each case draws REPLICATES samples in which the null hypothesis holds, with fixe
 compute their p-values, and counts how often these are .05 or less: a valid test has .05, one of few
 arrangements or small counts less. Of p-values that are read together the smallest counts. Models of
 weight neighbours come in families, whose labels have nothing to do with these; updates of matrices
-are drawn as their null has them; the root of a lineage has nothing to do with norms. Not simulated:
+are drawn as their null has them; the root of a lineage has nothing to do with norms; networks whose
+units are matched are independent. Not simulated:
 matrices with sides above 256, whose Gaussian updates are drawn in another way.
 """
 
@@ -15,11 +16,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from core.maths.independence import compare_units, layers_log_p
 from core.maths.spectra.forests import NONE, root_at_lowest, span_models
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.spectra.neighbours import calc_neighbour_shares
@@ -36,7 +39,14 @@ from core.studies.weights.intruders.tables import (
     matrix_row,
 )
 from core.studies.weights.intruders.tasks import shared
-from core.studies.weights.lineage.tables import BY_NORM, FINE_TUNE, Relatives, build_rules
+from core.studies.weights.lineage.tables import (
+    BY_NORM,
+    FINE_TUNE,
+    Relatives,
+    build_independence,
+    build_rules,
+    start_p_values,
+)
 
 REPLICATES = 400
 LEVEL = 0.05
@@ -77,7 +87,10 @@ MADE_IN: Mapping[str, tuple[str, ...]] = {
     "core.studies.weights.intruders.tables.joint_p_values": ("directions.corrected_p",),
     "core.studies.weights.intruders.tables.matrix_row": ("intruders.p_value",),
     "core.studies.weights.intruders.text.statements_of": (),  # the smallest p of so few updates
+    "core.studies.weights.lineage.independence.compare_orders": ("order_p", "matched_p"),
+    "core.studies.weights.lineage.tables.build_independence": ("independence.corrected_p",),
     "core.studies.weights.lineage.tables.build_rules": ("rules.p_value",),
+    "core.studies.weights.lineage.tables.start_p_values": ("start_p",),
     "core.maths.spectra.neighbours.calc_neighbour_shares": ("p_value",),
 }  # functions of core that compute a p-value that is shown, and its columns
 
@@ -236,6 +249,34 @@ def every_direction(models: int) -> Draw:
     )
 
 
+UNITS, WIDTH, LAYERS = 40, 12, 2
+
+
+def units(column: str, models: int) -> Draw:
+    """Independent random networks: the smallest p-value of their tests, or that of one network."""
+    pairs = list(combinations(range(models), 2))
+
+    def draw(rng: np.random.Generator) -> float:
+        networks = rng.standard_normal((models, LAYERS, 2, UNITS, WIDTH))
+        orders = [
+            [compare_units(*layers, UNITS) for layers in zip(*networks[list(pair)], strict=True)]
+            for pair in pairs
+        ]
+        value: dict[str, Any] = {
+            name: np.array([[getattr(each, name) for each in layers] for layers in orders])
+            for name in ("order", "matched", "agreeing")
+        }
+        counts = np.full(LAYERS, UNITS)
+        for name in ("order", "matched"):
+            value[f"{name}_log_p"] = np.array([layers_log_p(row, counts) for row in value[name]])
+        value |= {"models": [str(number) for number in range(models)], "units": counts}
+        value |= {"pairs": pairs, "related": [False] * len(pairs)}
+        tests = build_independence(value)
+        return start_p_values(tests)["0"] if column == "start_p" else float(tests[column].min())
+
+    return draw
+
+
 def roots(trees: int, tuned: int) -> Draw:
     """Trees of a base and its fine-tunes, whose norms have nothing to do with which is the base."""
     count = trees * (tuned + 1)
@@ -266,6 +307,7 @@ ANYWHERE = "any span of the passage is the answer"
 GAUSSIAN = "the update is Gaussian"
 RANDOM = "the update is turned at random"
 ANY_ROOT = "norms have nothing to do with the base"
+INDEPENDENT = "networks are independent"
 COUNTS = "because intruders are whole numbers"
 CASES = (
     Case(
@@ -315,6 +357,11 @@ CASES = (
          "because a tree of 8 has 8 roots"),
     Case("parents found, 5 trees of 6 models", ANY_ROOT, ("rules.p_value",), roots(5, 5),
          "because trees have few roots"),
+    Case("units in order, 2 networks", INDEPENDENT, ("order_p",), units("order_p", 2)),
+    Case("units in any order, 2 networks", INDEPENDENT, ("matched_p",), units("matched_p", 2)),
+    Case("units in any order, 5 networks, corrected", INDEPENDENT, ("independence.corrected_p",),
+         units("corrected_p", 5)),
+    Case("tests of one of 5 networks, corrected", INDEPENDENT, ("start_p",), units("start_p", 5)),
 )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from core.results.words import words_beside
 from core.studies.alignment import barrier, seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
-from core.studies.rsa import audit, divergence, layers, lens, spaces, swap, tokens, training
-from core.studies.weights import clusters, intruders, lineage
+from core.studies.rsa import audit, bits, divergence, layers, lens, spaces, swap, tokens, training
+from core.studies.weights import arithmetic, clusters, intruders, lineage
 
 if TYPE_CHECKING:
     from core.study import Study
@@ -77,6 +77,7 @@ STUDIES = Catalogue(
         "swap": swap,
         "divergence": divergence,
         "lens": lens,
+        "bits": bits,
         "training": training,
         "audit": audit,
         "spaces": spaces,
@@ -87,6 +88,7 @@ STUDIES = Catalogue(
         "weights": clusters,
         "weights intruders": intruders,
         "weights lineage": lineage,
+        "weights arithmetic": arithmetic,
         "align": seeds,
         "align stitch": stitching,
         "align barrier": barrier,

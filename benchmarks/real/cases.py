@@ -157,6 +157,7 @@ def _of_weights(folders: Mapping[str, Path]) -> Iterator[Case]:
         {"base": base, "models": (ft, tuned), "draws": 40},
         facts=intruders,
     )
+    yield Case("weights arithmetic", FAMILY, {"base": base, "models": (ft, tuned)})
     yield Case("audit", FAMILY, {"models": (base, ft, tuned), "kind": "seeds"})
 
 
@@ -246,6 +247,8 @@ def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Itera
         {"base": smollm, "models": untrained[1:], "others": (), "sentences": 20},
         "demo",
     )
+    yield Case("bits", both[1:], {"models": untrained, **FEW}, "demo")
+    yield Case("bits", both[:1], {"models": (minilm,), **FEW}, "demo", refused=True)
     behaviour = {"kinds": ("agreement",), "pairs": 10, "probes": False}
     yield Case("probe behaviour", both[1:], {"models": untrained, **behaviour}, "minimal pairs")
     values = {"models": (minilm,), **behaviour}

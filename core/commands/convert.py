@@ -1,11 +1,15 @@
-"""`python -m core convert MODEL`: write weights of another format as safetensors, or an adapter
-merged into its base."""
+"""`python -m core convert MODEL`: write weights of another format as safetensors, an adapter merged
+into its base, or a base plus the changes of its fine-tunes."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
+
+from core.errors import SpecError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,23 +26,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model that an adapter was trained on; without it, the one that its files name",
     )
     parser.add_argument(
+        "--add",
+        nargs="+",
+        metavar="MODEL=FACTOR",
+        help="fine-tunes of MODEL whose changes are added to it, each times a factor (1 without "
+        "one; negative to subtract); the first one's head and tokenizer are written",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         help="folder to write, which must not exist yet (default FOLDER-safetensors; "
-        "for an adapter, its name here)",
+        "for an adapter or a sum, its name here)",
     )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Convert the model, or merge the adapter; return the exit status."""
+    """Convert the model, merge the adapter or add the changes; return the exit status."""
     from core.models.files.adapters import is_adapter
     from core.models.loading.adapters import merge_adapter
-    from core.models.loading.conversion import convert
+    from core.models.loading.conversion import add_vectors, convert
     from core.models.weights.origins import base_of
 
     folder = Path(arguments.folder.removeprefix("path:")).expanduser().resolve()
     elsewhere = arguments.folder.startswith(("zoo:", "hub:"))
-    if elsewhere or is_adapter(folder):
+    if arguments.add:
+        ref = arguments.folder if elsewhere else f"path:{folder}"
+        target = arguments.out or Path(f"{re.split('[:/]', ref)[-1]}-sum")
+        count = add_vectors(ref, read_factors(arguments.add), target)
+    elif elsewhere or is_adapter(folder):
         ref = arguments.folder if elsewhere else f"path:{folder}"
         target = arguments.out or Path(f"{re.split('[:/]', ref)[-1]}-merged")
         count = merge_adapter(ref, arguments.base or base_of(ref), target)
@@ -47,3 +62,32 @@ def main(arguments: argparse.Namespace) -> int:
         count = convert(folder, target)
     print(f"{count:,} tensors written to {target}; choose it as path:{target}.")
     return 0
+
+
+def read_factors(given: Sequence[str]) -> dict[str, float]:
+    """Read the factor of each model from MODEL=FACTOR; 1 where there is none.
+
+    Raises:
+        ModelError: If something is no reference.
+        SpecError: If a factor is no number, or a model is named twice.
+
+    Example:
+        >>> read_factors(["zoo:parse-0", "zoo:nli-0=-0.5"])
+        {'zoo:parse-0': 1.0, 'zoo:nli-0': -0.5}
+    """
+    from core.models import parse_ref
+
+    factors: dict[str, float] = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        ref = str(parse_ref(name if equals else text))
+        try:
+            factor = float(number) if equals else 1.0
+        except ValueError:
+            factor = math.nan
+        if not math.isfinite(factor):
+            raise SpecError(f"{number!r} is no factor: write MODEL=FACTOR, such as {ref}=0.5.")
+        if ref in factors:
+            raise SpecError(f"{ref} is named twice: give one factor for each fine-tune.")
+        factors[ref] = factor
+    return factors

@@ -126,6 +126,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "divergence": {"sentences": rsa.sentences, "words": rsa.words, "base": rsa.base},
         "lens": {},
+        "bits": {"sentences": rsa.sentences},
         "truth": {},
         "audit": {},
         "probe edges": {
@@ -145,6 +146,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         },
         "weights intruders": {},
         "weights lineage": {},
+        "weights arithmetic": {},
         "align check": {
             "sentences": align.sentences,
             "model": align.models[0],

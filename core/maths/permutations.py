@@ -18,15 +18,15 @@ from core.errors import ShapeError
 
 
 def correlations(
-    x: Float[np.ndarray, "row unit"], y: Float[np.ndarray, "row unit"]
-) -> Float[np.ndarray, "unit unit"]:
+    x: Float[np.ndarray, "row unit"], y: Float[np.ndarray, "row other"]
+) -> Float[np.ndarray, "unit other"]:
     """Correlate every unit of one network with every unit of another over the same inputs; 0 for a
     unit that is constant.
 
     Raises:
-        ShapeError: If the shapes differ.
+        ShapeError: If there are not as many inputs.
     """
-    if x.shape != y.shape:
+    if len(x) != len(y):
         raise ShapeError(f"Units are matched over the same inputs, got {x.shape} and {y.shape}.")
     parts = []
     for values in (x, y):
@@ -37,9 +37,9 @@ def correlations(
     return product
 
 
-def match_units(similarity: Float[np.ndarray, "unit unit"]) -> Int[np.ndarray, " unit"]:
-    """Assign to each unit of the first network one of the second, with the largest sum of
-    similarities.
+def match_units(similarity: Float[np.ndarray, "unit other"]) -> Int[np.ndarray, " unit"]:
+    """Assign to each unit of the first network one of the second, which has as many or more, with
+    the largest sum of similarities.
 
     Example:
         >>> match_units(np.array([[0.1, 0.9], [0.8, 0.7]])).tolist()

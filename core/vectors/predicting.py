@@ -23,19 +23,19 @@ Asked = tuple[tuple["Batch", "torch.Tensor"], ...]
 """Batches, and the right answer at each place, -1 where nothing is asked."""
 
 
-def ask_masked(loaded: LoadedModel, words: Sequence[Sequence[str]]) -> Asked:
-    """Mask every subword of a sentence once, one in `EVERY` at a time."""
-    return tuple(_masked(loaded, words))
+def ask_masked(loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0) -> Asked:
+    """Mask every subword of a sentence once, from its word `first` on, one in `EVERY` at a time."""
+    return tuple(_masked(loaded, words, first))
 
 
-def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]]) -> Asked:
-    """Ask at every subword of a sentence for the one after it."""
+def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0) -> Asked:
+    """Ask at every subword of a sentence for the one after it, from its word `first` on."""
     import torch
 
     from core.models.loading.layers import Batch
 
     asked = []
-    for ids, there, scored, chosen in pad_sentences(loaded, words):
+    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
         answers = torch.full_like(ids, -1)
         answers[:, :-1] = torch.where(scored[:, 1:], ids[:, 1:], -1)
         asked.append((Batch(ids, there, chosen), answers))
@@ -68,26 +68,26 @@ def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
 
 
 def _masked(
-    loaded: LoadedModel, words: Sequence[Sequence[str]]
+    loaded: LoadedModel, words: Sequence[Sequence[str]], first: int
 ) -> Iterator[tuple[Batch, torch.Tensor]]:
     import torch
 
     from core.models.loading.layers import Batch
 
     mask = int(loaded.tokenizer.mask or 0)
-    for ids, there, scored, chosen in pad_sentences(loaded, words):
+    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
         longest = ids.shape[1]
-        for first in range(min(EVERY, longest)):
-            hidden = scored & (torch.arange(longest) % EVERY == first)
+        for start in range(min(EVERY, longest)):
+            hidden = scored & (torch.arange(longest) % EVERY == start)
             answers = torch.where(hidden, ids, -1)
             yield Batch(ids.masked_fill(hidden, mask), there, chosen), answers
 
 
 def pad_sentences(
-    loaded: LoadedModel, words: Sequence[Sequence[str]]
+    loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]]:
-    """Ids, mask, and which subwords are of a word, each (sentence, subword), of sentences of
-    similar length; and the sentences."""
+    """Ids, mask, and which subwords are of a word from `first` on, each (sentence, subword), of
+    sentences of similar length; and the sentences."""
     import torch
 
     tokenizer = loaded.tokenizer
@@ -103,5 +103,5 @@ def pad_sentences(
             kept = cut[number].ids[:longest]
             ids[row, : len(kept)] = torch.tensor(kept)
             there[row, : len(kept)] = 1
-            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= 0
+            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= first
         yield ids, there, scored, chosen

@@ -35,9 +35,14 @@ def turned_copy(origin: nn.Module, tuned: nn.Module, seed: int) -> nn.Module:
             start = starts.get(name)
             if start is None or start.shape != weight.shape or torch.equal(start, weight):
                 continue
-            change = turned((weight - start).float().cpu(), drawn, rows=not BOTTOM.search(name))
+            change = turn_change(name, (weight - start).float().cpu(), drawn)
             weight.copy_(start + change.to(start))
     return made
+
+
+def turn_change(name: str, change: Tensor, drawn: torch.Generator) -> Tensor:
+    """Rotate the change of a named weight at random; nothing where it is 0. See `turned`."""
+    return turned(change, drawn, rows=not BOTTOM.search(name)) if change.any() else change
 
 
 def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:

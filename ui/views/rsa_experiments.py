@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.results.names import short_names
 from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
+from core.studies.rsa.bits.study import STUDY as BITS_STUDY
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.lens.charts import PARTS
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
-SPACES, LENS = SPACES_STUDY.title, LENS_STUDY.title
+SPACES, LENS, BITS = SPACES_STUDY.title, LENS_STUDY.title, BITS_STUDY.title
 ALL = "all"  # layers of the map
 TEXT = ("corpus", "genres", "sentences", "seed")
 
@@ -104,6 +105,7 @@ EXPERIMENTS = with_added(
             below=coloured_words,
         ),
         LENS: Experiment(LENS_STUDY, shared=("corpus", "genres", "seed"), choose=choose_part),
+        BITS: Experiment(BITS_STUDY, shared=TEXT, fixed=("draws",)),
         AUDIT: Experiment(AUDIT_STUDY),
         SWAP: Experiment(
             SWAP_STUDY,

@@ -1,13 +1,15 @@
-"""The experiments of the weight clustering page: intruder dimensions, lineage."""
+"""The experiments of the weight clustering page: intruder dimensions, lineage, task arithmetic."""
 
 from __future__ import annotations
 
+from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC_STUDY
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.study import STUDY
 from core.studies.weights.lineage.study import STUDY as LINEAGE_STUDY
 from ui.study.experiment import Experiment, with_added
 
 INTRUDERS, LINEAGE = STUDY.title, LINEAGE_STUDY.title
+ARITHMETIC = ARITHMETIC_STUDY.title
 
 
 EXPERIMENTS = with_added(
@@ -16,5 +18,6 @@ EXPERIMENTS = with_added(
     {
         INTRUDERS: Experiment(STUDY, shared=("base", "families", "seed")),
         LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed")),
+        ARITHMETIC: Experiment(ARITHMETIC_STUDY, shared=("base", "seed")),
     },
 )

@@ -13,12 +13,18 @@ from core.models.files.opening import count_parameters
 from core.models.loading.conversion import read_back, refuse_existing, writing
 from core.models.loading.heads import load_task_model
 from core.models.loading.model import load_tokenizer
-from core.models.loading.task_models import TaskModel, head_in
+from core.models.loading.task_models import TaskModel, head_in, load_task
 from core.models.references import parse_ref
 from core.models.trial import check_implied
 from core.models.weights.merged import write_merged
 from core.models.weights.merging import merge
-from core.models.weights.origins import folder_of_adapter, whole_base
+from core.models.weights.origins import adapter_folder, folder_of_adapter, whole_base
+
+
+def load_task_on(ref: str, base: str) -> TaskModel:
+    """Load a model with its head; an adapter merged into this base. Raises ModelError as
+    `load_task` and `load_adapted` do."""
+    return load_task(ref) if adapter_folder(ref) is None else load_adapted(ref, base)
 
 
 def load_adapted(ref: str, base: str) -> TaskModel:

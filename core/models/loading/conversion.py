@@ -1,29 +1,38 @@
-"""Weights of any format that is read here, written as safetensors, one tensor at a time.
+"""Weights written as safetensors, one tensor at a time: of any format that is read here, or the sum
+of a base and the task vectors of its fine-tunes.
 
 Quantised weights become float32, which is what every study computes with, so that the converted
 model gives the same numbers; pickled ones keep their type.
 
-Reference: none. Deviations: tied tensors that a pickled file names twice are written twice.
+Reference: Ilharco et al. 2023 (task vectors). Deviations: tied tensors that a pickled file names
+twice are written twice; a sum has the head of the first fine-tune.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
+from core.models.describing import locate
 from core.models.files.opening import ROUNDING, open_weights
-from core.models.files.safetensors import write_tensors
+from core.models.files.safetensors import Stored, write_tensors
 from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import HEADS, check_complete
 from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
 from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
+from core.models.weights.deltas import match, read_deltas
+from core.models.weights.merging import Merged
+from core.models.weights.tensors import Checkpoint, Names, open_folder
 
 
 def convert(folder: Path, target: Path) -> int:
@@ -52,19 +61,102 @@ def convert(folder: Path, target: Path) -> int:
         for name, entry in open_weights(folder, config).items()
         if entry.dtype in ROUNDING
     }
-    with writing(target) as partial:
-        with (partial / layout.SAFETENSORS).open("wb") as file:
+    with writing(target) as written:
+        with (written / layout.SAFETENSORS).open("wb") as file:
             write_tensors(file, entries)
         path = folder / layout.CONFIG
         plain = plain_config(checkpoints.read_json(path) if path.is_file() else {}, config)
-        (partial / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        (written / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
         for name in layout.TOKENIZER_FILES:
             if (folder / name).is_file():
-                shutil.copy(folder / name, partial / name)
-        if files[0].suffix == layout.GGUF and not (partial / "tokenizer.json").is_file():
-            read_gguf_tokenizer(files[0]).save_pretrained(partial)
-        read_back(partial)
+                shutil.copy(folder / name, written / name)
+        if files[0].suffix == layout.GGUF and not (written / "tokenizer.json").is_file():
+            read_gguf_tokenizer(files[0]).save_pretrained(written)
+        read_back(written)
     return len(entries)
+
+
+def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
+    """Write a base plus the changes of fine-tunes, each times a factor, with the configuration,
+    tokenizer and head of the first fine-tune.
+
+    Args:
+        base: The model that all of them were trained from.
+        factors: Of each fine-tune's change, by its reference.
+        target: A folder that does not exist yet.
+
+    Returns:
+        Tensors written, in float32.
+
+    Raises:
+        ModelError: If a model cannot be read, is no fine-tune of the base or has weights of other
+            shapes, or the target is there.
+    """
+    refuse_existing(target)
+    folders = [locate(ref) for ref in (base, *factors)]
+    origin, *tuned = (
+        open_folder(ref, folder, checkpoints.read_config(folder))
+        for ref, folder in zip((base, *factors), folders, strict=True)
+    )
+    for checkpoint in tuned:
+        next(read_deltas(match(origin, checkpoint)))  # refuses what comes from another base
+    if not (folders[1] / layout.CONFIG).is_file():
+        raise ModelError(
+            f"{tuned[0].ref} is a GGUF file: convert it first with `python -m core convert`."
+        )
+    tensors = _sums(origin, tuned, list(factors.values()))
+    with writing(target) as written:
+        with (written / layout.SAFETENSORS).open("wb") as file:
+            write_tensors(file, tensors)
+        plain = plain_config(checkpoints.read_json(folders[1] / layout.CONFIG), tuned[0].config)
+        (written / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        for path in checkpoints.tokenizer_files(folders[1]):
+            shutil.copy(path, written / path.name)
+        read_back(written)
+    return len(tensors)
+
+
+def _sums(
+    origin: Checkpoint, tuned: Sequence[Checkpoint], factors: Sequence[float]
+) -> dict[str, Stored]:
+    """Describe the tensors of the sum; those that the base has none of are the first fine-tune's.
+
+    Raises:
+        ModelError: If shapes differ.
+    """
+    names = [Names(checkpoint.entries) for checkpoint in (origin, *tuned)]
+    tensors: dict[str, Stored] = {}
+    for name, entry in tuned[0].entries.items():
+        if entry.dtype not in ROUNDING:
+            continue
+        place = names[0].find(name)
+        if not place:
+            tensors[name] = Merged(entry.shape, partial(tuned[0].read, name))
+            continue
+        parts = [
+            (checkpoint, factor, there)
+            for checkpoint, factor, each in zip(tuned, factors, names[1:], strict=True)
+            if (there := each.find(place))
+        ]
+        for checkpoint, _, there in parts:
+            if checkpoint.entries[there].shape != origin.entries[place].shape:
+                raise ModelError(
+                    f"{there} of {checkpoint.ref} has another shape than in {origin.ref}, so their "
+                    "weights cannot be added: choose fine-tunes with the base's vocabulary."
+                )
+        tensors[name] = Merged(entry.shape, partial(_add, origin, place, parts))
+    return tensors
+
+
+def _add(
+    origin: Checkpoint, place: str, parts: Sequence[tuple[Checkpoint, float, str]]
+) -> np.ndarray:
+    """Add to a tensor of the base what fine-tunes changed of it, in float64."""
+    start = origin.read(place).astype(np.float64)
+    total = start.copy()
+    for checkpoint, factor, there in parts:
+        total += factor * (checkpoint.read(there) - start)
+    return total
 
 
 def refuse_existing(target: Path) -> None:
@@ -77,14 +169,14 @@ def refuse_existing(target: Path) -> None:
 def writing(target: Path) -> Iterator[Path]:
     """Give an empty folder to write a model in, which becomes the target at the end of the block;
     if the block fails, nothing stays."""
-    partial = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    unfinished = target.with_name(f"{target.name}.partial")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     try:
-        yield partial
-        partial.rename(target)
+        yield unfinished
+        unfinished.rename(target)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def read_back(folder: Path) -> None:

@@ -216,23 +216,17 @@ def load_on_head(ref: str, base: str) -> LoadedModel:
     Raises:
         ModelError: If neither has such a head, or the base's does not fit.
     """
-    import torch
-
-    from core.models.loading.layers import body_of
+    from core.models.loading.layers import body_weights, put_body
 
     if head_of(ref):
         return load_with_head(ref, device="cpu")
     prediction_kind(base)
     loaded, body = load_with_head(base, device="cpu"), load_model(ref, device="cpu")
-    theirs = dict(body_of(body.model).named_parameters())
-    with torch.no_grad():
-        for name, value in body_of(loaded.model).named_parameters():
-            if name not in theirs or theirs[name].shape != value.shape:
-                raise ModelError(
-                    f"{ref} has no head that predicts tokens, and that of {base} does not fit it: "
-                    "name its base."
-                )
-            value.copy_(theirs[name])
+    if not put_body(loaded.model, body_weights(body.model)):
+        raise ModelError(
+            f"{ref} has no head that predicts tokens, and that of {base} does not fit it: "
+            "name its base."
+        )
     return loaded
 
 

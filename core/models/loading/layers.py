@@ -8,7 +8,7 @@ written again here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +85,23 @@ def body_of(model: nn.Module) -> Any:
         if isinstance(body, nn.Module)
         else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
     )
+
+
+def body_weights(model: nn.Module) -> dict[str, Tensor]:
+    """Return the weights of the Transformer under a model's head, by name."""
+    return dict(body_of(model).named_parameters())
+
+
+def put_body(model: nn.Module, weights: Mapping[str, Tensor]) -> bool:
+    """Write weights into the Transformer under a model's head, in place, if each of its own is
+    among them with its shape; return whether that is so."""
+    places = body_weights(model)
+    if any(name not in weights or weights[name].shape != places[name].shape for name in places):
+        return False
+    with torch.no_grad():
+        for name, place in places.items():
+            place.copy_(weights[name])
+    return True
 
 
 def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:

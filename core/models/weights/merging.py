@@ -29,7 +29,7 @@ from core.models.files.opening import ROUNDING
 from core.models.files.safetensors import LocalFile, Stored
 from core.models.weights.factors import Sides, Sorted, product_of, sort_tensors, unplaced
 from core.models.weights.families import match_names
-from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
+from core.models.weights.tensors import Checkpoint, Names, open_checkpoint, open_folder
 
 TWIN = (".decoder.bias", ".bias")  # a bias that transformers keeps under two names
 Tensor = Float[ndarray, "*shape"]
@@ -87,23 +87,12 @@ class Merge:
         """Find the base's tensor of this name, or the only one whose name has a longer or shorter
         prefix; "" if there is none."""
         twin = name.removesuffix(TWIN[0]) + TWIN[1] if name.endswith(TWIN[0]) else name
-        for each in (name, twin):
-            if each in self.base.entries:
-                return each
-            shorter = [end for end in _ends_of(each) if end in self.base.entries]
-            alike: set[str] = {*self._longer.get(each, ()), *shorter}
-            if len(alike) == 1:
-                return alike.pop()
-        return ""
+        return self._names.find(name) or self._names.find(twin)
 
     @cached_property
-    def _longer(self) -> dict[str, list[str]]:
-        """The base's names by what they end with."""
-        names: dict[str, list[str]] = {}
-        for name in self.base.entries:
-            for end in _ends_of(name):
-                names.setdefault(end, []).append(name)
-        return names
+    def _names(self) -> Names:
+        """The base's names."""
+        return Names(self.base.entries)
 
     @cached_property
     def embedding(self) -> str:
@@ -130,12 +119,6 @@ class Merge:
     def ties(self) -> bool:
         """Whether the base uses its embeddings as output layer, as its configuration says."""
         return self.base.config.get("tie_word_embeddings", True) is not False
-
-
-def _ends_of(name: str) -> set[str]:
-    """What a name ends with, at its dots."""
-    parts = name.split(".")
-    return {".".join(parts[start:]) for start in range(1, len(parts))}
 
 
 def merge(adapter: Path, base: Path) -> Merge:

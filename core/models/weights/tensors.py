@@ -5,7 +5,7 @@ No model is instantiated and nothing but the tensor asked for is in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,31 @@ class Checkpoint:
             text = f"{self.ref}: {count:,} of the {tensor.size:,} numbers in {name} are not finite"
             raise ModelError(f"{text}; the training diverged, or the file is damaged.")
         return tensor
+
+
+class Names:
+    """Names of tensors, found also where they have a longer or shorter prefix."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Take the names."""
+        self._names, self._longer = set(names), dict[str, list[str]]()
+        for name in self._names:
+            for end in _ends_of(name):
+                self._longer.setdefault(end, []).append(name)
+
+    def find(self, name: str) -> str:
+        """Find this name, or the only one that has a longer or shorter prefix; "" if there is
+        none."""
+        if name in self._names:
+            return name
+        alike = {*self._longer.get(name, ()), *(_ends_of(name) & self._names)}
+        return alike.pop() if len(alike) == 1 else ""
+
+
+def _ends_of(name: str) -> set[str]:
+    """What a name ends with, at its dots."""
+    parts = name.split(".")
+    return {".".join(parts[start:]) for start in range(1, len(parts))}
 
 
 def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFile]) -> Checkpoint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.moments import TINY
+from core.maths.permutations import correlations
 from core.models import load_tokenizer
 from core.models.identity import check_tokenizers
 from core.models.loading.memory import borrow_model
@@ -110,10 +111,10 @@ def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
     rng = np.random.default_rng(seed)
     layers, heads = len(x[0]), len(x[0][0])
     matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
-    flat = (part.reshape(-1, part.shape[-1]) for part in (x[1], y[1]))
-    matrix = _correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
+    flat = (part.reshape(-1, part.shape[-1]).T for part in (x[1], y[1]))
+    matrix = correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
     for layer in range(layers):
-        train, test = _correlations(x[0][layer], y[0][layer]), matrix[layer, :, layer]
+        train, test = correlations(x[0][layer].T, y[0][layer].T), matrix[layer, :, layer]
         rows, columns = linear_sum_assignment(-train)
         match[layer, rows] = columns
         matched[layer, rows] = test[rows, columns]
@@ -124,14 +125,6 @@ def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
             ]
         )
     return {"matched": matched, "match": match, "null": np.array(null), "matrix": matrix}
-
-
-def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson correlation of every head of x (head, entry) with every head of y."""
-    x = x - x.mean(-1, keepdims=True)
-    y = y - y.mean(-1, keepdims=True)
-    norms = np.outer(np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1))
-    return cast(np.ndarray, x @ y.T / np.maximum(norms, 1e-300))
 
 
 def _read(

@@ -23,10 +23,8 @@ from numpy.typing import NDArray
 from core.errors import ModelError
 from core.models.loading.language_models import prediction_kind
 from core.models.loading.model import LoadedModel, load_with_head
-from core.models.loading.task_models import TaskModel, load_task
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
-from core.models.weights.origins import adapter_folder
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.removal import (
@@ -43,6 +41,7 @@ from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
 if TYPE_CHECKING:
     import torch
 
+    from core.models.loading.task_models import TaskModel
 
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
 AS_READ = partial(as_identified, run=False)
@@ -199,10 +198,10 @@ def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Chosen, Chosen,
 def _open(
     base: str, model: str, pairs: Pairs, words: Sequence[Sequence[str]], pair: Pair
 ) -> Scored:
-    from core.models.loading.adapters import load_adapted
-    from core.models.loading.layers import body_of
+    from core.models.loading.adapters import load_task_on
+    from core.models.loading.layers import body_weights, put_body
 
-    task = load_task(model) if adapter_folder(model) is None else load_adapted(model, base)
+    task = load_task_on(model, base)
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
     weights = dict(task.model.named_parameters())
     originals = {
@@ -210,10 +209,7 @@ def _open(
     }
     masked = load_with_head(base, device="cpu") if _predicts(base) else None
     if masked is not None:
-        theirs, ours = (
-            dict(body_of(each).named_parameters()) for each in (masked.model, task.model)
-        )
-        fits = all(name in ours and ours[name].shape == theirs[name].shape for name in theirs)
+        fits = put_body(masked.model, body_weights(task.model))
         masked = masked if fits and masked.tokenizer.mask is not None else None
     blanks = () if masked is None else ask_masked(masked, words)
     return Scored(task, encoded, masked, blanks, count_answers(blanks, len(words)), originals)
@@ -278,12 +274,7 @@ def _hits(scored: Scored) -> NDArray[np.float64]:
 
 def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:
     """Sum each sentence's losses of masked subwords, in nats, with the fine-tune's body."""
-    import torch
+    from core.models.loading.layers import body_weights, put_body
 
-    from core.models.loading.layers import body_of
-
-    ours = dict(body_of(scored.task.model).named_parameters())
-    with torch.no_grad():
-        for name, parameter in body_of(masked.model).named_parameters():
-            parameter.copy_(ours[name])
+    put_body(masked.model, body_weights(scored.task.model))
     return sum_losses(masked.model, scored.blanks, len(scored.tokens))

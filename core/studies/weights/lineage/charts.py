@@ -103,7 +103,7 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     looks = {"domain": shown}
     tips = (
         *(Tip("name", "Model"), "parent", "recorded", "generation", "relative_delta"),
-        *("lineage.cosine", "norm", "norm_change", "kurtosis"),
+        *("lineage.cosine", "norm", "norm_change", "kurtosis", "start_p"),
     )
     short = short_names(rows["model"])
     written = rows.assign(

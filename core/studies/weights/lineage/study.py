@@ -1,9 +1,11 @@
 """The lineage study: trees of models by the distances of their weights.
 
 One task multiplies the weights of all models with each other, matrix by matrix; distances, norms,
-cosines and trees follow from these products.
+cosines and trees follow from these products. Another matches their units, which says whether two
+models were trained independently even where units were permuted since.
 
-Reference: Horwitz et al. 2025, ICLR. Deviations: see `core.maths.spectra.forests`.
+References: Horwitz et al. 2025, ICLR; Zhu et al. 2025. Deviations: see `core.maths.spectra.forests`
+and `core.maths.independence`.
 """
 
 from __future__ import annotations
@@ -26,14 +28,22 @@ from core.studies.kit import (
 )
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
+from core.studies.weights.lineage.independence import NOT_COMPARED, compare_orders
 from core.studies.weights.lineage.spec import LineageSpec
+from core.studies.weights.lineage.start_text import (
+    describe_tests,
+    start_sentences,
+    start_statements,
+)
 from core.studies.weights.lineage.tables import (
     build_growth,
+    build_independence,
     build_lineage,
     build_relatives,
     build_rules,
     copies_in,
     relatives_of,
+    start_p_values,
 )
 from core.studies.weights.lineage.tasks import multiply_weights
 from core.studies.weights.lineage.text import (
@@ -65,7 +75,7 @@ def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[T
 
 
 def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
-    """Make one task for all models that could be identified."""
+    """Make two tasks for all models that could be identified: distances, and orders of units."""
     content = contents(ready)
     return [
         Task.of(
@@ -76,7 +86,14 @@ def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
             identities=tuple(content.values()),
             families=spec.families,
             seed=spec.seed,
-        )
+        ),
+        Task.of(
+            "independence",
+            compare_orders,
+            role="orders",
+            models=tuple(content),
+            identities=tuple(content.values()),
+        ),
     ]
 
 
@@ -90,20 +107,27 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
     value = outputs.need("products")
     copies = copies_in(value, identities(ready))
     relatives = relatives_of(value, copies)
+    tests = build_independence(outputs.values.get("orders", NOT_COMPARED))
     tables = {
-        "lineage": build_lineage(relatives, spec.refs, copies),
+        "lineage": build_lineage(relatives, spec.refs, copies, start_p_values(tests)),
         "relatives": build_relatives(relatives),
         "rules": build_rules(relatives),
         "growth": build_growth(relatives),
         "siblings": build_siblings(relatives),
+        "independence": tests,
     }
     places = [(str(family), int(layer)) for family, layer in value["places"]]
     tables["changes"] = build_changes(relatives, tables["siblings"], spec.pair, places)
     statements = statements_of(tables["lineage"], tables["rules"])
+    started = start_statements(tests)
+    headline = make_headline(statements, tables["lineage"], tables["rules"])
     return Findings(
-        headline=make_headline(statements, tables["lineage"], tables["rules"]),
-        statements=statements,
-        notices=describe_changes(tables["siblings"], tables["changes"]),
+        headline=f"{headline} {start_sentences(started, tests)}".strip(),
+        statements=(*statements, *started),
+        notices=(
+            *describe_changes(tables["siblings"], tables["changes"]),
+            describe_tests(outputs.values.get("orders", NOT_COMPARED)),
+        ),
         tables=tables,
         failures={str(ref): str(why) for ref, why in value["left_out"]},
         provenance={"fingerprints": contents(ready)},

@@ -15,6 +15,7 @@ from core.maths.arrays import Value
 from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import cosines_from, distances_from, norms_of
+from core.maths.statistics import corrected
 from core.models import zoo_models
 from core.models.changes import share_start
 from core.models.identity import Identity
@@ -34,8 +35,14 @@ NEAREST, SIZES = "nearest model", "nearest by norms of matrices"
 PERMUTED = "nearest with rows permuted"
 LINEAGE = (
     *("model", "verdict", "parent", "root", "generation", "relative_delta", "cosine", "norm"),
-    *("norm_change", "kurtosis", "kurtosis_root", "nearest", "recorded", "agrees"),
+    *("norm_change", "kurtosis", "kurtosis_root", "nearest", "recorded", "agrees", "start_p"),
 )
+IN_ORDER, REORDERED, INDEPENDENT = "in one order", "in another order", "not detectably related"
+INDEPENDENCE = (
+    *("model", "other", "outcome", "one_tree", "order_correlation", "order_p"),
+    *("matched_correlation", "matched_p", "corrected_p", "agreeing", "matched_units"),
+)
+SIGNIFICANT = 0.05
 TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
 
 
@@ -143,6 +150,7 @@ def build_lineage(
     relatives: Relatives,
     refs: Sequence[str],
     copies: Mapping[str, tuple[str, str]],
+    start_p: Mapping[str, float],
 ) -> pd.DataFrame:
     """Build the main table: a row for each model with its parent in the tree.
 
@@ -150,6 +158,7 @@ def build_lineage(
         relatives: Of the models that are no copies.
         refs: All models, in order, those that were left out too.
         copies: See `copies_in`.
+        start_p: See `start_p_values`.
     """
     import pandas as pd
 
@@ -181,9 +190,50 @@ def build_lineage(
     for ref, (verdict, original) in copies.items():
         rows[ref] = {"verdict": verdict, "parent": original}
     empty = {"verdict": LEFT_OUT} | dict.fromkeys(TEXTS, "")
-    complete = [{"model": ref} | empty | rows.get(ref, {}) for ref in refs]
+    complete = [
+        {"model": ref, "start_p": start_p.get(ref, np.nan)} | empty | rows.get(ref, {})
+        for ref in refs
+    ]
     table = pd.DataFrame(complete, columns=list(LINEAGE))
     return table.astype({"generation": "Int64", "agrees": "boolean"})
+
+
+def build_independence(value: Value) -> pd.DataFrame:
+    """Build the table of the tests of independence: a row for each pair whose units were matched.
+
+    Args:
+        value: Of `compare_orders`.
+    """
+    import pandas as pd
+
+    names = np.asarray(value["models"], dtype=object)[np.asarray(value["pairs"])]
+    order, matched = (np.exp(value[f"{name}_log_p"]) for name in ("order", "matched"))
+    tests = len(names)
+    outcome = [
+        IN_ORDER if corrected(in_order, tests) < SIGNIFICANT
+        else REORDERED if corrected(in_any, tests) < SIGNIFICANT else INDEPENDENT
+        for in_order, in_any in zip(order, matched, strict=True)
+    ]  # fmt: skip
+    columns = (
+        *(names[:, 0], names[:, 1], outcome, value["related"], value["order"].mean(1), order),
+        *(value["matched"].mean(1), matched, [corrected(p, tests) for p in matched]),
+        *(value["agreeing"].mean(1), int(value["units"].sum())),
+    )
+    return pd.DataFrame(dict(zip(INDEPENDENCE, columns, strict=True)))
+
+
+def start_p_values(tests: pd.DataFrame) -> dict[str, float]:
+    """Find the smallest p-value of each model's tests with its units in any order, corrected for
+    their number.
+
+    Args:
+        tests: See `build_independence`.
+    """
+    values = {}
+    for ref in {*tests["model"], *tests["other"]}:
+        mine = tests.loc[(tests["model"] == ref) | (tests["other"] == ref), "matched_p"]
+        values[str(ref)] = corrected(float(mine.min()), len(mine))
+    return values
 
 
 def build_relatives(relatives: Relatives) -> pd.DataFrame:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -70,19 +70,15 @@ def multiply_weights(
     Raises:
         ModelError: If fewer than two models can be compared, or no matrix is of these families.
     """
-    opened, left_out = _open_all(models, identities, families)
-    checkpoints, places, strangers = _of_most(opened)
+    opened, left_out = open_all(models, identities, families)
+    opened, places, strangers = of_most(opened)
     left_out |= strangers
-    parts: list[Value] = []
-    while not parts:
-        try:
-            names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
-            parts = _multiply_all(checkpoints, names, places, seed)
-        except UnreadableError as error:
-            left_out[error.ref] = str(error)
-            checkpoints = [each for each in checkpoints if each[0].ref != error.ref]
-            if len(checkpoints) < 2:
-                raise
+
+    def multiply(checkpoints: list[Opened]) -> list[Value]:
+        names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
+        return _multiply_all(checkpoints, names, places, seed)
+
+    parts, checkpoints = of_readable(opened, left_out, multiply)
     return {
         "models": [checkpoint.ref for checkpoint, _ in checkpoints],
         "places": [list(place) for place in places],
@@ -94,6 +90,7 @@ def multiply_weights(
 
 
 Opened = tuple[Checkpoint, dict[Place, Slot]]
+Computed = TypeVar("Computed")
 
 
 class UnreadableError(ModelError):
@@ -104,7 +101,43 @@ class UnreadableError(ModelError):
         self.ref = ref
 
 
-def _open_all(
+def of_readable(
+    opened: list[Opened], left_out: dict[str, str], compute: Callable[[list[Opened]], Computed]
+) -> tuple[Computed, list[Opened]]:
+    """Compute something of all models whose matrices can be read.
+
+    Args:
+        opened: The models.
+        left_out: Reasons by reference; those of models that cannot be read are added.
+        compute: Raises UnreadableError where one cannot.
+
+    Returns:
+        What was computed, and the models that it was computed of.
+
+    Raises:
+        UnreadableError: If fewer than two can be read.
+    """
+    while True:
+        try:
+            return compute(opened), opened
+        except UnreadableError as error:
+            left_out[error.ref] = str(error)
+            opened = [each for each in opened if each[0].ref != error.ref]
+            if len(opened) < 2:
+                raise
+
+
+def read_place(opened: Opened, place: Place) -> Float[ndarray, "row column"]:
+    """Read a matrix of a model, in float64. Raises UnreadableError if it cannot be read."""
+    checkpoint, slots = opened
+    try:
+        matrix = slots[place].cut(checkpoint.read(slots[place].tensor))
+    except ModelError as error:
+        raise UnreadableError(checkpoint.ref, str(error)) from error
+    return matrix.astype(np.float64)
+
+
+def open_all(
     models: Sequence[str], identities: Sequence[str], families: Sequence[str]
 ) -> tuple[list[Opened], dict[str, str]]:
     """Open models and find their matrices; return the reason for those that cannot be opened."""
@@ -128,7 +161,7 @@ def _open_all(
     return opened, left_out
 
 
-def _of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[str, str]]:
+def of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[str, str]]:
     """Keep the models with the commonest set of matrices; say why the others are left out.
 
     Raises:
@@ -187,13 +220,9 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
     digests: list[bytes] = []
 
     def read() -> Iterator[Float[ndarray, "row column"]]:
-        for number, (checkpoint, slots) in enumerate(opened):
+        for number, each in enumerate(opened):
             tick(number / len(opened))
-            slot = slots[place]
-            try:
-                matrix = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
-            except ModelError as error:
-                raise UnreadableError(checkpoint.ref, str(error)) from error
+            matrix = read_place(each, place)
             kurtosis.append(calc_kurtosis(matrix))
             digests.append(hashlib.sha256(matrix.tobytes()).digest())
             yield matrix

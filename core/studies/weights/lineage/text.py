@@ -11,6 +11,7 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.studies.weights.lineage.independence import MOST_UNITS
 from core.studies.weights.lineage.tables import (
     ALONE,
     BY_NORM,
@@ -153,8 +154,15 @@ def make_methods(spec: LineageSpec) -> str:
         "exactly. Two rivals look for the nearest model by the norms of matrices alone, and with "
         "the rows of one of the two models in random order. Where all copies of a matrix have "
         "more than 8 million numbers together, the matrices are count sketches. Changes of two "
-        "models with one base are compared by the cosine of their weights minus the base's."
+        "models with one base are compared by the cosine of their weights minus the base's. "
+        "Independence was tested as by Zhu et al. 2025: the rows of the first matrix of every "
+        f"feed-forward layer, at most {MOST_UNITS} evenly spaced, were matched to those of the "
+        "other model by their correlations and the Hungarian method; the p-value is that of the "
+        "rank correlation between their places in both models, and, for units in any order, "
+        "between this matching and that of the gate's rows or of the second matrix' columns, "
+        "one-sided, combined over layers by Fisher's method. Models beside each other in trees by "
+        "the middle layer's first matrix were tested, and the first models of every two trees."
     )
 
 
-CITATIONS = ("horwitz2025", "charikar2002")
+CITATIONS = ("horwitz2025", "charikar2002", "zhu2025")

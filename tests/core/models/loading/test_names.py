@@ -18,6 +18,7 @@ from core.models import describe, load_model
 from core.models.files.checkpoints import read_config
 from core.models.files.opening import plain_names
 from core.models.loading.heads import load_task_model
+from core.models.loading.layers import body_weights, put_body
 from core.models.weights.sources import open_model
 from tests.core.contents import read_as
 from tests.core.tiny_models import save_tiny
@@ -166,3 +167,18 @@ def test_a_folder_inside_that_holds_the_model_is_named(saved: Path, tmp_path: Pa
     (tmp_path / "modules.json").write_text("[]")
     with pytest.raises(ModelError, match=re.escape(f"{tmp_path / '0_Transformer'}, instead")):
         read_config(tmp_path)
+
+
+def test_a_body_is_written_under_a_head_whole_or_not_at_all() -> None:
+    loaded = load_model("zoo:seed-0", device="cpu").model
+    before = {name: value.clone() for name, value in body_weights(loaded).items()}
+    moved = {name: value + 1 for name, value in before.items()} | {"more": torch.zeros(2)}
+    name = next(iter(before))
+    for misfit in (
+        {key: value for key, value in moved.items() if key != name},
+        moved | {name: torch.zeros(1)},
+    ):
+        assert not put_body(loaded, misfit)
+        assert all(torch.equal(body_weights(loaded)[key], before[key]) for key in before)
+    assert put_body(loaded, moved)
+    assert all(torch.equal(body_weights(loaded)[key], before[key] + 1) for key in before)

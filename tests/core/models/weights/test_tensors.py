@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from core.errors import ModelError
 from core.models.files.layout import SAFETENSORS_INDEX as INDEX
 from core.models.files.safetensors import LocalFile
-from core.models.weights.tensors import open_checkpoint, open_folder
+from core.models.weights.tensors import Names, open_checkpoint, open_folder
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 
 
@@ -110,3 +110,12 @@ def test_quantized_tensors_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read"):
         LocalFile(tmp_path / "gone.safetensors").read(0, 8)
+
+
+def test_a_tensor_is_found_by_its_name_or_the_only_one_with_another_prefix() -> None:
+    names = Names(["a.b.weight", "x.c.weight", "y.c.weight", "d.weight"])
+    assert names.find("a.b.weight") == "a.b.weight"
+    assert names.find("b.weight") == "a.b.weight"  # shorter
+    assert names.find("model.d.weight") == "d.weight"  # longer
+    assert names.find("c.weight") == ""  # of two there is no saying
+    assert names.find("e.weight") == ""

@@ -12,15 +12,19 @@ from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError, SpecError
 from core.limits import MODE
+from core.models.identity import identify
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.results.export import Result
-from core.studies.weights.lineage import tables
+from core.studies.weights.lineage import independence, tables
 from core.studies.weights.lineage.charts import AGREES, APART, DIFFERS, figures, tree_rows
+from core.studies.weights.lineage.independence import MOST_UNITS
 from core.studies.weights.lineage.spec import LineageSpec
+from core.studies.weights.lineage.start_text import describe_tests
 from core.studies.weights.lineage.study import STUDY
 from core.studies.weights.lineage.tables import recorded_parents
 from core.studies.weights.lineage.tasks import calc_kurtosis
+from tests.core.tiny_models import save_tiny
 
 MODELS = zoo_folder() / "models"
 FEW = ("zoo:seed-0", "zoo:nli-0", "zoo:pos-0", "zoo:seed-1", "zoo:sentiment-0-from-seed-1")
@@ -49,6 +53,19 @@ def changed(folder: Path, part: str, shift: float) -> None:
             weights[name] = (tensor + shift * rng.standard_normal(tensor.shape)).astype(
                 tensor.dtype
             )
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def reorder_units(folder: Path) -> None:
+    """Put the units of every feed-forward layer into a random order, which changes no output."""
+    weights = load_file(folder / "model.safetensors")
+    rng = np.random.default_rng(0)
+    for name in [name for name in weights if name.endswith("intermediate.dense.weight")]:
+        order = rng.permutation(len(weights[name]))
+        for part in (name, name.replace("weight", "bias")):
+            weights[part] = weights[part][order]
+        second = name.replace("intermediate", "output")
+        weights[second] = np.ascontiguousarray(weights[second][:, order])
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
@@ -286,3 +303,57 @@ def test_a_root_on_which_norm_and_kurtosis_disagree_is_undecided(tmp_path: Path)
     assert "begins at tuned by the smallest norm and at base by the highest" in result.headline
     assert "its root is undecided" in result.headline
     assert "undecided" not in run("zoo:seed-0", "zoo:nli-0").headline
+
+
+def test_a_fine_tune_whose_units_were_permuted_is_found(tmp_path: Path) -> None:
+    moved = copy_of("parse-0", tmp_path / "moved")
+    reorder_units(tmp_path / "moved")
+    result = run("zoo:seed-0", "zoo:nli-0", moved)
+    tests = result.tables["independence"].set_index(["model", "other"])
+    kept, found = tests.loc[("zoo:seed-0", "zoo:nli-0")], tests.loc[("zoo:seed-0", moved)]
+    assert (kept["outcome"], kept["one_tree"]) == (tables.IN_ORDER, True)
+    assert (found["outcome"], found["one_tree"]) == (tables.REORDERED, False)
+    assert max(kept["order_p"], kept["matched_p"], found["corrected_p"]) < 1e-100
+    assert found["order_p"] > 0.001
+    assert found["agreeing"] > 0.99
+    assert found["matched_units"] == 6 * MOST_UNITS
+    assert result.table.set_index("model").loc[moved, "start_p"] < 1e-100
+    stated = [each for each in result.statements if each.verdict == tables.REORDERED]
+    assert [(each.subject, each.baseline) for each in stated] == [("zoo:seed-0", moved)]
+    assert "another order" in result.headline
+    for name, table in result.tables.items():
+        assert all(meaning(name, column) for column in table.columns)
+
+
+def test_two_seeds_are_not_detectably_related() -> None:
+    result = run("zoo:seed-0", "zoo:seed-1")
+    (row,) = result.tables["independence"].to_dict("records")
+    assert (row["outcome"], row["one_tree"]) == (tables.INDEPENDENT, False)
+    assert abs(row["order_correlation"]) < 0.1
+    (said,) = [each for each in result.statements if each.verdict == tables.INDEPENDENT]
+    assert said.named_in(result.headline)
+
+
+@pytest.mark.parametrize("kind", ["llama", "t5"])
+def test_gates_and_stacks_of_tiny_models_are_matched(kind: str, tmp_path: Path) -> None:
+    refs = [f"path:{save_tiny(tmp_path / str(n), kind, seed=n)}" for n in range(2)]
+    copy = f"path:{shutil.copytree(tmp_path / '0', tmp_path / 'copy')}"
+    tests = run(*refs, copy).tables["independence"].set_index(["model", "other"])
+    assert tests.loc[(refs[0], copy), "outcome"] == tables.IN_ORDER
+    assert tests.loc[(refs[0], refs[1]), "outcome"] == tables.INDEPENDENT
+
+
+def test_a_matrix_that_cannot_be_read_leaves_its_model_out_of_the_tests(tmp_path: Path) -> None:
+    broken = copy_of("nli-0", tmp_path / "broken")
+    changed(tmp_path / "broken", "layer.5.output.dense.weight", np.nan)
+    tests = run("zoo:seed-0", "zoo:seed-1", broken).tables["independence"]
+    assert broken not in {*tests["model"], *tests["other"]}
+    assert len(tests) == 1
+
+
+def test_of_many_trees_some_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(independence, "MOST_TREES", 2)
+    value = independence.compare_orders(FEW, tuple(identify(ref, run=False).content for ref in FEW))
+    assert value["trees"] == 2
+    assert describe_tests(value) == ""
+    assert "the first 12 were compared" in describe_tests(value | {"trees": 14})

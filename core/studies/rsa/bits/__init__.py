@@ -1,0 +1,1 @@
+"""Bits per byte: language models with different vocabularies on one text."""

@@ -1,0 +1,72 @@
+"""The task of bits per byte: losses of one model on every sentence, and what was read of it.
+
+The first word of a sentence is read and not scored, because not every model has a token before it
+to predict it from. So all models are scored on the same bytes.
+
+Reference: Salazar et al. 2020 (pseudo-likelihood of masked models). Deviations: one in seven
+subwords is masked at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.errors import ModelError
+from core.models.loading.language_models import prediction_kind, predicts
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, tick
+from core.vectors.forward import cut_sentences
+from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
+
+FIRST = 1  # word that is scored first
+PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
+
+
+def _cost(sizes: Mapping[str, Size], model: str, sentences: Words, **_: Any) -> Cost:
+    size = sizes[model]
+    each = 1 if predicts(size.architecture) == "causal" else EVERY
+    vocabulary = max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
+    asked = PREDICTING * vocabulary * costs.SUBWORDS * len(sentences)
+    return Cost(
+        costs.opening(size) + costs.passing(size, len(sentences), each) + asked,
+        costs.SINGLE * size.parameters,
+    )
+
+
+@pure("rsa.bits", guard=as_identified, cost=_cost)
+def score_sentences(model: str, model_identity: str, sentences: Words) -> Value:
+    """Sum a model's losses over every sentence, the first word excepted.
+
+    Args:
+        model: Reference of a masked or causal language model.
+        model_identity: See `core.models.identity`; part of the key.
+        sentences: Words of each.
+
+    Returns:
+        "nats" and "subwords" (sentence,), the summed losses and what was predicted; "whole"
+        (sentence,), whether the model reads all of it; "vocabulary", tokens that it can predict.
+
+    Raises:
+        ModelError: If it cannot be read, or predicts no words.
+    """
+    from core.models.loading.model import load_with_head
+
+    kind = prediction_kind(model)
+    loaded = load_with_head(model, device="cpu")
+    if kind == "masked" and loaded.tokenizer.mask is None:
+        raise ModelError(
+            f"The tokenizer of {model} has no mask, so its masked tokens cannot be predicted: "
+            "choose another model."
+        )
+    tick(0.1, f"predictions of {model}")
+    ask = ask_following if kind == "causal" else ask_masked
+    asked = ask(loaded, sentences, FIRST)
+    cut = cut_sentences(loaded.tokenizer, sentences)
+    return {
+        "nats": sum_losses(loaded.model, asked, len(sentences)),
+        "subwords": count_answers(asked, len(sentences)),
+        "whole": np.array([each.subwords <= loaded.tokenizer.longest for each in cut]),
+        "vocabulary": int(loaded.model.get_output_embeddings().weight.shape[0]),
+    }

@@ -1,0 +1,1 @@
+"""Task arithmetic: what fine-tunes do when their changes are added, and to each other."""

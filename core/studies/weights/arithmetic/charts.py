@@ -1,0 +1,81 @@
+"""Charts of task arithmetic: who harms whom, and scores by factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, line_chart
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.panels import Panels, legend_strip
+from core.results.drawing.style import BLUE, GREY, ORANGE
+from core.results.drawing.vega import Chart
+from core.results.names import short_names
+from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+ACROSS = 2
+HEIGHT = 170.0  # pixels of a panel's plot
+RANDOM = "others random"
+LOOKS = {
+    ALONE: Look(BLUE),
+    TOGETHER: Look(ORANGE, "square", (6, 3)),
+    RANDOM: Look(GREY, "diamond", (2, 3)),
+}
+
+
+def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw who harms whom, and a panel for each scored model; none where nothing was scored."""
+    table, harms = result.tables["arithmetic"], result.tables["harms"]
+    if table.empty:
+        return Panels(())
+    names = short_names(dict.fromkeys([*table["model"], *harms["added"]]))
+    panels = [_scores(rows, names[str(model)], context)
+              for model, rows in table.groupby("model", sort=False)]  # fmt: skip
+    charts = [_harms(harms, names, context), *panels]
+    strip = legend_strip(LOOKS, context=context)
+    return Panels(charts, ACROSS, strip, names=["harms", *["sums"] * len(panels)])
+
+
+def _harms(harms: pd.DataFrame, names: dict[str, str], context: Context) -> Chart:
+    """Draw the change of each task's score by the change that is added."""
+    rows = harms.assign(model=harms["model"].map(names), added=harms["added"].map(names))
+    ends = (
+        min(0.0, float(harms["score_change"].min())),
+        max(0.0, float(harms["score_change"].max())),
+    )
+    return heatmap(
+        rows, "Who harms whom", "change of a task's score by another's change",
+        x="added", y="model", value="score_change", x_title="Change added", y_title="Scored",
+        ends=ends, also=["metric", "score_excess"], height=HEIGHT,
+        order=(list(dict.fromkeys(rows["added"])), list(dict.fromkeys(rows["model"]))),
+        context=context,
+    )  # fmt: skip
+
+
+def _scores(table: pd.DataFrame, name: str, context: Context) -> Chart:
+    """Draw one model's score by the factor of its change, alone, with all, and with random ones."""
+    import pandas as pd
+
+    together = table[table["way"] == TOGETHER]
+    random = together.assign(
+        name=RANDOM, score=together["random_score"], low=float("nan"), high=float("nan")
+    )
+    shown = table[table["way"].isin((ALONE, TOGETHER))]
+    rows = pd.concat([shown.assign(name=shown["way"]), random], ignore_index=True)
+    low, high = span_of(rows["low"], rows["high"], rows["score"], table["chance"])
+    metric = str(table["metric"].iloc[0])
+    title = metric[0].upper() + metric[1:]
+    plane = Plane(
+        "scale", "score", "Factor of the changes", title, low, high, (-1.0, 1.0),
+        kind="share", height=HEIGHT, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},
+        context=replace(context, unnamed=True),
+    )  # fmt: skip
+    below = f"chance {float(table['chance'].iloc[0]):.2f}; bands: 95 %"
+    return line_chart(rows, plane, LOOKS, name, below, line="Sum")

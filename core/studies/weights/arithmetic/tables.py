@@ -1,0 +1,146 @@
+"""Tables of task arithmetic: scores of sums, who harms whom, and how alike the changes are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.maths.arrays import Value
+from core.maths.statistics import bootstrap_interval, sentence_counts, t_interval
+from core.studies.weights.arithmetic.sums import ADDED, ALONE, Sum
+from core.studies.weights.arithmetic.tasks import has_others
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ARITHMETIC = (
+    *("model", "metric", "way", "added", "scale", "score", "low", "high", "score_change"),
+    *(
+        "score_change_low",
+        "score_change_high",
+        "random_score",
+        "score_excess",
+        "score_excess_low",
+        "score_excess_high",
+        "chance",
+    ),
+)
+ALIKE = ("model", "other", "layer", "cosine", "conflict", "changed")
+WHOLE = 0  # in place of a layer
+
+
+def build_arithmetic(
+    values: Mapping[str, Value],
+    sums: Mapping[str, Sequence[Sum]],
+    metrics: Mapping[str, str],
+    chances: Mapping[str, float],
+    draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Build ARITHMETIC, a row for each scored model and sum.
+
+    Args:
+        values: Of `score_sums`, by scored model.
+        sums: What was scored, in order.
+        metrics: What each model is scored by.
+        chances: Its majority baselines.
+        draws, seed: Of the bootstrap over sentences.
+
+    Returns:
+        `score_change` is the score minus that of the fine-tune itself, `score_excess` the score
+        minus the mean with the others' changes rotated at random; NaN without others.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for model, value in values.items():
+        total = np.asarray(value["total"])
+        counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
+        score, drawn = _shares(value["hits"], total, counts)
+        whole = next(
+            n for n, each in enumerate(sums[model]) if (each.way, each.scale) == (ALONE, 1)
+        )
+        low, high = bootstrap_interval(score, drawn)
+        change, moved = score - score[whole], drawn - drawn[:, whole : whole + 1]
+        ends = bootstrap_interval(change, moved)
+        for place, each in enumerate(sums[model]):
+            row = {"model": model, "metric": metrics[model], "way": each.way, "added": each.added}
+            row |= {"scale": each.scale, "score": score[place], "chance": chances[model]}
+            row |= {"low": low[place], "high": high[place], "score_change": change[place]}
+            row |= {"score_change_low": ends[0][place], "score_change_high": ends[1][place]}
+            if has_others(each.factors):
+                rivals = np.asarray(value["random"])[:, place]
+                row |= _excess(score[place], drawn[:, place], rivals, total, counts)
+            rows.append(row)
+    return pd.DataFrame(rows, columns=list(ARITHMETIC))
+
+
+def _excess(
+    score: float, drawn: np.ndarray, rivals: np.ndarray, total: np.ndarray, counts: np.ndarray
+) -> dict[str, float]:
+    """Compare a score with its mean under random changes (draw, sentence)."""
+    each, resampled = _shares(rivals, total, counts)
+    variance = each.var(ddof=1) / len(each)
+    gap, sampled = score - each.mean(), drawn - resampled.mean(1)
+    degrees = [len(total) - 1.0, len(each) - 1.0]
+    low, high = t_interval(gap, [sampled.var(), variance], degrees)
+    return {
+        "random_score": float(each.mean()), "score_excess": float(gap),
+        "score_excess_low": float(low), "score_excess_high": float(high),
+    }  # fmt: skip
+
+
+def _shares(
+    right: np.ndarray, total: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Share of right answers of each row, and in each resample: (row,) and (draw, row)."""
+    right = np.asarray(right, dtype=np.float64)
+    return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
+
+
+def build_harms(table: pd.DataFrame) -> pd.DataFrame:
+    """Take from ARITHMETIC what another's change, added whole, does to each fine-tune's score."""
+    return table[(table["way"] == ADDED) & (table["scale"] == 1)].reset_index(drop=True)
+
+
+def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Build ALIKE, whole and by layer: cosines and signs of the changes of every two fine-tunes.
+
+    Args:
+        value: Of `compare_vectors`.
+        refs: Its models.
+
+    Returns:
+        A row for each pair, with the cosine of their whole changes, from inner products and norms
+        summed over matrices and not a mean of those by layer; and a row for each pair and layer.
+    """
+    import pandas as pd
+
+    layers = np.array([int(layer) for _, layer in value["places"]])
+    sums = {name: np.asarray(value[name]) for name in ("products", "changed", "conflicts")}
+    whole, by_layer = [], []
+    for first, second in combinations(range(len(refs)), 2):
+        row = {"model": refs[first], "other": refs[second]}
+        whole.append(row | _alike(sums, first, second, np.ones(len(layers), dtype=np.bool_)))
+        by_layer += [
+            row | {"layer": int(layer) + 1} | _alike(sums, first, second, layers == layer)
+            for layer in dict.fromkeys(sorted(layers))
+        ]
+    plain = [name for name in ALIKE if name != "layer"]
+    return pd.DataFrame(whole, columns=plain), pd.DataFrame(by_layer, columns=list(ALIKE))
+
+
+def _alike(
+    sums: Mapping[str, np.ndarray], first: int, second: int, chosen: np.ndarray
+) -> dict[str, float]:
+    products, changed, conflicts = (part[chosen].sum(0) for part in sums.values())
+    lengths = float(np.sqrt(products[first, first] * products[second, second]))
+    both = int(changed[first, second])
+    return {
+        "cosine": float(products[first, second]) / lengths if lengths else np.nan,
+        "conflict": float(conflicts[first, second]) / both if both else np.nan,
+        "changed": both,
+    }

@@ -1,0 +1,189 @@
+"""The task that scores sums of task vectors with the head of one fine-tune.
+
+The sum is written into all weights under the head; what a model has beside the base's weights stays
+its own. The rival replaces the others' changes by random ones of equal norm and spectrum.
+
+Reference: Ilharco et al. 2023. Deviations: each task is scored with the head of its fine-tune,
+which was trained on that fine-tune's states; none is trained on those of the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ModelError
+from core.models.identity import as_identified
+from core.models.loading.model import load_model
+from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.weights.clusters.tasks import deltas_of, open_pair
+from core.vectors.examples import Pairs, batches, encode, hits
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.models.loading.layers import Batch
+    from core.models.loading.task_models import TaskModel
+    from core.vectors.examples import Encoded
+
+WRITTEN = 6e-9  # processor seconds per number of a model to add a change
+Factors = tuple[float, ...]
+Weights = dict[str, "torch.Tensor"]
+
+
+def _cost(
+    sizes: Mapping[str, Size], model: str, models: Sequence[str], pairs: Pairs,
+    sums: Sequence[Factors], randoms: int, **_: Any,
+) -> Cost:  # fmt: skip
+    size, rivals = sizes[model], sum(map(has_others, sums))
+    points = len(sums) + randoms * rivals
+    opened = sum(costs.opening(sizes[ref]) for ref in models) + 2 * costs.opening(size)
+    added = WRITTEN * size.parameters * (points + randoms) * (1 + len(models))
+    turned = costs.turning(size) * randoms * len(models)
+    return Cost(
+        opened + added + turned + costs.passing(size, len(pairs), points),
+        costs.SINGLE * size.parameters * (5 + 2 * len(models)),
+    )
+
+
+@pure("weights.arithmetic", guard=partial(as_identified, run=False), cost=_cost)
+def score_sums(
+    base: str,
+    model: str,
+    models: tuple[str, ...],
+    base_identity: str,
+    model_identity: str,
+    identities: tuple[str, ...],
+    pairs: Pairs,
+    sums: tuple[Factors, ...],
+    randoms: int,
+    seed: int,
+) -> Value:
+    """Count the right answers of a base with sums of task vectors, under one fine-tune's head.
+
+    Args:
+        base, model: References; the model has a head that labels sentences or words.
+        models: The other fine-tunes.
+        base_identity, model_identity, identities: See `core.models.identity`; part of the key.
+        pairs: What the task is scored on, of the head's kind.
+        sums: Factors of the model's change, then of the others', for each sum.
+        randoms: Draws of random changes in place of the others'.
+        seed: Of these draws.
+
+    Returns:
+        "total" (sentence,), how many answers there are; "hits" (sum, sentence), right ones;
+        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1 for
+        sums without others.
+
+    Raises:
+        ModelError: If a model cannot be read or scored, is not a fine-tune of the base, or has
+            weights of other shapes, or has changed since the study began.
+    """
+    from core.models.loading.adapters import load_task_on
+    from core.models.loading.layers import body_weights
+
+    for ref, identity in zip((model, *models), (model_identity, *identities), strict=True):
+        next(deltas_of(open_pair(base, ref, base_identity, identity)))  # refuses strangers
+    with span(0.0, 0.1):
+        task = load_task_on(model, base)
+        start = body_weights(load_model(base, device="cpu").model)
+        weights = [{name: value.clone() for name, value in body_weights(task.model).items()}]
+        weights += [body_weights(load_model(ref, device="cpu").model) for ref in models]
+    for ref, each in zip((model, *models), weights, strict=True):
+        _refuse_misfits(base, ref, start, each)
+    encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
+    scoring = Scoring(task, encoded, tuple(batches(encoded)), start)
+    right, random = [], np.full((randoms, len(sums), len(pairs)), -1, dtype=np.int64)
+    for place, row in enumerate(sums):
+        tick(0.1 + 0.9 * place / len(sums) / (1 + randoms), "sums of task vectors")
+        right.append(scoring.hits(weights, row))
+    for draw in range(randoms):
+        turned = [weights[0], *_turned(start, weights[1:], seed + draw)]
+        for place, row in enumerate(sums):
+            done = (1 + draw + place / len(sums)) / (1 + randoms)
+            tick(0.1 + 0.9 * done, f"random changes, draw {draw + 1} of {randoms}")
+            if has_others(row):
+                random[draw, place] = scoring.hits(turned, row)
+    return {"total": encoded.total, "hits": np.stack(right), "random": random}
+
+
+def has_others(row: Factors) -> bool:
+    """Whether a sum has more in it than the first model's change."""
+    return any(row[1:])
+
+
+def _refuse_misfits(base: str, ref: str, start: Weights, weights: Weights) -> None:
+    """Refuse a fine-tune with weights of other shapes, as of a larger vocabulary."""
+    for name in start:
+        if name in weights and weights[name].shape != start[name].shape:
+            raise ModelError(
+                f"{ref} has other shapes than {base} ({name}), so their weights cannot be added: "
+                "choose fine-tunes with the base's vocabulary."
+            )
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A fine-tune whose body is written over.
+
+    Attributes:
+        task: With its head.
+        encoded: What it is scored on.
+        batches: The same, as the model reads it.
+        start: The base's weights.
+    """
+
+    task: TaskModel
+    encoded: Encoded
+    batches: tuple[Batch, ...]
+    start: Weights
+
+    def hits(self, weights: Sequence[Weights], factors: Factors) -> NDArray[np.int64]:
+        """Write a sum into the model, and count each sentence's right answers.
+
+        Args:
+            weights: Of each fine-tune, the one whose head scores first.
+            factors: Of their changes.
+        """
+        from core.models.loading.layers import put_body, run_model
+
+        put_body(self.task.model, add_changes(self.start, weights, factors))
+        right = np.zeros(len(self.encoded.total), dtype=np.int64)
+        for batch in self.batches:
+            output = run_model(self.task.model, batch)
+            right[batch.sentences] = hits(self.encoded, batch, output)
+        return right
+
+
+def add_changes(start: Weights, weights: Sequence[Weights], factors: Factors) -> Weights:
+    """Add to a base what fine-tunes changed, in float64, so that a factor of 1 gives a fine-tune
+    itself; what the base lacks is the first fine-tune's."""
+    total = dict(weights[0])
+    for name, origin in start.items():
+        if name not in total:
+            continue
+        here, wide = origin, origin.double()
+        for factor, each in zip(factors, weights, strict=True):
+            if factor and name in each:
+                here = here + factor * (each[name].double() - wide)
+        total[name] = here.float()
+    return total
+
+
+def _turned(start: Weights, weights: Sequence[Weights], seed: int) -> list[Weights]:
+    """Replace the changes of fine-tunes by random ones of equal norm and spectrum."""
+    import torch
+
+    from core.vectors.turning import turn_change
+
+    drawn = torch.Generator().manual_seed(seed)
+    return [
+        {name: start[name] + turn_change(name, each[name] - start[name], drawn)
+         for name in each if name in start}
+        for each in weights
+    ]  # fmt: skip

@@ -1,0 +1,146 @@
+"""Bits per byte against the uniform model's closed form, a slow loop, and models that do not fit
+together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from core.errors import SpecError
+from core.models.loading.model import load_with_head
+from core.results.columns import meaning
+from core.studies.rsa.bits.charts import figures
+from core.studies.rsa.bits.spec import BitsSpec
+from core.studies.rsa.bits.study import STUDY
+from core.studies.rsa.bits.tables import build_tables, scored_text
+from core.studies.rsa.bits.text import NOTHING
+from core.text.reading import read_text
+from core.vectors.forward import cut_sentences
+from tests.core.tiny_models import SENTENCES, save_tiny
+
+UNIFORM = {
+    "llama": ("lm_head.weight",),
+    "bert": (
+        "cls.predictions.transform.LayerNorm.weight", "cls.predictions.transform.LayerNorm.bias",
+        "cls.predictions.bias",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Sentences that tiny models read whole, but for one that they cut off."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    lines = [" ".join(SENTENCES[number % 3]) for number in range(24)]
+    path.write_text("\n".join([*lines, " ".join(SENTENCES[2] * 9)]), encoding="utf8")
+    return str(path)
+
+
+def scored(corpus: str) -> list[tuple[str, ...]]:
+    return [words for words in read_text(corpus, (), 40).words if len(words) < 20]
+
+
+def run(*models: str, corpus: str) -> Any:
+    return STUDY.run(BitsSpec(models=models, corpus=corpus, sentences=40, draws=20))
+
+
+def tiny(folder: Path, kind: str, **more: Any) -> str:
+    return f"path:{save_tiny(folder, kind, head=True, **more)}"
+
+
+@pytest.mark.parametrize("kind", ["llama", "bert"])
+def test_a_uniform_model_has_its_closed_form(kind: str, tmp_path: Path, corpus: str) -> None:
+    ref = tiny(tmp_path / kind, kind)
+    path = tmp_path / kind / "model.safetensors"
+    weights = load_file(path)
+    for name in UNIFORM[kind]:
+        weights[name] = np.zeros_like(weights[name])
+    save_file(weights, path, metadata={"format": "pt"})
+    result = run(ref, corpus=corpus)
+    (row,) = result.tables["bits"].to_dict("records")
+    assert row["bits_per_subword"] == pytest.approx(np.log2(row["vocabulary_size"]), rel=1e-5)
+    assert row["bits_per_byte"] == pytest.approx(row["uniform_bits"], rel=1e-5)
+    texts = [scored_text(words) for words in scored(corpus)]
+    assert row["bytes_read"] == sum(len(text.encode()) for text in texts)
+    total = row["bits_per_byte"] * row["bytes_read"]
+    assert row["bits_per_character"] == pytest.approx(total / sum(map(len, texts)))
+    assert all(each.named_in(result.headline) for each in result.statements)
+
+
+def test_losses_are_those_of_a_slow_loop_without_the_first_word(
+    tmp_path: Path, corpus: str
+) -> None:
+    ref = tiny(tmp_path / "a", "llama")
+    loaded = load_with_head(ref, device="cpu")
+    bits = size = 0.0
+    for words in scored(corpus):
+        (cut,) = cut_sentences(loaded.tokenizer, [words])
+        with torch.inference_mode():
+            logits = loaded.model(input_ids=torch.tensor([cut.ids])).logits[0]
+        chances = torch.log_softmax(logits.double(), -1)
+        for place in range(1, len(cut.ids)):
+            if cut.words[place] >= 1:
+                bits -= float(chances[place - 1, cut.ids[place]]) / np.log(2)
+        size += len(scored_text(words).encode())
+    (row,) = run(ref, corpus=corpus).tables["bits"].to_dict("records")
+    assert row["bits_per_byte"] == pytest.approx(bits / size, rel=1e-5)
+
+
+def test_models_with_different_vocabularies_are_scored_on_the_same_bytes(
+    tmp_path: Path, corpus: str
+) -> None:
+    refs = [tiny(tmp_path / kind, kind) for kind in ("llama", "qwen2")]
+    result = run(*refs, corpus=corpus)
+    table = result.tables["bits"].set_index("model")
+    assert table["bytes_read"].nunique() == 1
+    (gap,) = result.tables["bit_gaps"].to_dict("records")
+    first, second = table["bits_per_byte"].loc[refs]
+    assert gap["bits_gap"] == pytest.approx(first - second)
+    assert gap["bits_gap_low"] <= gap["bits_gap"] <= gap["bits_gap_high"]
+    for name, rows in result.tables.items():
+        assert all(meaning(name, column) for column in rows.columns)
+    assert all(each.named_in(result.headline) for each in result.statements)
+    assert "bits" in figures(result)
+
+
+def test_differences_are_paired_and_cut_sentences_are_left_out_for_all() -> None:
+    sentences = [("a", "bc"), ("a",), ("a", "dé"), ("a", "f", "g")]
+    nats = np.log(2) * np.array([3.0, 9.0, 5.0, 4.0])
+    values = {
+        ref: {
+            "nats": nats + np.log(2) * more, "subwords": np.array([1, 0, 1, 2]),
+            "whole": np.array(whole), "vocabulary": 16,
+        }
+        for ref, more, whole in (
+            ("one", 0.0, [True] * 4), ("two", 1.0, [True, True, True, False]),
+        )
+    }  # fmt: skip
+    table, gaps = build_tables(values, sentences, 50, 0)
+    assert table["bytes_read"].tolist() == [7, 7]  # " bc" and " dé"
+    assert table["bits_per_byte"].tolist() == pytest.approx([8 / 7, 10 / 7])
+    assert table["bits_per_character"].tolist() == pytest.approx([8 / 6, 10 / 6])
+    assert table["uniform_bits"].tolist() == pytest.approx([4 * 2 / 7] * 2)
+    (gap,) = gaps.to_dict("records")
+    assert gap["bits_gap"] == pytest.approx(-2 / 7)
+    assert gap["bits_gap_high"] < 0  # one bit a sentence in every resample
+    assert gap["fewer_bits"] == 1
+
+
+def test_masked_and_causal_models_are_not_mixed(tmp_path: Path, corpus: str) -> None:
+    refs = [tiny(tmp_path / kind, kind) for kind in ("llama", "bert")]
+    with pytest.raises(SpecError, match=r"predicts masked words and .* following ones"):
+        run(*refs, corpus=corpus)
+
+
+def test_a_model_that_predicts_no_words_is_refused_in_a_sentence(
+    tmp_path: Path, corpus: str
+) -> None:
+    result = run(tiny(tmp_path / "t5", "t5"), corpus=corpus)
+    assert any("predicts no words" in why for why in result.failures.values())
+    assert result.headline == NOTHING
+    assert figures(result) == {}
