@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -55,6 +57,7 @@ WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studi
         "core/vectors/test_vocabulary.py",
     ),
 )
+SESSION = 3_600.0  # seconds; longer than any session
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +86,34 @@ def tokenizers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("core.models.loading.tokenizers.is_included", lambda ref, folder: True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def tried_once() -> Iterator[None]:
+    """A configuration is tried in its process once a session, and that process, like the one that
+    draws, does not end between two tests: each start imports for seconds."""
+    from core.models import trial
+    from core.models.files.layout import CONFIG
+    from core.runs.process import drawing
+
+    ask, tried = trial._Trials.ask, dict[tuple[object, ...], Any]()
+
+    def ask_once(self: trial._Trials, request: dict[str, Any], note: str) -> Any:
+        folder = Path(request["folder"])
+        names = sorted(path.name for path in folder.iterdir())
+        if CONFIG not in names or any(name.endswith(".gguf") for name in names):
+            return ask(self, request, note)
+        mode = trial.current_limits().shared
+        key = (*names, (folder / CONFIG).read_bytes(), request["factory"], mode)
+        if key not in tried:
+            tried[key] = ask(self, request, note)  # what is refused is tried again
+        return tried[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial._Trials, "ask", ask_once)
+        patch.setattr(trial, "IDLE_SECONDS", SESSION)
+        patch.setattr(drawing, "REST", SESSION)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a test runs becomes `__main__`, which processes that are started later would run
@@ -100,6 +131,23 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
     """A name for bytes that are no text: those of a gzip file hold the time, and workers must agree
     on names."""
     return f"{argname}{len(val)}" if isinstance(val, bytes) and not val.isascii() else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The collector of garbage does not look through the tests themselves, which stay, nor what
+    they import: a look takes a second, and Streamlit asks for one after each run of a page."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(20_000, 10, 10)
+        gc.enable()
+        if "streamlit" in sys.modules:
+            from streamlit import config
+
+            config.set_option("runner.postScriptGC", False)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,6 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.form import line, unfold
+from tests.browser.screenshots import views
+from tests.browser.test_controls import too_much
 from tests.browser.test_rsa import SMALL
 from tests.cases import exhaustive
 from ui.study.forms import MORE
@@ -74,7 +76,7 @@ def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name
 
 
 @pytest.mark.parametrize(("name", "scheme"), exhaustive(WALKS, *WALKED))
-def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold_and_each_is_one_entry(
+def test_no_view_has_anything_grave_for_axe_says_too_much_or_has_a_chart_below_the_fold_and_each_is_one_entry(
     page: Page, app_url: str, name: str, scheme: str
 ) -> None:
     """One walk through the views for all that is asked of each: every view is drawn once a walk."""
@@ -85,18 +87,22 @@ def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold_and_each_i
     settle(page)
     page.evaluate(Axe().axe_script)
     whole = name in PAGES and scheme == "light"
-    grave, low, made = {}, {}, {}
+    grave, loud, low, made = {}, {}, {}, {}
     before, first = entries(page) if whole else 0, page.url
     for view in views_of(page, several=name in PAGES):
         grave[view] = grave_findings(page, COLOUR if scheme == "dark" else ())
         if whole:
             low[view] = lowest_of_first_row(page)
+        if name == "" or (whole and view != "Rank"):  # which waits for its button
+            loud[view] = too_much(page, view)
+        if whole:
             made[view] = (entries(page) - before, page.url)
             before += made[view][0]
-    assert len(grave) > 4 or name not in PAGES  # every view was there
+    assert name not in PAGES or {*grave} == {*views(f"pages/{name}.py")}  # every view was there
     assert not any(grave.values()), "\n".join(
         f"{view}: {one}" for view, found in grave.items() for one in found
     )
+    assert not any(loud.values()), loud
     assert {view: end for view, end in low.items() if end > DESK["height"]} == {}
     assert sum(end > 0 for end in low.values()) >= (3 if low else 0)
     if whole:
