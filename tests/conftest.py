@@ -25,15 +25,21 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # or all later tests of the process would have no Hub.
 
 LONGEST = (  # folders whose tests take several seconds, by what they take
-    "browser", "core/models/loading", "pages", "core", "load", "core/vectors", "core/commands",
-    "core/models/hub", "docs", "zoo", "core/runs/process", "core/runs", "core/studies/rsa/layers",
+    "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden",
+    "core/models/loading", "core/vectors", "pages", "load", "core/models/hub", "docs", "zoo", "core/runs/process", "core/runs", "core/studies/rsa/layers",
     "ui/server", "core/maths/spectra", "ui/study", "", "core/studies/probes/edges",
-    "core/results/drawing", "core/maths/structural", "core/studies/rsa/audit",
+    "core/maths/structural", "core/studies/rsa/audit",
     "core/studies/alignment/seeds", "core/studies/rsa/divergence", "core/models/files",
     "core/studies/rsa/swap", "core/studies/probes/trees", "core/maths/maps", "core/text",
-    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "core/results",
-    "extras/rsa/truth", "core/models/weights", "golden", "ui/frame",
+    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity",
+    "extras/rsa/truth", "core/models/weights", "ui/frame",
 )  # fmt: skip
+TOGETHER = {  # folders of one worker, by what its tests share: all precomputed results, or tiny models of all types
+    **dict.fromkeys(
+        ("core/commands", "core/results", "core/results/drawing", "golden"), "core"
+    ),
+    "core/vectors": "core/models/loading",
+}  # fmt: skip
 BESIDE = (  # tests of the browser that a second worker has, with a server and a browser of its own
     "first_visit", "kept_report", "maps", "precomputed", "presenting", "seed_alignment", "shell",
     "start", "uploads", "walk", "weight_clustering",
@@ -166,7 +172,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A folder's tests stay with one worker, in our order: they share models, studies, a server and
-    a browser. Those of the browser, which take longest, are two parts; but of three workers, which
+    a browser; so do those of folders that share more. Those of the browser, which take longest, are two parts; but of three workers, which
     are for two cores, one has them all, and only one browser at a time waits for a core.
 
     Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
@@ -179,7 +185,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             folder, _, name = str(super()._split_scope(nodeid)).rpartition("/")
             apart = folder.endswith("browser") and self.numnodes != 3
             beside = apart and name[len("test_") : -len(".py")] in BESIDE
-            return f"{folder}, beside" if beside else folder
+            if beside:
+                return f"{folder}, beside"
+            top, _, inside = folder.partition("/")
+            return f"{top}/{TOGETHER.get(inside, inside)}"
 
     config.option.loadscopereorder = False
     return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None
