@@ -39,6 +39,8 @@ MORE: dict[str, dict[str, Any]] = {
     "align attention": {"methods": ("ols",)},
     "probe removal": {"layers": (2,)},
     "spaces": {"words": 20},
+    "swap": {"random": False, "frozen": False},
+    "truth": {"measures": ("rsa", "cka")},
 }
 
 
