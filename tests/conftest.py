@@ -24,22 +24,20 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # It reads HF_HUB_OFFLINE once, when it is imported: before a test switches the Hub off for itself,
 # or all later tests of the process would have no Hub.
 
-LONGEST = (  # folders whose tests take several seconds, by what they take
+LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
     "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden",
-    "core/models/loading", "core/vectors", "pages", "load", "core/models/hub", "docs", "zoo", "core/runs/process", "core/runs", "core/studies/rsa/layers",
-    "ui/server", "core/maths/spectra", "ui/study", "", "core/studies/probes/edges",
-    "core/maths/structural", "core/studies/rsa/audit",
+    "core/models/loading", "core/vectors", "pages", "load", "core/models/hub", "docs", "zoo",
+    "core/runs/process", "core/runs", "core/studies/rsa/layers", "ui/server", "core/maths/spectra",
+    "ui/study", "", "core/studies/probes/edges", "core/maths/structural", "core/studies/rsa/audit",
     "core/studies/alignment/seeds", "core/studies/rsa/divergence", "core/models/files",
     "core/studies/rsa/swap", "core/studies/probes/trees", "core/maths/maps", "core/text",
-    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity",
-    "extras/rsa/truth", "core/models/weights", "ui/frame",
+    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "extras/rsa/truth",
+    "core/models/weights", "ui/frame",
 )  # fmt: skip
-TOGETHER = {  # folders of one worker, by what its tests share: all precomputed results, or tiny models of all types
-    **dict.fromkeys(
-        ("core/commands", "core/results", "core/results/drawing", "golden"), "core"
-    ),
+TOGETHER = {  # folder -> one whose worker has it, too: they share all precomputed results, or models
+    **dict.fromkeys(("core/commands", "core/results", "core/results/drawing", "golden"), "core"),
     "core/vectors": "core/models/loading",
-}  # fmt: skip
+}
 BESIDE = (  # tests of the browser that a second worker has, with a server and a browser of its own
     "first_visit", "kept_report", "maps", "precomputed", "presenting", "seed_alignment", "shell",
     "start", "uploads", "walk", "weight_clustering",
