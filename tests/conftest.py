@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -22,16 +24,20 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # It reads HF_HUB_OFFLINE once, when it is imported: before a test switches the Hub off for itself,
 # or all later tests of the process would have no Hub.
 
-LONGEST = (  # folders whose tests take several seconds, by what they take
-    "browser", "core/models/loading", "pages", "core", "load", "core/vectors", "core/commands",
-    "core/models/hub", "docs", "zoo", "core/runs/process", "core/runs", "core/studies/rsa/layers",
-    "ui/server", "core/maths/spectra", "ui/study", "", "core/studies/probes/edges",
-    "core/results/drawing", "core/maths/structural", "core/studies/rsa/audit",
+LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
+    "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden",
+    "core/models/loading", "core/vectors", "pages", "load", "core/models/hub", "docs", "zoo",
+    "core/runs/process", "core/runs", "core/studies/rsa/layers", "ui/server", "core/maths/spectra",
+    "ui/study", "", "core/studies/probes/edges", "core/maths/structural", "core/studies/rsa/audit",
     "core/studies/alignment/seeds", "core/studies/rsa/divergence", "core/models/files",
     "core/studies/rsa/swap", "core/studies/probes/trees", "core/maths/maps", "core/text",
-    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "core/results",
-    "extras/rsa/truth", "core/models/weights", "golden", "ui/frame",
+    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "extras/rsa/truth",
+    "core/models/weights", "ui/frame",
 )  # fmt: skip
+TOGETHER = {  # folder -> one whose worker has it, too: they share all precomputed results, or models
+    **dict.fromkeys(("core/commands", "core/results", "core/results/drawing", "golden"), "core"),
+    "core/vectors": "core/models/loading",
+}
 BESIDE = (  # tests of the browser that a second worker has, with a server and a browser of its own
     "first_visit", "kept_report", "maps", "precomputed", "presenting", "seed_alignment", "shell",
     "start", "uploads", "walk", "weight_clustering",
@@ -55,6 +61,7 @@ WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studi
         "core/vectors/test_vocabulary.py",
     ),
 )
+SESSION = 3_600.0  # seconds; longer than any session
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +90,34 @@ def tokenizers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("core.models.loading.tokenizers.is_included", lambda ref, folder: True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def tried_once() -> Iterator[None]:
+    """A configuration is tried in its process once a session, and that process, like the one that
+    draws, does not end between two tests: each start imports for seconds."""
+    from core.models import trial
+    from core.models.files.layout import CONFIG
+    from core.runs.process import drawing
+
+    ask, tried = trial._Trials.ask, dict[tuple[object, ...], Any]()
+
+    def ask_once(self: trial._Trials, request: dict[str, Any], note: str) -> Any:
+        folder = Path(request["folder"])
+        names = sorted(path.name for path in folder.iterdir())
+        if CONFIG not in names or any(name.endswith(".gguf") for name in names):
+            return ask(self, request, note)
+        mode = trial.current_limits().shared
+        key = (*names, (folder / CONFIG).read_bytes(), request["factory"], mode)
+        if key not in tried:
+            tried[key] = ask(self, request, note)  # what is refused is tried again
+        return tried[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial._Trials, "ask", ask_once)
+        patch.setattr(trial, "IDLE_SECONDS", SESSION)
+        patch.setattr(drawing, "REST", SESSION)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a test runs becomes `__main__`, which processes that are started later would run
@@ -102,6 +137,23 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
     return f"{argname}{len(val)}" if isinstance(val, bytes) and not val.isascii() else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The collector of garbage does not look through the tests themselves, which stay, nor what
+    they import: a look takes a second, and Streamlit asks for one after each run of a page."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(20_000, 10, 10)
+        gc.enable()
+        if "streamlit" in sys.modules:
+            from streamlit import config
+
+            config.set_option("runner.postScriptGC", False)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The folders that take longest come first, so that no worker is left with one of them at the
     end.
@@ -118,7 +170,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A folder's tests stay with one worker, in our order: they share models, studies, a server and
-    a browser. Those of the browser, which take longest, are two parts; but of three workers, which
+    a browser; so do those of folders that share more. Those of the browser, which take longest, are two parts; but of three workers, which
     are for two cores, one has them all, and only one browser at a time waits for a core.
 
     Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
@@ -131,7 +183,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             folder, _, name = str(super()._split_scope(nodeid)).rpartition("/")
             apart = folder.endswith("browser") and self.numnodes != 3
             beside = apart and name[len("test_") : -len(".py")] in BESIDE
-            return f"{folder}, beside" if beside else folder
+            if beside:
+                return f"{folder}, beside"
+            top, _, inside = folder.partition("/")
+            return f"{top}/{TOGETHER.get(inside, inside)}"
 
     config.option.loadscopereorder = False
     return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None

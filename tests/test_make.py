@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.server import ENTRY
-from tests.conftest import BESIDE, LONGEST, pytest_xdist_make_scheduler
+from tests.conftest import BESIDE, LONGEST, TOGETHER, pytest_xdist_make_scheduler
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
@@ -90,21 +90,34 @@ def test_a_test_is_of_make_test_or_of_make_exhaustive_and_ci_runs_both(tmp_path:
 
 def test_folders_and_files_that_workers_share_out_are_there() -> None:
     assert [name for name in LONGEST if not (ROOT / "tests" / name).is_dir()] == []
+    assert {*TOGETHER, *TOGETHER.values()} <= {*LONGEST}
     browser = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/browser/test_*.py")}
     assert browser > {*BESIDE}
 
 
 @pytest.mark.parametrize(("workers", "parts"), [(2, 2), (3, 1), (4, 2)])
 def test_of_three_workers_one_has_the_browser(workers: int, parts: int) -> None:
+    scheduler = scheduler_of(workers)
+    files = ROOT.glob("tests/browser/test_*.py")
+    places = {scheduler._split_scope(f"tests/browser/{path.name}::test") for path in files}
+    assert len(places) == parts
+
+
+def test_folders_that_share_results_or_models_are_of_one_worker() -> None:
+    place = scheduler_of(3)._split_scope
+    assert place("tests/core/results/test_a.py::test") == place("tests/core/test_b.py::test")
+    assert place("tests/core/runs/test_a.py::test") != place("tests/core/test_b.py::test")
+    assert place("tests/test_make.py::test") == "tests/"
+
+
+def scheduler_of(workers: int) -> Any:
+    """What shares the tests out to so many workers."""
     config: Any = SimpleNamespace(
         option=SimpleNamespace(),
         getoption=lambda name: "loadfile",
         getvalue=lambda name: ["popen"] * workers,
     )
-    scheduler = pytest_xdist_make_scheduler(config, None)
-    files = ROOT.glob("tests/browser/test_*.py")
-    places = {scheduler._split_scope(f"tests/browser/{path.name}::test") for path in files}
-    assert len(places) == parts
+    return pytest_xdist_make_scheduler(config, None)
 
 
 def test_real_models_are_fetched_by_their_command_alone(tmp_path: Path) -> None:

@@ -21,20 +21,24 @@ SETTLES, SECOND = 60.0, 2.0  # seconds until a page is quiet, at most; of one lo
 OPEN, MOST_SPENT = 20.0, 1.5  # seconds that a page is open; processor seconds of the server in them
 
 
-@pytest.fixture
-def make_app(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+@pytest.fixture(scope="module")
+def make_app(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Process and address of what `make app` starts with an empty home, no standard input, and a screen to open
     a browser on."""
-    home, tools = tmp_path / "home", tmp_path / "tools"
-    for folder in (home, tools):
-        folder.mkdir()
+    folder = tmp_path_factory.mktemp("make")
+    home, tools = folder / "home", folder / "tools"
+    home.mkdir()
+    tools.mkdir()
     opener = tools / "xdg-open"
     opener.write_text("#!/bin/sh\nexit 0\n")
     opener.chmod(0o755)
     path = f"{tools}:{os.environ['PATH']}"
     fresh = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "DISPLAY": ":99", "PATH": path}
-    command = make_command(tmp_path)
-    with started(command, tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", **fresh) as running:
+    with started(
+        make_command(folder), folder, STREAMLIT_SERVER_ADDRESS="0.0.0.0", **fresh
+    ) as running:
         yield running
 
 

@@ -20,6 +20,9 @@ TITLES = [entry.title for entry in PAGES if entry.question]
 WALK = [TITLES[int(digit)] for digit in "012301203120132010231021302103210"]
 PATHS = {entry.title: Path(entry.path).stem for entry in PAGES}
 
+HELD = """form => [...form.querySelectorAll('input[type=number]')].map(field => field.value).concat(
+    [...form.querySelectorAll('[data-tag], [role=combobox]')].map(node => node.textContent))"""
+
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -53,15 +56,10 @@ def values(page: Page) -> list[str]:
     expect(form.locator("input[type=number]").first).to_be_attached()
     former: list[str] = []
     while True:
-        typed = [field.input_value() for field in form.locator("input[type=number]").all()]
-        texts = [
-            *form.locator("[data-tag]").all_text_contents(),
-            *form.locator("[role=combobox]").all_text_contents(),
-        ]
-        found = [line(page).inner_text(), *typed, *texts]
-        if found == former:
-            return found
-        former = found
+        seen = [line(page).inner_text(), *form.evaluate(HELD)]
+        if seen == former:
+            return seen
+        former = seen
         page.wait_for_timeout(200)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import pytest
 
 from tests.core.small_zoo import write_variants, write_zoo
+from tests.core.tiny_models import save_tiny
+from tests.core.warm import Warm
 from tests.core.workers import two_workers
 
 
@@ -45,3 +49,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A scheduler here and two workers, processes with a store each."""
     with two_workers(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """What processes for tokenizers are forked from."""
+    waiting = Warm(save_tiny(tmp_path_factory.mktemp("warm")))
+    yield waiting
+    waiting.close()
+
+
+@pytest.fixture
+def forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes for tokenizers begin with their imports behind them; those of other tests begin as
+    a user's do, as in `test_gguf_tokenizers`."""
+    if sys.platform == "linux":
+        monkeypatch.setattr(subprocess, "Popen", request.getfixturevalue("warm").popen)

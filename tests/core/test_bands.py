@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 import numpy as np
 
@@ -38,6 +39,12 @@ def functions_with_bands() -> dict[str, set[str]]:
 
 def functions_calling(makers: set[str]) -> dict[str, set[str]]:
     """The functions of `core` and `extras` that call one of these, and which."""
+    return {name: calls & makers for name, calls in called().items() if calls & makers}
+
+
+@cache
+def called() -> dict[str, set[str]]:
+    """What each function of `core` and `extras` calls, by the last part of its name."""
     callers: dict[str, set[str]] = {}
     files = [file for top in ("core", "extras") for file in (ROOT / top).rglob("*.py")]
     for file in sorted(files):
@@ -46,13 +53,11 @@ def functions_calling(makers: set[str]) -> dict[str, set[str]]:
         for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef):
                 continue
-            called = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
-            names = {
+            calls = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
+            callers[f"{module}.{function.name}"] = {
                 each.id if isinstance(each, ast.Name) else getattr(each, "attr", "")
-                for each in called
+                for each in calls
             }
-            if names & makers:
-                callers[f"{module}.{function.name}"] = names & makers
     return callers
 
 

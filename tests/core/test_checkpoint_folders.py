@@ -33,10 +33,14 @@ PREDICTING = (
 QUICK = ("rsa", "weights", "probe", "align", "training")
 MORE: dict[str, dict[str, Any]] = {
     "align": {"methods": ("ols",), "layers": (2,)},
+    "align barrier": {"sentences": 20},
     "align check": {"methods": ("ols",), "truths": ("bend",)},
     "align stitch": {"methods": ("ols",)},
     "align attention": {"methods": ("ols",)},
     "probe removal": {"layers": (2,)},
+    "spaces": {"words": 20},
+    "swap": {"random": False, "frozen": False},
+    "truth": {"measures": ("rsa", "cka")},
 }
 
 

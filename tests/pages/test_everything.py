@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.runs.precomputed import default_precomputed
+from core.study import Study
 from tests.browser.screenshots import views
 from tests.cases import exhaustive
 from tests.pages.conftest import Everything, open_page, sentences
@@ -19,13 +23,24 @@ VIEWS = [
 ]
 
 FIRST = [next(each for each in VIEWS if each[0] == path) for path in dict(VIEWS)]
+DRAW = Study.figures
+DRAWN: dict[tuple[str, str, Context], dict[str, Chart]] = {}
+
+
+def draw_once(study: Study, result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """The figures of a study, which are in the zips of all its views."""
+    key = study.name, repr(result.spec), context
+    if key not in DRAWN:
+        DRAWN[key] = DRAW(study, result, context)
+    return dict(DRAWN[key])
 
 
 @pytest.fixture(autouse=True)
-def answered(precomputed_results: None) -> None:
+def answered(precomputed_results: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = default_precomputed()
     if found is None or not found.keys():
         pytest.skip("the box has no answers yet: make precomputed")
+    monkeypatch.setattr(Study, "figures", draw_once)
 
 
 @pytest.mark.parametrize(("path", "view"), exhaustive(VIEWS, *FIRST))

@@ -34,7 +34,7 @@ from ui.server import refusals, room
 resource = pytest.importorskip("resource")
 FILES = 256  # as macOS gives
 LEFT, AT_ONCE, IDLE = (
-    100,
+    70,
     70,
     400,
 )  # tabs loaded and left; open together; connections that say nothing

@@ -31,11 +31,11 @@ def whole(values: np.ndarray, shape: tuple[int, int], scale: float, seed: int) -
     return cosines
 
 
-SPREADS = [  # the fall of the values, the size of the noise relative to the matrix, its shape
-    (power, size, shape)
-    for power in (0.1, 0.5)
-    for size in (0.3, 1.0, 3.0)
-    for shape in ((160, 160), (130, 520), (520, 130))
+SIZES, SHAPES, POWERS = (0.3, 1.0, 3.0), ((160, 160), (130, 520), (520, 130)), (0.5, 0.1)
+SPREADS = [  # the fall of the values, the size of the noise relative to the matrix, its shape: every two of them meet
+    (POWERS[(row + column) % 2], size, shape)
+    for row, size in enumerate(SIZES)
+    for column, shape in enumerate(SHAPES)
 ]
 
 

@@ -20,7 +20,7 @@ from core.vectors.forward import cut_sentences
 from tests.cases import exhaustive
 from tests.core.tiny_models import D_MODEL, SENTENCES, TEXT, plain_tokenizer, save_tiny
 
-pytestmark = pytest.mark.tokenizers_apart
+pytestmark = [pytest.mark.tokenizers_apart, pytest.mark.usefixtures("forked")]
 READABLE = [words for words in SENTENCES if "don't" not in words]  # ' is not in the text
 T5 = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
 FAIRSEQ = {"unk_id": 0, "bos_id": 1, "eos_id": 2}

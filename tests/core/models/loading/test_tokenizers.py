@@ -36,7 +36,7 @@ from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, plain_tokenizer, save_tiny
 
-pytestmark = pytest.mark.tokenizers_apart
+pytestmark = [pytest.mark.tokenizers_apart, pytest.mark.usefixtures("forked")]
 ODD = (
     "",
     " ",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -14,18 +13,15 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
-from core.models import zoo_folder
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import sheet, svg
 from core.results.drawing.panels import beside
 from core.results.drawing.paper import Paper, paper_file
 from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
 from core.results.export import Result
-from core.runs.precomputed import FILE, Precomputed
-from core.runs.store import Store, using
-from core.runs.tasks import Signal
 from core.studies.rsa.swap.charts import swap_chart
 from tests.cases import exhaustive
+from tests.core.shipped import BOX, walked
 
 TABLE = pd.DataFrame({"x": [0, 1], "y": [0.5, np.nan], "name": ["a", "it's"]})
 COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence"})
@@ -98,23 +94,14 @@ def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -
 
 
 @pytest.fixture(scope="module", params=exhaustive(COMMANDS, "rsa", "weights", "probe"))
-def result(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Result]:
+def result(request: pytest.FixtureRequest) -> Result:
     """A study's default, from the precomputed results."""
-    shipped = Precomputed(zoo_folder() / FILE)
-    if not shipped.path.is_file():
+    if not BOX.path.is_file():
         pytest.skip("there are no precomputed results: make precomputed")
-    from core.commands.precomputed import requests
-
-    asked = next(
-        each
-        for each in requests()
-        if each.name == request.param or each.name.startswith(request.param + " ")
-    )
-    store = Store(tmp_path_factory.mktemp("store"), precomputed=shipped)
-    with using(store):
-        yield asked.run(store=store, signal=Signal(look_only=True, patience=60.0))
+    for name, result in walked().results.items():
+        if f"{name} ".startswith(f"{request.param} "):
+            return result
+    pytest.fail(f"there is no precomputed result of {request.param}")
 
 
 @pytest.mark.slow

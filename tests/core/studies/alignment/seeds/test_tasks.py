@@ -51,11 +51,11 @@ def planted(noise: float = 0.0, width: int = WIDTH) -> tuple[np.ndarray, np.ndar
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Networks take sixty steps: long enough to tell one training from another."""
+    """Networks take twenty steps: long enough to tell one training from another."""
     monkeypatch.setattr(
         nonlinear,
         "train_bank",
-        lambda *rows: train_bank(*rows[:-1], replace(rows[-1], steps=60)),
+        lambda *rows: train_bank(*rows[:-1], replace(rows[-1], steps=20)),
     )
 
 
