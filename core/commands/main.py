@@ -19,7 +19,7 @@ from core.results.folder import try_folder
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
 # in the catalogue
 COMMANDS = {
-    "app": ("core.commands.app", "start the app"),
+    "app": ("ui.server.command", "start the app"),
     "diff": (
         "core.commands.diff",
         "compare a model with its base: every study that fits the pair, and one report",

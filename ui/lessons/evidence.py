@@ -15,8 +15,8 @@ from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.rsa.layers.differences import equal_layers
-from core.studies.weights.clusters.distances import CHANCE
 from core.studies.weights.clusters.tables import NORMS
+from core.studies.weights.pairs import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import by_number, listed
-from core.maths.spectra.neighbours import VoteRate, predict_labels, predict_outsider, rate_votes
+from core.maths.spectra.votes import VoteRate, predict_labels, predict_outsider, rate_votes
 from core.results.estimates import Estimate
 from core.results.names import short_name, short_names
 from core.results.statements import Statement
@@ -27,6 +27,10 @@ from core.results.statements import Statement
 if TYPE_CHECKING:
     import pandas as pd
 
+# what a label is, by the option that says where labels come from; small numbers in words
+WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
+NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+SPELT = dict(enumerate(NUMERALS, start=2))
 UNLABELLED = "unlabelled"  # name of the table
 SHUFFLES = 100
 SENTENCES = 2  # groups of models that a headline names

@@ -75,9 +75,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     def along(column: str) -> dict[str, Any]:
         return channel(f"{column}:Q", title=PREDICTED, scale=scale, axis=axis)
 
-    colours = [METHODS[name].colour for name in METHODS if METHODS[name].label in shown]
-    domain = [METHODS[name].label for name in METHODS if METHODS[name].label in shown]
-    colour = channel("label:N", scale={"domain": domain, "range": colours}, legend=None)
+    drawn = {each.label: each.colour for each in METHODS.values() if each.label in shown}
+    domain = {"domain": [*drawn], "range": [*drawn.values()]}
+    colour = channel("label:N", scale=domain, legend=None)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")

@@ -123,15 +123,7 @@ def token_map(
         rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context
     )
     x, y = (_axis(number, ends[number], shares[number]) for number in range(2))
-    kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
-    colour = channel(
-        "role:N",
-        title=None,
-        scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
-        legend=style.legend(style.columns_for(kinds, context=context))
-        if table["highlighted"].any()
-        else None,
-    )
+    colour = _colour(table, context)
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
     # in the map of every model
@@ -163,6 +155,18 @@ def token_map(
         description=_in_words(rows, what, shares),
     )
     return chart
+
+
+def _colour(table: pd.DataFrame, context: Context) -> dict[str, Any]:
+    """The channel of roles."""
+    kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
+    shown = style.legend(style.columns_for(kinds, context=context))
+    return channel(
+        "role:N",
+        title=None,
+        scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
+        legend=shown if table["highlighted"].any() else None,
+    )
 
 
 def _axis(number: int, ends: list[float], share: float) -> dict[str, Any]:

@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from core.errors import TaskError, listed
-from core.maths.spectra.nulls import null_projector_distance
+from core.errors import TaskError
 from core.maths.spectra.projections import FEWEST, METHODS
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
-from core.results.estimates import Estimate
-from core.results.names import layers_in_words, short_names
-from core.results.statements import Statement
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
@@ -28,7 +24,6 @@ from core.studies.task_kit import Value, pure
 from core.studies.weights.activations import compare_states
 from core.studies.weights.clusters.notice_text import describe_shapes
 from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
-from core.studies.weights.ranks import layer_sizes
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -36,9 +31,6 @@ if TYPE_CHECKING:
     from core.studies.weights.clusters.selection import Selection
     from core.studies.weights.clusters.spec import WeightsSpec
 
-COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
-OF_A_PAIR = (COSINE, APART, SIZE, MOST)
-CHANCE = "chance"
 DISTANCES = "distances"  # role of the distances between all models of a study
 
 
@@ -240,57 +232,4 @@ def redraw(result: Result, drawing: str, **options: Any) -> Result:
         spec=result.spec | {"map": drawing},
         tables={**result.tables, "models": models},
         arrays={**result.arrays, "explained": drawn["explained"]},
-    )
-
-
-def state_pair(
-    features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
-) -> tuple[Statement, ...]:
-    """State how the updates of two fine-tunes of one base compare; nothing of more models or fewer.
-
-    Args:
-        features: Of each model.
-        distances: By vector, shape (model, model).
-        rank: Leading directions of the projectors.
-    """
-    if len(features) != 2:
-        return ()
-    first, second = features
-    moved = np.all([model.delta_norms > 0 for model in features.values()], axis=0)
-    shapes = [features[first].shapes[place] for place in np.flatnonzero(moved)]
-    cosine = 1 - float(distances["delta"][0, 1]) ** 2 / 2
-    stated = [
-        Statement(first, COSINE, Estimate(cosine), (), second),
-        Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
-        Statement(CHANCE, APART, Estimate(null_projector_distance(shapes, rank))),
-    ]
-    for ref, model in features.items():
-        sizes = layer_sizes(model)
-        most = max(sizes, key=lambda layer: sizes[layer])
-        stated += [
-            Statement(ref, SIZE, Estimate(relative_size(model), kind="per cent")),
-            Statement(ref, MOST, Estimate(sizes[most], kind="per cent"), (most + 1,)),
-        ]
-    return tuple(stated)
-
-
-def pair_sentence(statements: Sequence[Statement]) -> str:
-    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair.
-
-    Args:
-        statements: Of `state_pair`.
-    """
-    if not statements:
-        return ""
-    cosine, apart, chance, *sizes = statements
-    names = short_names((cosine.subject, cosine.baseline))
-    changes = [
-        f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "
-        f"{layers_in_words(most.layers)} ({most.number.text})"
-        for size, most in zip(sizes[::2], sizes[1::2], strict=True)
-    ]
-    return (
-        f"The updates of {listed([*names.values()])} have a cosine of {cosine.number.text} (chance "
-        f"0) and projectors {apart.number.text} apart (chance {chance.number.text}): "
-        f"{listed(changes)}."
     )

@@ -22,13 +22,14 @@ from core.studies.kit import ComparedTable, Findings, Study, words_beside
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
-from core.studies.weights.clusters.distances import compare, redraw, run_condensed, state_pair
+from core.studies.weights.clusters.distances import compare, redraw, run_condensed
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
-from core.studies.weights.votes import UNLABELLED, state_votes, vote_sentence
+from core.studies.weights.pairs import state_pair
+from core.studies.weights.votes import UNLABELLED, WORDS, state_votes, vote_sentence
 
 if TYPE_CHECKING:
     from core.studies.kit import Outputs, Result, Task, Value
@@ -55,7 +56,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     spectra = rank_tables.build_spectra(features, _weights(selection, compared.outputs))
     drawn = draw_map(distances[spec.vector], "pca")
     asked = tables.build_votes(spec, present, labels, aside, distances, compared.sizes, scored)
-    cast = state_votes(asked, text.WORDS[spec.label_by])
+    cast = state_votes(asked, WORDS[spec.label_by])
     built = {
         "models": tables.build_models(
             present, labels, features, distances[spec.vector], scored, drawn.points

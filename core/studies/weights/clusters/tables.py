@@ -12,14 +12,9 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.maths.spectra.clustering import chance_information, cluster_models, score_clusters
-from core.maths.spectra.neighbours import (
-    Prediction,
-    attainable_shares,
-    calc_neighbour_shares,
-    count_votes,
-    predict_labels,
-)
+from core.maths.spectra.neighbours import attainable_shares, calc_neighbour_shares
 from core.maths.spectra.registry import Features, relative_size
+from core.maths.spectra.votes import Prediction, count_votes, predict_labels
 from core.studies.weights import votes
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
@@ -97,33 +92,13 @@ def score(
     sizes = [labelled.count(label) for label in set(labelled)]
     most = min(MOST_NEIGHBOURS, len(labelled) - 1)
     k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
-    frames = []
-    for vector, matrix in distances.items():
-        inner = matrix[np.ix_(places, places)]
-        rng = np.random.default_rng(spec.seed)
-        shares = calc_neighbour_shares(inner, labelled, max(most, k), spec.permutations, rng)
-        assigned = _cluster(spec, matrix, len(set(labelled)))[places].tolist()
-        agreement, information = score_clusters(labelled, assigned)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "vector": vector,
-                    "gauge_safe": every_vector()[vector].gauge_safe,
-                    "k": shares.k,
-                    "share": shares.share,
-                    "chance": shares.chance,
-                    "attainable": attainable_shares(labelled, max(most, k)),
-                    "p_value": shares.p_value,
-                    "smallest_p": shares.smallest_p,
-                    "null_low": shares.low,
-                    "null_high": shares.high,
-                    "ari": agreement,
-                    "nmi": information,
-                    "nmi_chance": chance_information(labelled, assigned, INFORMATION_DRAWS, rng),
-                }
-            )
-        )
-    vectors = pd.concat(frames, ignore_index=True)
+    vectors = pd.concat(
+        [
+            _shares(spec, vector, matrix, places, labelled, max(most, k))
+            for vector, matrix in distances.items()
+        ],
+        ignore_index=True,
+    )
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
     guesses = predict_labels(chosen[np.ix_(places, places)], labelled, k)
     predictions = {
@@ -134,6 +109,41 @@ def score(
     among = {name: each[np.ix_(places, places)] for name, each in distances.items()}
     votes = _votes(spec, labelled, among, k)
     return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
+
+
+def _shares(
+    spec: WeightsSpec,
+    vector: str,
+    matrix: ndarray,
+    places: Sequence[int],
+    labelled: Sequence[str],
+    most: int,
+) -> pd.DataFrame:
+    """The neighbours of one vector by k, up to `most`, and how its clusters agree with labels."""
+    import pandas as pd
+
+    rng = np.random.default_rng(spec.seed)
+    inner = matrix[np.ix_(places, places)]
+    shares = calc_neighbour_shares(inner, labelled, most, spec.permutations, rng)
+    assigned = _cluster(spec, matrix, len(set(labelled)))[places].tolist()
+    agreement, information = score_clusters(labelled, assigned)
+    return pd.DataFrame(
+        {
+            "vector": vector,
+            "gauge_safe": every_vector()[vector].gauge_safe,
+            "k": shares.k,
+            "share": shares.share,
+            "chance": shares.chance,
+            "attainable": attainable_shares(labelled, most),
+            "p_value": shares.p_value,
+            "smallest_p": shares.smallest_p,
+            "null_low": shares.low,
+            "null_high": shares.high,
+            "ari": agreement,
+            "nmi": information,
+            "nmi_chance": chance_information(labelled, assigned, INFORMATION_DRAWS, rng),
+        }
+    )
 
 
 def _votes(

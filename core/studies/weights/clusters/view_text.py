@@ -10,19 +10,19 @@ from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
-from core.studies.weights.clusters.distances import CHANCE
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
     EXPECTED,
     LOWER,
     TOO_FEW,
-    WORDS,
     neighbour_sentence,
     row_of,
     state_ranks,
     vote_sentence,
 )
+from core.studies.weights.pairs import CHANCE
+from core.studies.weights.votes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

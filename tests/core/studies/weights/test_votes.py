@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.errors import ShapeError
-from core.maths.spectra.neighbours import predict_outsider, rate_votes
+from core.maths.spectra.votes import predict_outsider, rate_votes
 from core.studies.weights.votes import build_votes, state_votes, vote_sentence
 
 LABELS = ["a"] * 3 + ["b"] * 3 + ["c"] * 3

@@ -17,12 +17,12 @@ from core.maths.spectra.registry import VECTORS, calc_chords
 from core.models import zoo_models
 from core.runs.runner import run
 from core.studies.weights.activations import STATES, calc_change, summary_of
-from core.studies.weights.clusters.distances import CHANCE
 from core.studies.weights.clusters.members import fine_tunes
 from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.text import ABOVE
+from core.studies.weights.pairs import CHANCE
 from core.study import read_first
 from tests import ROOT
 

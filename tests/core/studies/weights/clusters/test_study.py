@@ -21,7 +21,7 @@ from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
 from core.studies.weights.clusters import planning, selection
-from core.studies.weights.clusters.distances import CHANCE, OF_A_PAIR, redraw
+from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
@@ -42,6 +42,7 @@ from core.studies.weights.clusters.text import (
     rank_sentence,
     state_ranks,
 )
+from core.studies.weights.pairs import CHANCE, OF_A_PAIR
 from core.studies.weights.ranks import RANK_COLUMNS
 from core.studies.weights.votes import UNLABELLED, vote_sentence
 from core.study import read_first
