@@ -31,6 +31,7 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
+    depths,
     identities,
     start_notices,
     words_beside,
@@ -214,7 +215,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded) + reaches_in_words(values),
+        methods=make_methods(spec, treebank, coded, depths(ready)) + reaches_in_words(values),
         cites=CITATIONS,
         kind=PolarResult,
         parts={
@@ -224,7 +225,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real)
+    return with_limits(result, ready, real, spec.layers)
 
 
 def score_table(

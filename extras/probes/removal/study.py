@@ -22,6 +22,7 @@ from core.studies.kit import (
     Text,
     Value,
     View,
+    depths,
     identities,
     words_beside,
 )
@@ -122,10 +123,10 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         models=scored,
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, heads),
+        methods=make_methods(spec, treebank, heads, depths(ready)),
         cites=CITATIONS,
     )
-    return with_limits(result, ready, scored)
+    return with_limits(result, ready, scored, spec.layers)
 
 
 STUDY = Study(

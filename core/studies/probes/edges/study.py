@@ -29,6 +29,7 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
+    depths,
     identities,
     start_notices,
     words_beside,
@@ -202,10 +203,10 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank) + reaches_in_words(values),
+        methods=make_methods(spec, treebank, depths(ready)) + reaches_in_words(values),
         cites=(*CITATIONS, *[CONDITIONAL] * spec.conditional),
     )
-    return with_limits(result, ready, models)
+    return with_limits(result, ready, models, spec.layers)
 
 
 def _add_target(

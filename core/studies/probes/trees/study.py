@@ -30,6 +30,7 @@ from core.studies.kit import (
     Task,
     Value,
     changes_of,
+    depths,
     identities,
     start_notices,
     words_beside,
@@ -150,7 +151,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded) + reaches_in_words(values),
+        methods=make_methods(spec, treebank, coded, depths(ready)) + reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,
         parts={
@@ -160,7 +161,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real)
+    return with_limits(result, ready, real, spec.layers)
 
 
 def score_table(

@@ -10,33 +10,21 @@ import numpy as np
 from core.errors import ShapeError
 from core.maths.similarity.angles import Space, between
 from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_labels
+from core.options.layers import layers_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, extract, pure, span, tick
 from core.vectors.activations import Activations
 from core.vectors.pairs import LEAST_ITEMS, Items, in_common
 from core.vectors.sinks import TABLE, words_without_sinks
 
-MOST_LAYERS = 8  # with the embeddings; of deeper models, as many that are evenly spaced
 PARTS = 2  # tasks, which run side by side
 CLOUDS = 20  # resamples of which all angles are kept
 CUBED, SQUARED = 1.7e-9, 1e-10  # processor seconds per cubed width; per item and squared width
 
 
-def layers_shown(states: int) -> tuple[int, ...]:
-    """List the layers of a model that are on the map, the first and the last among them.
-
-    Example:
-        >>> layers_shown(7), layers_shown(13)
-        ((0, 1, 2, 3, 4, 5, 6), (0, 2, 3, 5, 7, 9, 10, 12))
-    """
-    if states <= MOST_LAYERS:
-        return tuple(range(states))
-    return tuple(int(layer) for layer in np.linspace(0, states - 1, MOST_LAYERS).round())
-
-
 def _cost(
     sizes: Mapping[str, Size], models: tuple[str, ...], items: Items, part: int, **_: Any
 ) -> Cost:
-    states = [len(layers_shown(sizes[ref].layers + 1)) for ref in models]
+    states = [len(layers_of((), sizes[ref].layers)) for ref in models]
     width = max(sizes[ref].d_model for ref in models)
     points, numbers = sum(states), items.count * width
     pairs = points * (points + 1) / 2 / PARTS
@@ -116,7 +104,7 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
     once = np.arange(items), np.ones((1, items), dtype=np.int64)
     owner, layer, spaces, last = [], [], [], []
     for place, activations in enumerate(shared):
-        for number in layers_shown(len(activations.vectors)):
+        for number in layers_of((), len(activations.vectors) - 1):
             spaces.append(Space.of(activations.vectors[number], group, counts))
             owner.append(place)
             layer.append(number)

@@ -85,8 +85,8 @@ def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
     return (
         f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
         "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
-        "(Williams et al. 2021). Of models deeper than seven layers, eight states are compared, "
-        "evenly spaced. Spaces were placed by classical scaling (stress of the map "
+        "(Williams et al. 2021). Of models with more than eight layers, seven states are "
+        "compared, evenly spaced. Spaces were placed by classical scaling (stress of the map "
         f"{text_of(stress)}). Sentences were resampled {spec.draws} times; a resample keeps the "
         "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "
         "intervals over sentences. For chance level, the words of one space were put in another "

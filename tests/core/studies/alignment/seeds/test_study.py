@@ -173,6 +173,15 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
         errors_chart(result, "against")
 
 
+def test_of_deep_models_seven_layers_are_mapped_unless_others_are_asked_for() -> None:
+    deep, shallow = (Identity(str(n), "x", "x", n, 32, "bert", 1) for n in (12, 6))
+    assert _layers(AlignSpec(), deep, deep) == (0, 2, 4, 6, 8, 10, 12)
+    assert _layers(AlignSpec(layers=(3, 5)), deep, deep) == (3, 5)
+    for asked, model in (((EVERY_LAYER,), deep), ((), shallow), ((EVERY_LAYER,), shallow)):
+        assert _layers(AlignSpec(layers=asked), model, model) == ()
+    assert _layers(AlignSpec(), deep, shallow) == ()
+
+
 def test_both_directions_are_those_of_each_alone(spec: AlignSpec, models) -> None:
     """Fitted side by side, in whichever order the models are named."""
     columns = ["source", "target", "layer", "method", "split", "words"]

@@ -23,7 +23,7 @@ from core.studies.rsa.spaces.tables import (
     place_table,
     relations,
 )
-from core.studies.rsa.spaces.tasks import CLOUDS, layers_shown, measure_angles
+from core.studies.rsa.spaces.tasks import CLOUDS, measure_angles
 from core.vectors.activations import extract
 from core.vectors.pairs import Items
 
@@ -109,13 +109,6 @@ def test_models_are_related_by_their_runs_and_bases() -> None:
 def test_one_model_makes_no_map() -> None:
     with pytest.raises(SpecError, match="needs two models"):
         STUDY.prepare(SpacesSpec(REFS[:1]), None)
-
-
-def test_deep_models_have_eight_states_evenly_spaced() -> None:
-    assert layers_shown(7) == tuple(range(7))
-    assert layers_shown(25)[0] == 0
-    assert layers_shown(25)[-1] == 24
-    assert len(layers_shown(25)) == 8
 
 
 @pytest.mark.slow
