@@ -14,6 +14,8 @@ import torch
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
 from core.maths.maps import kernel
+from core.models.identity import Identity
+from core.options.layers import EVERY_LAYER
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.alignment.seeds.charts import method_chart, pair_chart
@@ -35,7 +37,7 @@ from core.studies.alignment.seeds.statements import (
     judged,
     statements_of,
 )
-from core.studies.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.study import STUDY, _layers
 from core.studies.alignment.seeds.tables import COLUMNS
 from core.studies.alignment.seeds.text import (
     NO_PAIR,
