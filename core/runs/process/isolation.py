@@ -37,8 +37,8 @@ LONGEST_LINE = 32 * 2**20  # characters of a reply
 UNBOUNDED = 2**60  # characters of all replies, where the caller takes them one by one
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 BUSY = (
-    "This computer is too busy for {note}, which has not ended after {seconds:.0f} s: try again when "
-    "less runs on it."
+    "This computer is too busy for {note}, which has not ended after {seconds:.0f} s: try again "
+    "when less runs on it."
 )
 OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
