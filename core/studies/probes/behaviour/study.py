@@ -32,7 +32,6 @@ from core.studies.kit import (
 )
 from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.charts import draw_behaviour
-from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.behaviour.tables import BIGRAM, Hits, hits_of
@@ -245,7 +244,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    price=behaviour_price,
     views=(
         View(
             draw=draw_behaviour,
