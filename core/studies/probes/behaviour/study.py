@@ -51,6 +51,7 @@ from core.studies.probes.edges.study import sentences_of
 from core.studies.probes.edges.tables import REAL, groups_of, samples
 from core.studies.probes.edges.tables import SCORES as EDGE_SCORES
 from core.studies.probes.edges.tables import score_rows as edge_rows
+from core.studies.probes.minimal_pairs.own import OWN, own_groups, read_own
 from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -75,6 +76,8 @@ def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> lis
         Task.of(f"head of {ref}", find_head, role=("head", ref), fleeting=True, ref=ref)
         for ref in refs
     ]
+    if spec.pairs_file:
+        tasks.append(Task.of("read pairs", read_own, role=OWN, fleeting=True, path=spec.pairs_file))
     tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
     if spec.probes:
         probes = spec.as_probes(refs[0])
@@ -104,6 +107,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
         refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
     first = next(iter(heads))
+    own = {"own": ready.need(OWN)} if spec.pairs_file else {}
     tasks = [
         Task.of(
             "bigram baseline",
@@ -112,8 +116,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             model=first,
             model_identity=identified[first].content,
             sentences=ready.need(INCLUDED),
-            kinds=spec.kinds,
+            kinds=spec.scored_kinds,
             pairs=spec.pairs,
+            **own,
         )
     ]
     for ref, head in heads.items():
@@ -128,8 +133,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
                 head=head,
                 kind=kind,
                 pairs=spec.pairs,
+                **own,
             )
-            for kind in spec.kinds
+            for kind in spec.scored_kinds
         ]
     if spec.probes:
         treebank: Treebank = ready.need(TREEBANK)
@@ -167,18 +173,23 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     whole: dict[str, Hits] = {}
     for ref in heads:
         scored = {
-            kind: values[PAIRS, ref, kind] for kind in spec.kinds if (PAIRS, ref, kind) in values
+            kind: values[PAIRS, ref, kind]
+            for kind in spec.scored_kinds
+            if (PAIRS, ref, kind) in values
         }
         if scored:
             hits[ref] = {kind: hits_of(value) for kind, value in scored.items()}
             whole[ref] = {kind: hits_of(value, "whole_") for kind, value in scored.items()}
     models = list(hits)
     if BIGRAM in values:
-        hits[BIGRAM] = {kind: hits_of(values[BIGRAM], ending=f"/{kind}") for kind in spec.kinds}
-    behaviour = tables.behaviour_table(hits)
+        hits[BIGRAM] = {
+            kind: hits_of(values[BIGRAM], ending=f"/{kind}") for kind in spec.scored_kinds
+        }
+    own = own_groups(ready.values[OWN]) if spec.pairs_file else None
+    behaviour = tables.behaviour_table(hits, own)
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table(hits, models, whole),
+        "behaviour_margins": tables.margin_table(hits, models, whole, own),
     }
     treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
     few: list[str] = []
@@ -200,7 +211,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
-        methods=make_methods(spec, heads, counted, treebank),
+        methods=make_methods(spec, heads, counted, treebank, 0 if own is None else len(own)),
         cites=(*CITATIONS, *(PROBE_CITATIONS if treebank else ())),
     )
 

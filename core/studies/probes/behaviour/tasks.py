@@ -15,6 +15,7 @@ from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
 from core.models.loading.reading import LOGITS
 from core.studies.probes.minimal_pairs.bigrams import Bigrams
+from core.studies.probes.minimal_pairs.own import Own, own_pairs
 from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
 from core.studies.probes.prices import passes_per_pair
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
@@ -54,8 +55,8 @@ def read_included() -> Sentences:
     return (*read_corpus("demo", limits=LOCAL).words, *labelled)
 
 
-def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, **_: Any) -> Cost:
-    size = sizes[model]
+def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, own: Own = (), **_: Any) -> Cost:
+    size, pairs = sizes[model], len(own) or pairs
     memory = costs.resident({model: size}, head=True)
     if costs.is_by_layer(size):
         memory += LOGITS * costs.SINGLE
@@ -63,15 +64,18 @@ def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, **_: Any) -> 
 
 
 @pure("probes.minimal_pairs", version=2, guard=as_identified, cost=_pairs_cost)
-def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: int) -> Value:
+def score_pairs(
+    model: str, model_identity: str, head: Kind, kind: str, pairs: int, own: Own = ()
+) -> Value:
     """Score both sentences of each minimal pair with a model's language-model head.
 
     Args:
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         head: Whether the head is that of a masked or of a causal model.
-        kind: Of `templates.KINDS`.
-        pairs: How many.
+        kind: Of `templates.KINDS`, or OWN.
+        pairs: How many of the templates'.
+        own: A reader's own.
 
     Returns:
         `good` and `bad` (pair,): log-likelihoods of the critical region, in nats; `whole_good` and
@@ -82,7 +86,7 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     """
     from core.studies.probes.minimal_pairs.scoring import score_words
 
-    made = make_pairs(kind, pairs)
+    made = own_pairs(own) or make_pairs(kind, pairs)
     loaded = load_with_head(model, layerwise=True)
     scores = score_words(loaded, head, _sentences(made))
     if not np.isfinite(scores).all():
@@ -102,7 +106,12 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     cost=lambda sizes, **_: Cost(COUNTING),
 )
 def score_bigrams(
-    model: str, model_identity: str, sentences: Sentences, kinds: tuple[str, ...], pairs: int
+    model: str,
+    model_identity: str,
+    sentences: Sentences,
+    kinds: tuple[str, ...],
+    pairs: int,
+    own: Own = (),
 ) -> Value:
     """Score minimal pairs with a bigram model, counted from sentences in a model's tokens.
 
@@ -110,8 +119,9 @@ def score_bigrams(
         model: Reference of the model whose tokenizer is used.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         sentences: What is counted.
-        kinds: Of `templates.KINDS`.
-        pairs: How many of each kind.
+        kinds: Of `templates.KINDS`, or OWN.
+        pairs: How many of each of the templates' kinds.
+        own: A reader's own.
 
     Returns:
         For each kind what `score_pairs` returns, with `/{kind}` after each name; `tokens`, the
@@ -123,7 +133,7 @@ def score_bigrams(
     tokenizer = load_tokenizer(model)
 
     counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, sentences)]
-    made = {kind: make_pairs(kind, pairs) for kind in kinds}
+    made = {kind: own_pairs(own) or make_pairs(kind, pairs) for kind in kinds}
     cut = {kind: cut_sentences(tokenizer, _sentences(each)) for kind, each in made.items()}
     every = {token for row in counted for token in row[1:]}
     every |= {token for rows in cut.values() for row in rows for token in row.inside}
