@@ -200,14 +200,18 @@ def shape_table(values: Mapping[str, Value]) -> pd.DataFrame:
 
 
 def of_one_base(refs: Sequence[str]) -> tuple[str, list[str], list[str]]:
-    """Choose the first base, its first step, if there are steps, and its fine-tunes."""
-    base = next((ref for ref in refs if origin_of(ref) == ref == run_of(ref)), refs[0])
+    """Choose the base with the most fine-tunes, its first step, if it has steps, and these
+    fine-tunes."""
+    origins = {ref: origin_of(ref) for ref in refs}
+    ends = [ref for ref in refs if run_of(ref) == ref]
+    tuned = {
+        base: [ref for ref in ends if origins[ref] == base != ref]
+        for base in ends
+        if origins[base] == base
+    }
+    base = max(tuned, key=lambda ref: len(tuned[ref]), default=refs[0])
     steps = in_order_of_training([ref for ref in refs if run_of(ref) == base != ref])
-    return (
-        base,
-        list(steps[:1]),
-        [ref for ref in refs if origin_of(ref) == base != run_of(ref) == ref],
-    )
+    return base, list(steps[:1]), tuned.get(base, [])
 
 
 def _has(angles: Angles, ref: str, layer: int) -> bool:
