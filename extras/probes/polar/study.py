@@ -9,6 +9,8 @@ sentence.
 References: Diego-Simón et al. 2024, NeurIPS; Hewitt & Manning 2019, NAACL; Hewitt & Liang 2019,
 EMNLP. Deviations: see `core.maths.angular.directions` and `core.maths.angular.arcs`; control
 labels, the static window, bands and paired differences are added.
+
+The headline's number: `core.maths.angular.arcs.score_arcs`.
 """
 
 from __future__ import annotations

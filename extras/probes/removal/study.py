@@ -7,6 +7,8 @@ subspaces of equal rank and of equal change, a headline and a methods paragraph.
 References: Belrose et al. 2023, NeurIPS (LEACE); Elazar et al. 2021, TACL (amnesic probing);
 Hewitt & Manning 2019, NAACL. Deviations: see `core.maths.erasure`; random subspaces of
 equal change are added.
+
+The headline's number: `core.maths.erasure.fit_eraser`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ rank correlation over models.
 
 References: Warstadt et al. 2020, TACL; Salazar et al. 2020, ACL; Kauf & Ivanova 2023, ACL.
 Deviations: pairs are made from templates of our own, see `minimal_pairs.templates`.
+
+The headline's number: `core.studies.probes.minimal_pairs.accuracy.correct`.
 """
 
 from __future__ import annotations

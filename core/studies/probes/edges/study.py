@@ -8,6 +8,8 @@ a headline, a methods paragraph.
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
 Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
 with a sentence).
+
+The headline's number: `core.maths.classifier.fit_classifiers`.
 """
 
 from __future__ import annotations

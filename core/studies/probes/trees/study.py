@@ -8,6 +8,8 @@ paragraph, and the trained probes, which can then be applied to any sentence.
 Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes are appended to the vectors of
 models that have no positions in them; control trees after Hewitt & Liang 2019, bands and paired
 differences are added.
+
+The headline's number: `core.maths.structural.scores.score`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ One task multiplies the weights of all models with each other, matrix by matrix;
 cosines and trees follow from these products.
 
 Reference: Horwitz et al. 2025, ICLR. Deviations: see `core.maths.spectra.forests`.
+
+The headline's number: `core.maths.spectra.forests.span_models`.
 """
 
 from __future__ import annotations
