@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks import coverage
+from core.maths.spectra.shape import MEASURES as SHAPES
 
 TABLES = ("coverage.txt", "band_coverage.txt", "seed_bands.txt")
 SIMULATED: Mapping[str, tuple[str, ...]] = {
@@ -45,6 +46,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
     ),
     "core.studies.rsa.spaces.tasks._measured": ("angle of two spaces, coherent",),
+    "core.maths.spectra.shape.shape_intervals": tuple(f"shape, {name}" for name in SHAPES),
     "core.studies.rsa.spaces.tables.layer_table": ("angle of two spaces, unlike",),
     "core.studies.rsa.swap.scores.own_row": ("share of texts",),
     "core.studies.rsa.swap.scores.exchange_rows": (
@@ -119,6 +121,7 @@ LABELS = (
         for kind in coverage.KINDS
     ),
     Label("angle of two spaces", "angles of spaces, 10 to 30", ("spaces",), "from 60 sentences on"),
+    Label("shape, ", "shapes of spaces, 10 to 200", ("spaces",), "of shapes cover"),
     Label("rsa, coherent, bootstrap (for comparison)", "such bands of RSA cover 80 %"),
     Label(
         "bootstrap over models (for comparison)", "A bootstrap of three models covers about 75 %"

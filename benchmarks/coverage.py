@@ -22,6 +22,8 @@ from core.maths.similarity.angles import Space, angle, between
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import compare, get_measure
 from core.maths.similarity.scoring import sentence_band
+from core.maths.spectra.shape import MEASURES as SHAPES
+from core.maths.spectra.shape import shape_intervals, shape_of
 from core.maths.statistics import bootstrap_interval, interval, sentence_counts, t_interval
 from core.studies.rsa.layers.runs import pooled_band
 from extras.rsa.truth.areas import area, area_band, area_replicates, lows_together
@@ -133,6 +135,21 @@ def angle_bands() -> Iterator[tuple[str, str, float]]:
                 low, high = bootstrap_interval(value, drawn)
                 held += bool(low <= truth <= high)
             yield f"angle of two spaces, {name}", f"{sentences} sentences", held / REPLICATES
+
+
+def shape_bands() -> Iterator[tuple[str, str, float]]:
+    """Coverage of the jackknife over blocks of sentences of each measure of a space's shape, of its
+    mean value for samples of this size."""
+    for sentences in (*SENTENCES, MANY):
+        rng = np.random.default_rng(0)
+        fresh = [shape_of(related(KINDS["coherent"], sentences, rng)[0]) for _ in range(FRESH)]
+        held = dict.fromkeys(SHAPES, 0)
+        for _ in range(REPLICATES):
+            x, _, sentence = related(KINDS["coherent"], sentences, rng)
+            for name, (_, low, high) in shape_intervals(x, sentence).items():
+                held[name] += low <= np.mean([one[name] for one in fresh]) <= high
+        for name, count in held.items():
+            yield f"shape, {name}", f"{sentences} sentences", count / REPLICATES
 
 
 def bootstrapped_bands() -> Iterator[tuple[str, str, float]]:
@@ -289,6 +306,7 @@ def main() -> None:
     for name in KINDS:
         show(sentence_bands(name), mark=True)
     show(angle_bands(), mark=True)
+    show(shape_bands(), mark=True)
     show(bootstrapped_bands(), mark=True)
     show(model_bands(), mark=True)
     show(pooled_bands(), mark=True)

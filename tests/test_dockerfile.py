@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+import yaml
 
 from tests import ROOT
 from tests.image import ignored, steps
@@ -51,6 +52,17 @@ def test_torch_is_named_once_for_the_index_without_cuda() -> None:
     )
     assert len(pinned) == 1
     assert "grep '^torch==' requirements.txt" in DOCKERFILE
+
+
+def test_a_space_is_told_the_port_that_is_served() -> None:
+    _, header, text = (ROOT / "deploy/space/README.md").read_text(encoding="utf8").split("---\n")
+    told = yaml.safe_load(header)
+    assert told["sdk"] == "docker"
+    assert f"EXPOSE {told['app_port']}" in DOCKERFILE
+    assert len(told["short_description"]) <= 60  # Spaces takes no longer one
+    assert text.strip()
+    named = (ROOT / "docs/deployment.md").read_text(encoding="utf8")
+    assert "cp deploy/space/README.md README.md" in named
 
 
 def test_health_is_asked_for_at_the_port_that_is_served() -> None:

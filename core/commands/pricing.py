@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
+from core.options.layers import EVERY_LAYER
 from core.runs.price import Price
 
 Pricing = Callable[[Any], Price]
@@ -56,6 +57,8 @@ def _smaller(spec: Any) -> Iterator[tuple[Option, Spec]]:
             less = max(int(value * SMALLER), int(option.low or 0))
         elif option.kind in ("models", "choices", "layers"):
             less = value[: max(int(option.low), 1, len(value) // 2)]
+            if value == (EVERY_LAYER,):
+                less = ()
         elif option.kind == "flag":
             less = False
         if less != value:

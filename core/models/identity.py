@@ -268,6 +268,11 @@ def identities(ready: Outputs) -> dict[str, Identity]:
     return {role[1]: value for role, value in ready.values.items() if isinstance(value, Identity)}
 
 
+def depths(ready: Outputs) -> dict[str, int]:
+    """Collect how many layers each model has that was found, by reference."""
+    return {ref: identity.layers for ref, identity in identities(ready).items()}
+
+
 def contents(ready: Outputs) -> dict[str, str]:
     """Collect the content of each model that was found, by reference."""
     return {ref: identity.content for ref, identity in identities(ready).items()}

@@ -37,10 +37,9 @@ from core.options.kinds import (
     whole,
     words,
 )
-from core.options.option import ALL_LAYERS, MOST_LAYERS, Option, Spec, options_of, refs_of
+from core.options.option import MOST_LAYERS, Option, Spec, options_of, refs_of
 
 __all__ = [
-    "ALL_LAYERS",
     "CORPUS_HELP",
     "MOST_LAYERS",
     "Option",

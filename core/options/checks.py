@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from core.errors import SpecError
 from core.models.references import is_of_revisions, is_pattern
+from core.options.layers import ALL_LAYERS, EVERY_LAYER
 from core.options.option import (
     CHECKS,
     LONGEST_LINE,
@@ -143,8 +144,11 @@ def _check_corpus(option: Option, value: Any) -> str:
 
 def _check_layers(option: Option, value: Any) -> tuple[int, ...]:
     given: tuple[Any, ...] = tuple(
-        number_of(layer) if isinstance(layer, str) else layer for layer in _several(option, value)
+        number_of(layer) if isinstance(layer, str) and layer != ALL_LAYERS else layer
+        for layer in _several(option, value)
     )
+    if any(layer in (ALL_LAYERS, EVERY_LAYER) for layer in given):
+        return (EVERY_LAYER,)
     for layer in given:
         if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer <= MOST_LAYERS:
             raise option.refuse(layer)

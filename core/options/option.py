@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
 from core.models.references import SURROGATE
+from core.options.layers import ALL_LAYERS, EVERY_LAYER, SOME_LAYERS
 
 Kind = Literal[
     "whole",
@@ -34,10 +35,10 @@ LONGEST_NUMBER = 20  # digits
 LONGEST_LINE = 4_000  # characters of a typed text
 LONGEST_NAME = 40  # characters that a model is called in a figure
 LONGEST_VALUE = 120  # characters of a refused value in an error message
-ALL_LAYERS = "all"
 SWITCHES = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(
     ("false", "off", "no", "0"), False
 )  # values of a flag in a link or a sweep
+NAMES = {EVERY_LAYER: ALL_LAYERS}
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
@@ -131,7 +132,7 @@ class Option:
     def write(self, value: Any) -> list[str]:
         """Write the value as text for a flag or a link; `read` converts it back."""
         if self.kind == "layers":
-            return [str(layer) for layer in value] or [ALL_LAYERS]
+            return [NAMES.get(layer, str(layer)) for layer in value] or [SOME_LAYERS]
         if self.many:
             return [str(part) for part in value]
         return [str(value).lower() if self.kind == "flag" else str(value)]
@@ -165,7 +166,7 @@ class Option:
             names = ", ".join(name for name in self.meanings if name)
             return f"one of {names}" if self.kind == "choice" else f"any of {names}"
         if self.kind == "layers":
-            return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
+            return f"{SOME_LAYERS}, {ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
         if self.kind == "models":
             fewest = f"{self.low} to " if self.low else "up to "
             return f"{'' if self.low == self.high else fewest}{self.high} models"
@@ -261,8 +262,8 @@ def refs_of(spec: Any) -> tuple[str, ...]:
 
 
 def _split(option: Option, text: str) -> list[str]:
-    """Read `all` for layers as an empty list; any other text is one value."""
-    return [] if option.kind == "layers" and text == ALL_LAYERS else [text]
+    """Read `some` for layers as an empty list; any other text is one value."""
+    return [] if option.kind == "layers" and text == SOME_LAYERS else [text]
 
 
 def number_of(text: str) -> int | str:

@@ -26,14 +26,29 @@ def read_labelled(path: str = "") -> Labelled:
         CorpusError: If the file is missing, may not be read, or a line is not a label and
             a text.
     """
-    if path and current_limits().shared:
+    rows = read_columns(path or str(zoo_folder() / LABELLED_FILE), "labelled", "label", "sentence")
+    return tuple((text, label) for label, text in rows)
+
+
+def read_columns(path: str, option: str, first: str, second: str) -> tuple[tuple[str, str], ...]:
+    """Read a file of lines with two columns and a tab between them, none of them empty.
+
+    Args:
+        path: An included file, or on a personal computer any.
+        option: That named the file.
+        first, second: What the columns hold, for messages.
+
+    Raises:
+        CorpusError: If the file is missing, may not be read, is empty, or a line has other columns.
+    """
+    file, line_of = Path(path), f"`{first}<TAB>{second}`"
+    if current_limits().shared and not file.resolve().is_relative_to(zoo_folder().resolve()):
         raise CorpusError(
-            "Files of the server cannot be read on a shared instance: leave --labelled empty."
+            f"Files of the server cannot be read on a shared instance: leave --{option} empty."
         )
-    file = Path(path) if path else zoo_folder() / LABELLED_FILE
     if not file.is_file():
-        raise CorpusError(f"There is no file {file}: choose a file of lines `label<TAB>sentence`.")
-    pairs = []
+        raise CorpusError(f"There is no file {file}: choose a file of lines {line_of}.")
+    rows = []
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -45,15 +60,15 @@ def read_labelled(path: str = "") -> Labelled:
         if len(row) != 2:
             raise CorpusError(
                 f"{file.name}, line {number}: the line has {len(row)} columns, but needs two, "
-                f"`label<TAB>sentence`."
+                f"{line_of}."
             )
         if not all(cell.strip() for cell in row):
-            missing = "label" if row[1].strip() else "sentence"
+            missing = first if row[1].strip() else second
             raise CorpusError(f"{file.name}, line {number}: the {missing} is empty; write one.")
-        pairs.append((row[1], row[0]))
-    if not pairs:
-        raise CorpusError(f"{file.name} is empty: add lines `label<TAB>sentence`.")
-    return tuple(pairs)
+        rows.append((row[0], row[1]))
+    if not rows:
+        raise CorpusError(f"{file.name} is empty: add lines {line_of}.")
+    return tuple(rows)
 
 
 def expected_labelled(path: str = "") -> Labelled:

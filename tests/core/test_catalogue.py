@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
+import re
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,6 +20,19 @@ STAGES = {
     "price": 1,
     "files": 1,
 }  # arguments each is called with
+
+
+NUMBER = re.compile(r"The headline's number: `([\w.]+)`\.")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_s_module_names_what_computes_the_number_of_its_headline(name: str) -> None:
+    module = inspect.getmodule(STUDIES[name].collect)
+    assert module is not None
+    named = NUMBER.search(module.__doc__ or "")
+    assert named, module.__name__
+    found = pydoc.locate(named[1])
+    assert callable(found) or isinstance(found, Mapping), named[1]
 
 
 @pytest.mark.parametrize("name", STUDIES)

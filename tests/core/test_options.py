@@ -7,6 +7,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core import options
@@ -14,6 +15,7 @@ from core.catalogue import STUDIES
 from core.commands.study import add_flag, spec_of
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
+from core.options.layers import EVERY_LAYER, layers_of, some_read, which_layers
 
 EVERY = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec)]
 NAMES = [f"{study}: {option.name}" for study, option in EVERY]
@@ -191,8 +193,8 @@ NONSENSE: list[tuple[str, Any, str]] = [
     ("corpus", "", "is not a text"),
     ("corpus", 5, "corpus takes a text"),
     ("genres", ("gossip",), "genres takes any of news"),
-    ("layers", (-3, "a"), "layers takes all, or numbers from 0 to 1000, not -3."),
-    ("layers", ("a",), "layers takes all, or numbers"),
+    ("layers", (-3, "a"), "layers takes some, all, or numbers from 0 to 1000, not -3."),
+    ("layers", ("a",), "layers takes some, all, or numbers"),
     ("layers", 3, "layers takes"),
     ("note", "x" * 5000, "note takes up to 4,000 characters"),
     ("note", 5, "note takes up to"),
@@ -237,6 +239,29 @@ def test_values_come_in_their_final_form() -> None:
     assert (spec.draws, type(spec.draws)) == (500, int)
     assert spec.plain()["layers"] == [2, 1]
     assert Example(layers=()).changed() == {}
+
+
+@pytest.mark.parametrize(("text", "value"), [("all", (EVERY_LAYER,)), ("some", ()), ("3", (3,))])
+def test_all_layers_and_some_are_words(text: str, value: tuple[int, ...]) -> None:
+    option = next(option for option in options_of(Example) if option.name == "layers")
+    assert option.read([text]) == value
+    assert option.write(value) == [text]
+    assert Example(layers=value).layers == value
+    assert Example(layers=(2, "all")).layers == (EVERY_LAYER,)  # type: ignore[arg-type]
+
+
+def test_of_deep_models_some_layers_are_read_unless_others_are_asked_for() -> None:
+    assert layers_of((), 8) == layers_of((EVERY_LAYER,), 8) == tuple(range(9))
+    for deep in (9, 12, 24, 37):
+        some = layers_of((), deep)
+        assert (some[0], some[-1], len({*some})) == (0, deep, 7)
+        assert {*np.diff(some)} <= {deep // 6, deep // 6 + 1}
+        assert layers_of((EVERY_LAYER,), deep) == tuple(range(deep + 1))
+    depths = {"deep": 12, "shallow": 6}
+    assert "Of deep, layers 0, 2, 4, 6, 8, 10, 12 were read" in some_read((), depths)
+    assert "7, evenly spaced" in which_layers((), depths)
+    assert which_layers((), {"shallow": 6}) == which_layers((EVERY_LAYER,), depths) == "every layer"
+    assert some_read((EVERY_LAYER,), depths) == some_read((3,), depths) == ""
 
 
 def test_rules_between_fields_are_the_specs_own() -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parents[1] / "images"
 ROOT = Path(__file__).parents[2]
-STYLE = Path(__file__).parent / "page.css"
 HOVER = Path(__file__).parent / "hover.js"
 PROSE = 720  # pixels: lines of about ninety characters
 ROUTED = "routed"
@@ -147,7 +146,7 @@ def enter() -> None:
         st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
         navigation()
         st.rerun()
-    st.html(_style(page_theme()))
+    st.html(_colours(page_theme()))
 
 
 def show_head(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -165,13 +164,13 @@ def show_head(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 @st.cache_data(show_spinner=False)
-def _style(theme: str) -> str:
-    """Return the style sheet, with the theme's colours for tooltips and links."""
+def _colours(theme: str) -> str:
+    """Return the theme's colours of tooltips and links for the style sheet, which the server puts
+    into the page (`ui.server.style`)."""
     background, link = (
         st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor")
     )
-    variables = f":root {{ --term-background: {background}; --link: {link}; }}"
-    return f"<style>{variables}\n{STYLE.read_text(encoding='utf8')}</style>"
+    return f"<style>:root {{ --term-background: {background}; --link: {link}; }}</style>"
 
 
 def show_logo() -> None:

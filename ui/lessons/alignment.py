@@ -75,6 +75,13 @@ ALIGNMENT = Lesson(
             {"study": "align check"},
         ),
         Try(
+            "Average the two models",
+            "Halfway between the weights of two seeds, how much higher is the loss than at both "
+            "ends? How much of that is left once units and heads are matched, and what does a "
+            "random order do?",
+            {"study": "align barrier"},
+        ),
+        Try(
             "Two decoders",
             "They predict the next word. Is the error of ridge lower or higher than between two "
             "masked models, and is the error of the static window as well?",

@@ -82,6 +82,12 @@ RSA = Lesson(
             {"one_per_word": "true"},
         ),
         Try(
+            "Put every layer on a map",
+            "Which lie nearer to a seed at its top layer: its fine-tunes, or another seed? How far "
+            "away are the same words in another order?",
+            {"study": "spaces"},
+        ),
+        Try(
             "Compare decoders",
             "Two decoders from other seeds, and a fine-tune of the first. Are decoders more or "
             "less alike than two masked models, and at which layers? *What does it say now?* reads "

@@ -30,6 +30,7 @@ from ui.server.messages import OnlyItsMessages
 from ui.server.refusals import OF_PAGES, OncePerMinute, note_failure
 from ui.server.room import Room, raise_open_files
 from ui.server.routes import routes
+from ui.server.style import Styled
 
 EVERYWHERE = (None, "", "0.0.0.0", "::")  # addresses that mean every interface
 
@@ -42,7 +43,12 @@ def server() -> dict[str, Any]:
     os.environ[SERVED] = "1"
     return {
         "routes": routes(),
-        "middleware": [Middleware(OnlyItsNames), Middleware(Room), Middleware(OnlyItsMessages)],
+        "middleware": [
+            Middleware(OnlyItsNames),
+            Middleware(Room),
+            Middleware(OnlyItsMessages),
+            Middleware(Styled),
+        ],
         "lifespan": _serving,
     }
 

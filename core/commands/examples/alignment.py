@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
-from core.results.drawing.style import GREY, ORANGE
+from core.results.drawing.style import BLUE, ORANGE
+from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
+from core.studies.alignment.barrier.text import make_headline
 from core.studies.alignment.seeds.text import (
-    amount,
     lead_sentence,
-    named,
-    seen_sentence,
 )
 
 if TYPE_CHECKING:
@@ -40,22 +39,21 @@ def seeds(results: Sequence[Result]) -> Finding:
     )
 
 
-def unseen(results: Sequence[Result]) -> Finding:
-    """Say what a per-word average and ridge leave on words seen and unseen in training."""
-    table, facts = results[0].tables["methods"], results[0].statements
-    average, ridge = (next(f for f in facts if f.subject == name) for name in ("lookup", "ridge"))
-    table = table[table["group"] == "models"]
-    error = {(str(row.words), str(row.method)): float(row.nmse) for row in table.itertuples()}
-    series = []
-    for words, colour in (("seen", GREY), ("unseen", ORANGE)):
-        series += [
-            Series(f"{METHODS[name].label}, {words}", colour, ((number, error[words, name]),))
-            for number, name in enumerate(("lookup", "ridge"))
-        ]
+def averaged(results: Sequence[Result]) -> Finding:
+    """Say what the mean of two models' weights loses, as they are and with units matched."""
+    result = results[1]
+    halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in result.statements}
+    colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
     return Finding(
-        f"{seen_sentence(facts)} On unseen words, {named('lookup')} predicts "
-        f"{amount(average)} of it and ridge {amount(ridge)}.",
+        make_headline(result.statements),
         "bars",
-        tuple(series),
-        "held-out error: share of variance unexplained (lower is better)",
+        tuple(
+            Series(
+                name,
+                next(colour for kind, colour in colours.items() if name.startswith(kind)),
+                ((float(number), value),),
+            )
+            for number, (name, value) in enumerate(halfway.items())
+        ),
+        "loss halfway between the weights, above that of the ends (nats per token)",
     )

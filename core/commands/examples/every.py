@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.commands.examples import alignment, probes, rsa, weights
 from core.commands.examples.finding import Finding
 from core.options import Spec
+from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.trees.spec import ProbeSpec
@@ -65,7 +66,6 @@ def _options(spec: Spec) -> Any:
     return options_of(type(spec))
 
 
-QUICK = ("identity", "lookup", "procrustes", "ridge")
 ODD = ("zoo:sentiment-fast", "zoo:parse-slow")
 FROZEN = ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
 READER = ("zoo:qa-0",)
@@ -108,8 +108,8 @@ EXAMPLES = (
         "seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), alignment.seeds,
     ),
     Example(
-        "unseen", "Unseen words", ALIGN,
-        (("align", AlignSpec(methods=QUICK, split="sentence")),), alignment.unseen,
+        "averaged", "Averaging two models", ALIGN,
+        (("align", AlignSpec()), ("align barrier", BarrierSpec())), alignment.averaged, opened=1,
     ),
     Example(
         "answer", "Finding an answer", RSA,

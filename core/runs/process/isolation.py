@@ -36,6 +36,10 @@ WAITING = 2**22  # characters of replies that wait to be taken; the process wait
 LONGEST_LINE = 32 * 2**20  # characters of a reply
 UNBOUNDED = 2**60  # characters of all replies, where the caller takes them one by one
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
+BUSY = (
+    "This computer is too busy for {note}, which has not ended after {seconds:.0f} s: try again "
+    "when less runs on it."
+)
 OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
 
@@ -53,6 +57,10 @@ class ApartAnswerError(ApartError):
 
 class RefusedError(ApartError):
     """The process refused the request, with the reason."""
+
+
+class BusyError(PalimpsestError):
+    """The process had too little of the processor to answer: its request is not to blame."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,8 @@ class Apart:
             ApartTimeoutError: If it takes too long; the process is ended.
             ApartAnswerError: If the replies are too long; the process is ended.
             ApartError: If the process ended, or does nothing; the process is ended.
+            BusyError: If it takes too long though it had less of the processor than it may have;
+                the process is ended.
             CancelledError: If the run is cancelled; the process is ended.
         """
         whole = False
@@ -154,6 +164,8 @@ class Apart:
             if patience.idle is not None and rest.seconds > patience.idle:
                 raise ApartError
             if now - began > patience.deadline or now - heard > patience.silence:
+                if patience.processor is not None and OUT_OF_TIME:  # which would have ended it
+                    raise BusyError(BUSY.format(note=note, seconds=now - began))
                 raise ApartTimeoutError
             line = self._lines.take()
             if line is None:

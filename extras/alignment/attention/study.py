@@ -11,6 +11,8 @@ outputs, as for hidden states.
 References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, by scipy). Deviations:
 probabilities are compared head by head after matching, because a map would not turn distributions
 into distributions.
+
+The headline's number: `core.maths.evaluation.judging.fit_each`.
 """
 
 from __future__ import annotations

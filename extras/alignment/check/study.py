@@ -8,6 +8,8 @@ kernel ridge shows what can be learned from so many rows without an assumed form
 
 Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the
 bijection is varied, and two forms are added that are not the network's.
+
+The headline's number: `core.maths.evaluation.scoring.score`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ and `training`. Not known: whether the paper's figures were made by this version
 Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the
 target's variance (of all layers together, so that layers have the weight of a plain squared error),
 which `mse` is not.
+
+The headline's number: `core.maths.evaluation.scoring.score`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ One task for each pair of models fits rotations and linear maps at all layers in
 
 Reference: Schönemann 1966 (orthogonal Procrustes). Deviations: see
 `extras.alignment.rotation.tasks`.
+
+The headline's number: `extras.alignment.rotation.tasks.spectrum`.
 """
 
 from __future__ import annotations

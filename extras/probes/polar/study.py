@@ -8,6 +8,8 @@ which draw any sentence.
 References: Diego-Simón et al. 2024, NeurIPS; Hewitt & Manning 2019, NAACL; Hewitt & Liang 2019,
 EMNLP. Deviations: see `core.maths.angular.directions` and `core.maths.angular.arcs`; control
 labels, the static window, bands and paired differences are added.
+
+The headline's number: `core.maths.angular.arcs.score_arcs`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
+    depths,
     start_notices,
     words_beside,
 )
@@ -85,7 +88,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*said, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=text.make_methods(spec, treebank, coded) + trees.reaches_in_words(values),
+        methods=text.make_methods(spec, treebank, coded, depths(ready))
+        + trees.reaches_in_words(values),
         cites=text.CITATIONS,
         kind=PolarResult,
         parts={
@@ -95,7 +99,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real)
+    return with_limits(result, ready, real, spec.layers)
 
 
 def score_table(

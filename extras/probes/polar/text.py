@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import first_of
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.options.layers import which_layers
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
-from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
@@ -101,7 +101,9 @@ def _notice(doubt: Statement) -> str:
     )
 
 
-def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> str:
+def make_methods(
+    spec: PolarSpec, treebank: Treebank, coded: Sequence[str], depths: Mapping[str, int]
+) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
@@ -111,7 +113,7 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
     """
     parts = [
         f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
-        f"{which_layers(spec.layers)} of {', '.join(spec.probed)}. "
+        f"{which_layers(spec.layers, depths)} of {', '.join(spec.probed)}. "
         "A word's vector is the mean of its subwords' vectors.",
         treebank.in_words("Labelled dependency trees", spec.as_probes),
         "Subtypes of labels, punctuation and edges to it were left out.",

@@ -7,6 +7,8 @@ subspaces of equal rank and of equal change, a headline and a methods paragraph.
 References: Belrose et al. 2023, NeurIPS (LEACE); Elazar et al. 2021, TACL (amnesic probing);
 Hewitt & Manning 2019, NAACL. Deviations: see `core.maths.erasure`; random subspaces of
 equal change are added.
+
+The headline's number: `core.maths.erasure.fit_eraser`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from core.studies.kit import (
     Text,
     Value,
     View,
+    depths,
     identities,
     words_beside,
 )
@@ -121,10 +124,10 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         models=scored,
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, heads),
+        methods=make_methods(spec, treebank, heads, depths(ready)),
         cites=CITATIONS,
     )
-    return with_limits(result, ready, scored)
+    return with_limits(result, ready, scored, spec.layers)
 
 
 STUDY = Study(

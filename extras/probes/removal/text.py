@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import listed
+from core.options.layers import which_layers
 from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
-from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import SIMILAR
 from extras.probes.removal.statements import COST
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS
@@ -60,7 +60,9 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
         yield f"{sentence}."
 
 
-def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -> str:
+def make_methods(
+    spec: RemovalSpec, treebank: Treebank, heads: dict[str, str], depths: Mapping[str, int]
+) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
@@ -68,7 +70,7 @@ def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -
         treebank: Its sentences.
         heads: The head of each model that was scored.
     """
-    layers = which_layers(spec.layers)
+    layers = which_layers(spec.layers, depths)
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
     return " ".join(
         [

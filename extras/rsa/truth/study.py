@@ -11,6 +11,8 @@ Reference:
     Ding, Denain & Steinhardt 2021, NeurIPS, Grounding representation similarity with statistical
     testing (measures compared with known differences).
 Deviations: the known differences are changed layers of fine-tunes, and the score is the AUC.
+
+The headline's number: `extras.rsa.truth.areas.area`.
 """
 
 from __future__ import annotations

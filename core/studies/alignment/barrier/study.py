@@ -7,6 +7,8 @@ References: Frankle et al. 2020 (linear mode connectivity); Entezari et al. 2022
 Hayase & Srinivasa 2023 (permutations); Verma & Elbayad 2024 (Transformers); Theus et al. 2025
 (rotations of the residual stream); Jordan et al. 2023 (why averages shrink). Deviations: see
 `core.maths.permutations`; the residual stream is not permuted.
+
+The headline's number: `core.maths.permutations.excess_of`.
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ class AlignSpec(Spec):
     sentences: int = options.sentences(250)
     items: str = items_option()
     layers: tuple[int, ...] = options.layers(
-        "Layers", help="The layers to align; 0 is the embeddings."
+        "Layers",
+        help="The layers to align; 0 is the embeddings. Of models with more than eight layers, "
+        "seven are aligned unless you write all or numbers.",
     )
     grid: str = options.choice(
         "Layer into layer",

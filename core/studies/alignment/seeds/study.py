@@ -8,6 +8,8 @@ paragraph.
 
 Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
 the last caveat in `words.toml`.
+
+The headline's number: `core.maths.evaluation.scoring.score`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import listed
 from core.maths.maps.registry import METHODS
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.options.layers import EVERY_LAYER, layers_of, some_read
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import WINDOW, judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -41,11 +44,13 @@ from core.studies.kit import (
     ComparedTable,
     Corpus,
     Findings,
+    Identity,
     Outputs,
     Study,
     Task,
     Text,
-    contents,
+    depths,
+    identities,
     prepare_named,
     sink_argument,
     words_beside,
@@ -79,20 +84,21 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    content = contents(ready)
+    identified = identities(ready)
     sentences = ready.need("text").words
     tasks: list[Task] = []
     usable = {group: usable_seeds(ready, refs) for group, refs in spec.groups.items()}
     pairs = [pair for pair in spec.pairs() if {*pair[1:]} <= {*usable[pair[0]]}]
     for group, first, second in pairs:
-        if first not in content or second not in content:
+        if first not in identified or second not in identified:
             continue
         slow, quick, static = _kinds(spec, group)
+        layers = _layers(spec, identified[first], identified[second])
         common: dict[str, Any] = {
             "one": first,
             "other": second,
-            "one_identity": content[first],
-            "other_identity": content[second],
+            "one_identity": identified[first].content,
+            "other_identity": identified[second].content,
             "sentences": sentences,
             "items": spec.items,
             "split": spec.split,
@@ -104,9 +110,9 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
                 f"{first} ↔ {second}: "
                 f"{METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
             )
-            arguments = {**common, "methods": methods, "layers": spec.layers}
+            arguments = {**common, "methods": methods, "layers": layers}
             role = (group, first, second, methods)
-            if methods == SLOWEST and len(spec.layers) != 1:
+            if methods == SLOWEST and len(layers) != 1:
                 tasks += [
                     Task.of(
                         f"{name}, part {part + 1} of {PARTS}",
@@ -121,7 +127,7 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
             else:
                 tasks.append(Task.of(name, align_pair, role=role, group=second, **arguments))
         if static:
-            arguments = {**common, "methods": static, "layers": spec.layers}
+            arguments = {**common, "methods": static, "layers": layers}
             name = f"{first} ↔ {second}: static window"
             tasks.append(
                 Task.of(
@@ -138,6 +144,14 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
                 Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid)
             )
     return tasks
+
+
+def _layers(spec: AlignSpec, first: Identity, second: Identity) -> tuple[int, ...]:
+    """The layers of a pair to map; none for all."""
+    if first.layers != second.layers:  # the task refuses the pair
+        return tuple(layer for layer in spec.layers if layer != EVERY_LAYER)
+    layers = layers_of(spec.layers, first.layers)
+    return () if layers == tuple(range(first.layers + 1)) else layers
 
 
 def _kinds(
@@ -187,15 +201,18 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = statements_of(
         tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
     )
+    deep = {ref: count for ref, count in depths(ready).items() if ref in refs}
+    some = some_read(spec.layers, deep)
     return Findings(
         headline=make_headline(statements, judged(tables["methods"])),
         statements=statements,
         tables=tables,
         arrays=points_of(spec, values),
-        notices=[*corpus.notices, *said_of_seeds, *make_notices(values)],
+        notices=[*([some] if some else []), *corpus.notices, *said_of_seeds, *make_notices(values)],
         models=refs,
         corpus=corpus,
-        methods=make_methods(spec, len(corpus.sentences)) + _reaches_in_words(tables["alignment"]),
+        methods=make_methods(spec, len(corpus.sentences), deep)
+        + _reaches_in_words(tables["alignment"]),
         cites=CITATIONS,
     )
 

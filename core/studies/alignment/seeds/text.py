@@ -9,6 +9,7 @@ from core.errors import by_number, listed
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
+from core.options.layers import which_layers
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -204,7 +205,7 @@ def _upper(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def make_methods(spec: AlignSpec, sentences: int) -> str:
+def make_methods(spec: AlignSpec, sentences: int, depths: Mapping[str, int]) -> str:
     """Write the methods paragraph, ready to paste."""
     parts = {"train": "training", "validation": "validation", "test": "test"}
     shares = ", ".join(
@@ -220,7 +221,8 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
     return (
         f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same "
         f"{sentences:,} sentences from {spec.corpus} in evaluation mode; a row is {row}. "
-        f"{_upper(units)} were split by a hash ({shares}). At every layer and in both directions, "
+        f"{_upper(units)} were split by a hash ({shares}). "
+        f"At {which_layers(spec.layers, depths)} and in both directions, "
         "a map from source to target was fitted on the training rows "
         f"({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, "
         "ranks and the length of training were chosen on the validation rows; networks were "

@@ -107,7 +107,7 @@ def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
         f"Maps between subword states were fitted at every layer on {sentences:,} unlabelled "
         f"sentences of {spec.corpus}. Each of {labelled:,} labelled sentences was then run through "
         "the source's layers up to layer k, the map at k, and the target's layers from k to its "
-        "head. The per-word average replaces each subword's state by the target's mean state of "
+        "head. The per-subword average replaces each subword's state by the target's mean state of "
         "that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
         f"bootstrap intervals over labelled sentences."
     )

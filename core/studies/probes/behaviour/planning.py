@@ -13,6 +13,7 @@ from core.studies.probes.behaviour.tasks import find_head, read_included, score_
 from core.studies.probes.behaviour.text import refusal
 from core.studies.probes.edges.planning import model_task as edge_task
 from core.studies.probes.edges.planning import sentences_of
+from core.studies.probes.minimal_pairs.own import OWN, read_own
 from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import TREEBANK, model_tasks, training_arguments
 
@@ -26,6 +27,8 @@ def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> lis
         Task.of(f"head of {ref}", find_head, role=("head", ref), fleeting=True, ref=ref)
         for ref in refs
     ]
+    if spec.pairs_file:
+        tasks.append(Task.of("read pairs", read_own, role=OWN, fleeting=True, path=spec.pairs_file))
     tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
     if spec.probes:
         probes = spec.as_probes(refs[0])
@@ -55,6 +58,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
         refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
     first = next(iter(heads))
+    own = {"own": ready.need(OWN)} if spec.pairs_file else {}
     tasks = [
         Task.of(
             "bigram baseline",
@@ -63,8 +67,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             model=first,
             model_identity=identified[first].content,
             sentences=ready.need(INCLUDED),
-            kinds=spec.kinds,
+            kinds=spec.scored_kinds,
             pairs=spec.pairs,
+            **own,
         )
     ]
     for ref, head in heads.items():
@@ -79,8 +84,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
                 head=head,
                 kind=kind,
                 pairs=spec.pairs,
+                **own,
             )
-            for kind in spec.kinds
+            for kind in spec.scored_kinds
         ]
     if spec.probes:
         treebank: Treebank = ready.need(TREEBANK)

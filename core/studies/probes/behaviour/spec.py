@@ -9,6 +9,7 @@ from core.models.patterns import every_match
 from core.options import Spec
 from core.studies.probes.edges.items import TARGETS
 from core.studies.probes.edges.spec import EdgeSpec
+from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.trees.spec import (
     ProbeSpec,
     draws_option,
@@ -35,6 +36,11 @@ class BehaviourSpec(Spec):
     )
     kinds: tuple[str, ...] = kinds_option()
     pairs: int = pairs_option(100, phrase=", {} pairs of each kind")
+    pairs_file: str = options.line(
+        "Your own pairs",
+        help="A file of lines `acceptable<TAB>unacceptable`, scored in place of the templates' "
+        "pairs.",
+    )
     probes: bool = options.flag(
         "Probes beside",
         True,
@@ -56,6 +62,11 @@ class BehaviourSpec(Spec):
     sinks: str = options.sinks()
     draws: int = draws_option()
     seed: int = seed_option()
+
+    @property
+    def scored_kinds(self) -> tuple[str, ...]:
+        """The kinds of pairs that are scored: the reader's own where there are any."""
+        return (OWN,) if self.pairs_file else self.kinds
 
     @property
     def refs(self) -> tuple[str, ...]:

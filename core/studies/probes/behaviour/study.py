@@ -7,6 +7,8 @@ rank correlation over models.
 
 References: Warstadt et al. 2020, TACL; Salazar et al. 2020, ACL; Kauf & Ivanova 2023, ACL.
 Deviations: pairs are made from templates of our own, see `minimal_pairs.templates`.
+
+The headline's number: `core.studies.probes.minimal_pairs.accuracy.correct`.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from core.studies.kit import Findings, Outputs, Study, View, words_beside
 from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
 from core.studies.probes.behaviour.planning import PAIRS, heads_of, plan, prepare, refused_of
-from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.edges.statements import best_scores_of
+from core.studies.probes.minimal_pairs.own import OWN, own_groups
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, few_sentences
@@ -48,7 +50,9 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     whole: dict[str, tables.Hits] = {}
     for ref in heads:
         scored = {
-            kind: values[PAIRS, ref, kind] for kind in spec.kinds if (PAIRS, ref, kind) in values
+            kind: values[PAIRS, ref, kind]
+            for kind in spec.scored_kinds
+            if (PAIRS, ref, kind) in values
         }
         if scored:
             hits[ref] = {kind: tables.hits_of(value) for kind, value in scored.items()}
@@ -56,12 +60,14 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     models = list(hits)
     if tables.BIGRAM in values:
         hits[tables.BIGRAM] = {
-            kind: tables.hits_of(values[tables.BIGRAM], ending=f"/{kind}") for kind in spec.kinds
+            kind: tables.hits_of(values[tables.BIGRAM], ending=f"/{kind}")
+            for kind in spec.scored_kinds
         }
-    behaviour = tables.behaviour_table(hits)
+    own = own_groups(ready.values[OWN]) if spec.pairs_file else None
+    behaviour = tables.behaviour_table(hits, own)
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table(hits, models, whole),
+        "behaviour_margins": tables.margin_table(hits, models, whole, own),
     }
     treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
     few: list[str] = []
@@ -82,7 +88,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
-        methods=text.make_methods(spec, heads, counted, treebank),
+        methods=text.make_methods(spec, heads, counted, treebank, 0 if own is None else len(own)),
         cites=(*text.CITATIONS, *(text.PROBE_CITATIONS if treebank else ())),
     )
 
@@ -121,7 +127,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    price=behaviour_price,
     views=(
         View(
             draw=draw_behaviour,

@@ -56,11 +56,12 @@ def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.flo
     return correct(good, bad)
 
 
-def behaviour_table(hits: Mapping[str, Hits]) -> pd.DataFrame:
+def behaviour_table(hits: Mapping[str, Hits], own: NDArray[np.int64] | None = None) -> pd.DataFrame:
     """Make the rows of every model (or the bigrams) and kind, and of all kinds together.
 
     Args:
         hits: By model; models without all kinds have no row of all kinds.
+        own: Groups of a reader's own pairs, where these are what is scored.
     """
     import pandas as pd
 
@@ -69,7 +70,7 @@ def behaviour_table(hits: Mapping[str, Hits]) -> pd.DataFrame:
     for model, of_model in hits.items():
         for kind, members in _together(kinds, of_model).items():
             right = np.concatenate([of_model[member] for member in members])
-            groups = _groups(of_model, members)
+            groups = _groups(of_model, members, own)
             ends = grouped_interval(right, groups)
             shares = (100 * float(share) for share in (right.mean(), *ends))
             rows.append((model, kind, METRIC, *shares, len(right), int(groups.max()) + 1))
@@ -80,6 +81,7 @@ def margin_table(
     hits: Mapping[str, Hits],
     models: Sequence[str],
     whole: Mapping[str, Hits],
+    own: NDArray[np.int64] | None = None,
 ) -> pd.DataFrame:
     """Compare every model with the bigrams and with its own scores of whole sentences, and the
     steps of a run with its first, by kind.
@@ -88,6 +90,7 @@ def margin_table(
         hits: By model, the bigrams among them.
         models: References.
         whole: By model, the pairs that are right where all words of the sentences are scored.
+        own: As of `behaviour_table`.
     """
     import pandas as pd
 
@@ -98,12 +101,14 @@ def margin_table(
     rows = [
         row
         for model, rival, theirs in rivals
-        for row in _margins(model, rival, hits[model], theirs)
+        for row in _margins(model, rival, hits[model], theirs, own)
     ]
     return pd.DataFrame(rows, columns=list(DIFFERENCES))
 
 
-def _margins(model: str, rival: str, mine: Hits, theirs: Hits) -> list[tuple[Any, ...]]:
+def _margins(
+    model: str, rival: str, mine: Hits, theirs: Hits, own: NDArray[np.int64] | None
+) -> list[tuple[Any, ...]]:
     """Make the rows of one model and one baseline, of the same pairs."""
     rows: list[tuple[Any, ...]] = []
     for kind, members in _together(list(mine), theirs).items():
@@ -111,7 +116,7 @@ def _margins(model: str, rival: str, mine: Hits, theirs: Hits) -> list[tuple[Any
             100 * np.concatenate([side[member] for member in members]) for side in (mine, theirs)
         )
         margin, against = float((ours - others).mean()), float(others.mean())
-        variance, several = group_variance(ours - others, _groups(mine, members))
+        variance, several = group_variance(ours - others, _groups(mine, members, own))
         low, high = t_interval(margin, [variance], [several - 1]) if several > 1 else (np.nan,) * 2
         rows.append((model, kind, METRIC, rival, against, margin, float(low), float(high)))
     return rows
@@ -124,8 +129,8 @@ def _together(kinds: Sequence[str], hits: Hits) -> dict[str, list[str]]:
     return {kind: [kind] for kind in scored} | every
 
 
-def _groups(hits: Hits, members: Sequence[str]) -> NDArray[np.int64]:
-    return joined_groups({kind: len(hits[kind]) for kind in members})
+def _groups(hits: Hits, members: Sequence[str], own: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return own if own is not None else joined_groups({kind: len(hits[kind]) for kind in members})
 
 
 def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

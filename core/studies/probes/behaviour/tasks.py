@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +11,28 @@ from numpy.typing import NDArray
 from core.errors import ModelError
 from core.limits import LOCAL
 from core.models import load_tokenizer
-from core.models.loading.language_models import Kind, head_of
+from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
+from core.models.loading.reading import LOGITS
 from core.studies.probes.minimal_pairs.bigrams import Bigrams
+from core.studies.probes.minimal_pairs.own import Own, own_pairs
 from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
-from core.studies.task_kit import Value, as_identified, pure
+from core.studies.probes.prices import passes_per_pair
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
 from core.text.corpora import read_corpus
 from core.text.labelled import read_labelled
 from core.vectors.forward import cut_sentences
 from core.vectors.notices import read_by_layer
 
 Sentences = tuple[tuple[str, ...], ...]
+LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
+COUNTING = 0.5  # processor seconds of the bigrams
 BEGIN = -1  # begins every sentence; no token has this id
 
 
-@pure("probes.language_head")
+@pure(
+    "probes.language_head", expect=lambda sizes, ref: predicts(sizes[ref].architecture) or "masked"
+)
 def find_head(ref: str) -> str:
     """Tell how a model's language-model head reads a sentence, "masked" or "causal"; "" without
     one.
@@ -35,7 +43,7 @@ def find_head(ref: str) -> str:
     return head_of(ref) or ""
 
 
-@pure("probes.included_sentences")
+@pure("probes.included_sentences", expect=lambda sizes: ())
 def read_included() -> Sentences:
     """Read the included sentences, from which bigrams are counted: the demo, and the labelled ones;
     all of them on a shared instance, too.
@@ -47,16 +55,27 @@ def read_included() -> Sentences:
     return (*read_corpus("demo", limits=LOCAL).words, *labelled)
 
 
-@pure("probes.minimal_pairs", version=2, guard=as_identified)
-def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: int) -> Value:
+def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, own: Own = (), **_: Any) -> Cost:
+    size, pairs = sizes[model], len(own) or pairs
+    memory = costs.resident({model: size}, head=True)
+    if costs.is_by_layer(size):
+        memory += LOGITS * costs.SINGLE
+    return Cost(costs.passes(size, 2 * pairs, passes_per_pair(size), LENGTHS), memory)
+
+
+@pure("probes.minimal_pairs", version=2, guard=as_identified, cost=_pairs_cost)
+def score_pairs(
+    model: str, model_identity: str, head: Kind, kind: str, pairs: int, own: Own = ()
+) -> Value:
     """Score both sentences of each minimal pair with a model's language-model head.
 
     Args:
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         head: Whether the head is that of a masked or of a causal model.
-        kind: Of `templates.KINDS`.
-        pairs: How many.
+        kind: Of `templates.KINDS`, or OWN.
+        pairs: How many of the templates'.
+        own: A reader's own.
 
     Returns:
         `good` and `bad` (pair,): log-likelihoods of the critical region, in nats; `whole_good` and
@@ -67,7 +86,7 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     """
     from core.studies.probes.minimal_pairs.scoring import score_words
 
-    made = make_pairs(kind, pairs)
+    made = own_pairs(own) or make_pairs(kind, pairs)
     loaded = load_with_head(model, layerwise=True)
     scores = score_words(loaded, head, _sentences(made))
     if not np.isfinite(scores).all():
@@ -80,9 +99,19 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     return value
 
 
-@pure("probes.bigram_pairs", version=2, guard=as_identified)
+@pure(
+    "probes.bigram_pairs",
+    version=2,
+    guard=as_identified,
+    cost=lambda sizes, **_: Cost(COUNTING),
+)
 def score_bigrams(
-    model: str, model_identity: str, sentences: Sentences, kinds: tuple[str, ...], pairs: int
+    model: str,
+    model_identity: str,
+    sentences: Sentences,
+    kinds: tuple[str, ...],
+    pairs: int,
+    own: Own = (),
 ) -> Value:
     """Score minimal pairs with a bigram model, counted from sentences in a model's tokens.
 
@@ -90,8 +119,9 @@ def score_bigrams(
         model: Reference of the model whose tokenizer is used.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         sentences: What is counted.
-        kinds: Of `templates.KINDS`.
-        pairs: How many of each kind.
+        kinds: Of `templates.KINDS`, or OWN.
+        pairs: How many of each of the templates' kinds.
+        own: A reader's own.
 
     Returns:
         For each kind what `score_pairs` returns, with `/{kind}` after each name; `tokens`, the
@@ -103,7 +133,7 @@ def score_bigrams(
     tokenizer = load_tokenizer(model)
 
     counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, sentences)]
-    made = {kind: make_pairs(kind, pairs) for kind in kinds}
+    made = {kind: own_pairs(own) or make_pairs(kind, pairs) for kind in kinds}
     cut = {kind: cut_sentences(tokenizer, _sentences(each)) for kind, each in made.items()}
     every = {token for row in counted for token in row[1:]}
     every |= {token for rows in cut.values() for row in rows for token in row.inside}

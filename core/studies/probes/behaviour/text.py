@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import listed
@@ -19,6 +20,7 @@ from core.studies.probes.behaviour.statements import (
     UNDECIDED,
 )
 from core.studies.probes.behaviour.tables import BIGRAM
+from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.statements import SIMILAR
 
@@ -38,6 +40,7 @@ NAMES = {
     "polarity": "negative polarity",
     "determiner": "determiners",
     "arguments": "verb arguments",
+    OWN: "your own",
     "all": "all kinds",
 }
 SCORES = {
@@ -181,7 +184,11 @@ def refusal(refused: Sequence[str]) -> str:
 
 
 def make_methods(
-    spec: BehaviourSpec, heads: Mapping[str, str], counted: int, treebank: Treebank | None
+    spec: BehaviourSpec,
+    heads: Mapping[str, str],
+    counted: int,
+    treebank: Treebank | None,
+    own: int = 0,
 ) -> str:
     """Write a methods paragraph, ready to paste.
 
@@ -190,15 +197,23 @@ def make_methods(
         heads: "masked" or "causal" for each model that was scored.
         counted: Tokens from which bigrams were counted.
         treebank: The sentences of the probes; None without probes.
+        own: Pairs of the reader's own, which were scored in place of the templates'.
     """
     kinds = "; ".join(KINDS[kind] for kind in spec.kinds)
-    parts = [
-        f"{', '.join(heads)} were scored on {spec.pairs:,} minimal pairs of each kind ({kinds}), "
-        "made from templates and counterbalanced for number. A pair is right if the grammatical "
-        "sentence has the higher score; equal scores count half. Scored is the critical region: "
+    pairs, region = (
+        f"{spec.pairs:,} minimal pairs of each kind ({kinds}), made from templates and "
+        "counterbalanced for number",
         "from the word that differs to the end where this word must fit what precedes it "
         "(agreement, reflexives), and the words that it licenses where these follow (polarity, "
-        "determiners, arguments), which both sentences share."
+        "determiners, arguments), which both sentences share",
+    )
+    if own:
+        pairs = f"{own:,} minimal pairs of {Path(spec.pairs_file).name}"
+        region = "from the first word that differs to the end"
+    parts = [
+        f"{', '.join(heads)} were scored on {pairs}. A pair is right if the grammatical sentence "
+        "has the higher score; equal scores count half. Scored is the critical region: "
+        f"{region}."
     ]
     if "masked" in heads.values():
         parts.append(

@@ -7,6 +7,8 @@ margins over baselines, a headline, a methods paragraph.
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
 Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
 with a sentence).
+
+The headline's number: `core.maths.classifier.fit_classifiers`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
+    depths,
     start_notices,
     words_beside,
 )
@@ -82,10 +85,10 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus,
-        methods=text.make_methods(spec, treebank) + reaches_in_words(values),
+        methods=text.make_methods(spec, treebank, depths(ready)) + reaches_in_words(values),
         cites=(*text.CITATIONS, *[text.CONDITIONAL] * spec.conditional),
     )
-    return with_limits(result, ready, models)
+    return with_limits(result, ready, models, spec.layers)
 
 
 def _add_target(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
+from core.options.layers import which_layers
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -15,7 +16,6 @@ from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
 from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
 from core.studies.probes.edges.tables import SHOWN
-from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.text import too_few
@@ -140,14 +140,14 @@ def baseline_name(baseline: str) -> str:
     return SHOWN.get(baseline, "untrained model")
 
 
-def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
+def make_methods(spec: EdgeSpec, treebank: Treebank, depths: Mapping[str, int]) -> str:
     """A methods paragraph, ready to paste."""
     parts = [
         f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
-        f"were fitted to {which_layers(spec.layers)} of {', '.join(spec.probed)}: multinomial "
-        f"logistic regression with a ridge penalty, on vectors whose dimensions were centred and "
-        f"divided by their standard deviation. {_penalty(spec)} A word's vector is the mean of its "
-        "subwords' vectors.",
+        f"were fitted to {which_layers(spec.layers, depths)} of {', '.join(spec.probed)}: "
+        "multinomial logistic regression with a ridge penalty, on vectors whose dimensions were "
+        f"centred and divided by their standard deviation. {_penalty(spec)} A word's vector is the "
+        "mean of its subwords' vectors.",
         treebank.in_words("Trees and tags", spec.as_probes),
         "Punctuation and edges to it were left out.",
     ]

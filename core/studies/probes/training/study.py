@@ -12,6 +12,8 @@ Reference:
     training).
 Deviations: structural probes where Liu et al. have classifiers; the loss is the one that the
 model's card has.
+
+The headline's number: `core.maths.structural.scores.score`.
 """
 
 from __future__ import annotations

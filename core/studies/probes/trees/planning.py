@@ -14,6 +14,7 @@ from core.errors import SpecError, listed
 from core.maths.structural.costs import training
 from core.models.identity import Identity
 from core.models.sizes import Size
+from core.options.layers import layers_of, some_read
 from core.results.names import short_names
 from core.studies.kit import (
     Findings,
@@ -23,6 +24,7 @@ from core.studies.kit import (
     Text,
     Value,
     change_tasks,
+    depths,
     identities,
     identity_tasks,
 )
@@ -176,7 +178,8 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
     """
-    missing = [layer for layer in spec.layers if layer > model.layers]
+    layers = layers_of(spec.layers, model.layers)
+    missing = [layer for layer in layers if layer > model.layers]
     if missing:
         named = (
             f"layer {missing[0]} is"
@@ -184,7 +187,7 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
             else f"layers {', '.join(map(str, missing))} are"
         )
         raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not among them.")
-    return spec.layers or tuple(range(model.layers + 1))
+    return layers
 
 
 def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
@@ -210,14 +213,27 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
     ]
 
 
-def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
+def with_limits(
+    result: R, ready: Outputs, models: Iterable[str], asked: Sequence[int] | None = None
+) -> R:
     """Say in the headline and the notices of a study of probes what its numbers cannot show; of a
-    text that the parser cannot parse, the headline says nothing else."""
+    text that the parser cannot parse, the headline says nothing else.
+
+    Args:
+        result: Without them.
+        ready: Outputs of the first stage.
+        models: Those that were probed.
+        asked: The option `layers`, where the study has it.
+    """
+    models = tuple(models)
+    deep = {ref: count for ref, count in depths(ready).items() if ref in models}
+    some = some_read(asked, deep) if asked is not None else ""
     if foreign := ready.need(TREEBANK).foreign:
         return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)
     headline = " ".join([result.headline, *few])
-    return replace(result, headline=headline, notices=(*few, *result.notices))
+    notices = (*few, *([some] if some else []), *result.notices)
+    return replace(result, headline=headline, notices=notices)
 
 
 def of_layer(spec: ProbeSpec, kind: str, rank: int, size: Size, words: float) -> float:

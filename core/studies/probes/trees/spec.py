@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,7 +87,11 @@ pipeline_option = partial(
     help="Predicts the trees of text that has no heads.",
     defines=True,
 )
-layers_option = partial(options.layers, help="Layers to probe; 0 is the embedding output.")
+layers_option = partial(
+    options.layers,
+    help="Layers to probe; 0 is the embedding output. Of models with more than eight layers, seven "
+    "are probed unless you write all or numbers.",
+)
 seeds_option = partial(
     options.whole,
     "Probes per layer",
@@ -228,8 +232,3 @@ class SameTrees(Spec):
     def probed(self) -> tuple[str, ...]:
         """The models listed, with the first one untrained where asked for and not listed."""
         return self.as_probes.probed
-
-
-def which_layers(layers: Sequence[int]) -> str:
-    """Say which layers a study reads, for a methods paragraph; no layers are every layer."""
-    return f"layers {', '.join(map(str, layers))}" if layers else "every layer"

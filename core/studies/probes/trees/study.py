@@ -8,6 +8,8 @@ paragraph, and the trained probes, which can then be applied to any sentence.
 Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes are appended to the vectors of
 models that have no positions in them; control trees after Hewitt & Liang 2019, bands and paired
 differences are added.
+
+The headline's number: `core.maths.structural.scores.score`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from core.studies.kit import (
     Task,
     Value,
     changes_of,
+    depths,
     identities,
     start_notices,
     words_beside,
@@ -124,7 +127,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded) + trees_tables.reaches_in_words(values),
+        methods=make_methods(spec, treebank, coded, depths(ready))
+        + trees_tables.reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,
         parts={
@@ -134,7 +138,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return planning.with_limits(result, ready, real)
+    return planning.with_limits(result, ready, real, spec.layers)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

@@ -5,6 +5,8 @@ weights, steps in the wrong place and steps of another seed. All of that shows i
 the weights.
 
 Reference: none. Deviations: none; the rules are in `core.models.weights.audit`.
+
+The headline's number: `core.models.weights.audit.audit_run`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ References:
     Kullback & Leibler 1951; Lin 1991 (the divergences). Salazar et al. 2020, ACL, Masked Language
     Model Scoring (words masked in turn).
 Deviations: all subwords of a word are masked together, so that no subword gives another away.
+
+The headline's number: `core.maths.similarity.divergence.divergences`.
 """
 
 from __future__ import annotations

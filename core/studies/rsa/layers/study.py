@@ -8,6 +8,8 @@ corpus. `collect` makes tidy tables, statements, a headline and a methods paragr
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
 Deviations: any of nine measures; bands, nulls and references are added.
+
+The headline's number: `core.maths.similarity.registry.MEASURES`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.maths.spectra.shape import EFFECTIVE_RANK
 from core.models.steps import origin_of, run_of
 from core.results.columns import told
 from core.results.drawing import style
@@ -17,7 +18,7 @@ from core.results.drawing.maps import Ends, name_layer, placed, stress_in_words,
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import label_expr
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED, of_one_base
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ def draw_spaces(
         "spaces": map_chart(result, layer, height=ON_PAGE, context=context),
         "spaces-embeddings": embeddings_chart(result, context=context),
         "spaces-related": related_chart(result, context=context),
+        "spaces-shape": shape_chart(result, context=context),
     }
 
 
@@ -159,6 +161,26 @@ def _map(
     return layered(*zoomed(layers, context=context)).properties(
         width="container", height=tall, title=style.heading(what, below), description=words
     )
+
+
+def shape_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the effective rank by layer of the first base, of its first step, and of its
+    fine-tunes."""
+    table = result.tables["shape"]
+    base, first, tuned = of_one_base(list(dict.fromkeys(table["model"])))
+    shown = [base, *first, *tuned]
+    names, colours = short_names(shown), style.colours_of(shown)
+    looks = {names[ref]: Look(colours[ref]) for ref in shown}
+    looks |= {names[base]: Look(style.BROWN, width=3.0)} | {
+        names[ref]: Look(style.GREY) for ref in first
+    }
+    rows = table[table["model"].isin(shown)]
+    return layer_chart(
+        rows.assign(name=rows["model"].map(names)), EFFECTIVE_RANK, looks,
+        "Effective rank by layer",
+        "directions that the vectors fill; bands: 95 % intervals over sentences", zero=True,
+        height=LINES, context=context,
+    )  # fmt: skip
 
 
 def _ends(table: pd.DataFrame) -> Ends:

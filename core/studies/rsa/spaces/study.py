@@ -2,6 +2,8 @@
 
 Reference: Williams et al. 2021, NeurIPS, Generalized Shape Metrics on Neural Representations.
 Deviations: in degrees; the map is classical scaling of the angles, whose stress is said.
+
+The headline's number: `core.maths.similarity.angles.between`.
 """
 
 from __future__ import annotations
@@ -36,12 +38,20 @@ from core.studies.rsa.spaces.tables import (
     pair_table,
     place_table,
     relations,
+    shape_table,
 )
-from core.studies.rsa.spaces.tasks import PARTS, measure_angles
-from core.studies.rsa.spaces.text import NOTHING, make_headline, make_methods, statements_of
+from core.studies.rsa.spaces.tasks import PARTS, SHAPE, measure_angles, measure_shape
+from core.studies.rsa.spaces.text import (
+    NOTHING,
+    make_headline,
+    make_methods,
+    shape_statements,
+    statements_of,
+)
 from core.vectors.pairs import choose_items
 
-CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021")
+OF_SHAPE = ("garrido2023", "agrawal2022", "ethayarajh2019", "shao1989")
+CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021", *OF_SHAPE)
 
 
 def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -66,7 +76,7 @@ def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:
     if len(refs) < 2:
         return []
     items = choose_items(ready.need("text").words, spec.words, spec.seed)
-    return [
+    angles = [
         Task.of(
             f"angles of {len(refs)} models, part {part + 1} of {PARTS}",
             measure_angles,
@@ -81,6 +91,19 @@ def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:
         )
         for part in range(PARTS)
     ]
+    return angles + [
+        Task.of(
+            f"shape of {ref}",
+            measure_shape,
+            role=(SHAPE, ref),
+            group=ref,
+            model=ref,
+            identity=content[ref],
+            items=items,
+            **sink_argument(spec.sinks, ready, ref),
+        )
+        for ref in refs
+    ]
 
 
 def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -88,7 +111,8 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     Returns:
         Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `embeddings` (PLACES of layer
-        0), `related` (BY_LAYER) and `angles` (PAIRS); without any where a space is constant.
+        0), `related` (BY_LAYER), `angles` (PAIRS) and `shape` (SHAPES); without any where a space
+        is constant.
     """
     import pandas as pd
 
@@ -101,12 +125,19 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)
-    statements = statements_of(related, every_two, pairs[TUNED])
+    shapes = shape_table(
+        {ref: outputs.values[SHAPE, ref] for ref in refs if (SHAPE, ref) in outputs.values}
+    )
+    statements = (
+        *statements_of(related, every_two, pairs[TUNED]),
+        *shape_statements(shapes),
+    )
     made: dict[str, Any] = {
         "spaces": places,
         "related": related,
         "embeddings": embedding_table(angles),
         "angles": every_two,
+        "shape": shapes,
         "cloud": cloud,
     }
     return Findings(

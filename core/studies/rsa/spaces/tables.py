@@ -12,8 +12,9 @@ from jaxtyping import Float, Int
 
 from core.maths.similarity.angles import aligned
 from core.maths.spectra.projections import calc_stress, draw_map
+from core.maths.spectra.shape import MEASURES
 from core.maths.statistics import bootstrap_interval
-from core.models.steps import origin_of, progress_of, run_of
+from core.models.steps import in_order_of_training, origin_of, progress_of, run_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,10 @@ PLACES = ("model", "layer", "steps", "tokens", "x", "y")
 CLOUD = ("model", "layer", "draw", "x", "y")
 BY_LAYER = ("relation", "layer", "angle", "low", "high", "pairs")
 PAIRS = ("model", "layer", "other", "other_layer", "angle", "low", "high")
+SHAPES = (
+    *("model", "layer", "steps", "tokens"),
+    *(f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")),
+)
 SEEDS, TUNED, STEPS = "other seeds", "fine-tunes and base", "steps and end"
 CHANCE = "words shuffled"
 
@@ -178,6 +183,35 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
         last = {"layer": int(angles.layer.max()), "pairs": len(angles.chance)}
         rows.append({"relation": CHANCE, **shuffled, **last})
     return pd.DataFrame(rows, columns=list(BY_LAYER))
+
+
+def shape_table(values: Mapping[str, Value]) -> pd.DataFrame:
+    """List the shape of every space, with intervals over sentences: SHAPES."""
+    import pandas as pd
+
+    rows = []
+    for ref, value in values.items():
+        steps, tokens, *_ = progress_of(ref)
+        for place, layer in enumerate(np.asarray(value["layer"]).tolist()):
+            numbers = [number for name in MEASURES for number in value[name][place].tolist()]
+            rows.append((ref, layer, steps, tokens, *numbers))
+    table = pd.DataFrame(rows, columns=list(SHAPES))
+    return table.astype({"layer": "Int64", "steps": "Int64", "tokens": "Int64"})
+
+
+def of_one_base(refs: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """Choose the base with the most fine-tunes, its first step, if it has steps, and these
+    fine-tunes."""
+    origins = {ref: origin_of(ref) for ref in refs}
+    ends = [ref for ref in refs if run_of(ref) == ref]
+    tuned = {
+        base: [ref for ref in ends if origins[ref] == base != ref]
+        for base in ends
+        if origins[base] == base
+    }
+    base = max(tuned, key=lambda ref: len(tuned[ref]), default=refs[0])
+    steps = in_order_of_training([ref for ref in refs if run_of(ref) == base != ref])
+    return base, list(steps[:1]), tuned.get(base, [])
 
 
 def _has(angles: Angles, ref: str, layer: int) -> bool:

@@ -1,4 +1,5 @@
-"""The pure task of the map of models: angles between all layers of all models."""
+"""The pure tasks of the map of models: angles between all layers of all models, and the shape of
+each."""
 
 from __future__ import annotations
 
@@ -9,34 +10,25 @@ import numpy as np
 
 from core.errors import ShapeError
 from core.maths.similarity.angles import Space, between
+from core.maths.spectra.shape import BLOCKS, MEASURES, shape_intervals
 from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_labels
+from core.options.layers import layers_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, extract, pure, span, tick
 from core.vectors.activations import Activations
 from core.vectors.pairs import LEAST_ITEMS, Items, in_common
 from core.vectors.sinks import TABLE, words_without_sinks
 
-MOST_LAYERS = 8  # with the embeddings; of deeper models, as many that are evenly spaced
+SHAPE = "shape"  # role of tasks
 PARTS = 2  # tasks, which run side by side
 CLOUDS = 20  # resamples of which all angles are kept
+EIGEN = 4e-10  # processor seconds per cubed width for eigenvalues
 CUBED, SQUARED = 1.7e-9, 1e-10  # processor seconds per cubed width; per item and squared width
-
-
-def layers_shown(states: int) -> tuple[int, ...]:
-    """List the layers of a model that are on the map, the first and the last among them.
-
-    Example:
-        >>> layers_shown(7), layers_shown(13)
-        ((0, 1, 2, 3, 4, 5, 6), (0, 2, 3, 5, 7, 9, 10, 12))
-    """
-    if states <= MOST_LAYERS:
-        return tuple(range(states))
-    return tuple(int(layer) for layer in np.linspace(0, states - 1, MOST_LAYERS).round())
 
 
 def _cost(
     sizes: Mapping[str, Size], models: tuple[str, ...], items: Items, part: int, **_: Any
 ) -> Cost:
-    states = [len(layers_shown(sizes[ref].layers + 1)) for ref in models]
+    states = [len(layers_of((), sizes[ref].layers)) for ref in models]
     width = max(sizes[ref].d_model for ref in models)
     points, numbers = sum(states), items.count * width
     pairs = points * (points + 1) / 2 / PARTS
@@ -81,12 +73,8 @@ def measure_angles(
         ModelError: If a model cannot be loaded.
         ShapeError: If the models read fewer than 10 words in common.
     """
-    keep: Sequence[Sequence[int]] = items.kept
-    left_out: Value | None = None
-    if sinks:
-        readings: list[tuple[str, dict[str, Any]]] = [(ref, {}) for ref in models]
-        with span(0.0, 0.3):
-            keep, left_out = words_without_sinks(items.sentences, keep, sinks, *readings)
+    with span(0.0, 0.3):
+        keep, left_out = _kept(models, items, sinks)
     read = []
     for place, ref in enumerate(models):
         with span(0.3 + 0.2 * place / len(models), 0.3 + 0.2 * (place + 1) / len(models)):
@@ -95,6 +83,56 @@ def measure_angles(
     notices = dict.fromkeys(notice for activations in read for notice in activations.notices)
     value["notices"] = list(notices)
     return value | ({TABLE: left_out} if left_out else {})
+
+
+def _kept(
+    models: Sequence[str], items: Items, sinks: str
+) -> tuple[Sequence[Sequence[int]], Value | None]:
+    """The words whose vectors are read, and which attention sinks are left out."""
+    if not sinks:
+        return items.kept, None
+    readings: list[tuple[str, dict[str, Any]]] = [(ref, {}) for ref in models]
+    return words_without_sinks(items.sentences, items.kept, sinks, *readings)
+
+
+def _shape_cost(sizes: Mapping[str, Size], /, model: str, items: Items, **_: Any) -> Cost:
+    size = sizes[model]
+    layers, width = len(layers_of((), size.layers)), size.d_model
+    return Cost(
+        layers * (BLOCKS + 1) * width**2 * (EIGEN * width + SQUARED * items.count / BLOCKS),
+        items.count * width * (size.layers + 5) * costs.DOUBLE,
+        shared=costs.reading(sizes, (model,), items.sentences),
+    )
+
+
+@pure("spaces.shape", guard=as_identified, cost=_shape_cost)
+def measure_shape(model: str, identity: str, items: Items, sinks: str = "") -> Value:
+    """Measure the shape of a model's spaces, on the words of a text.
+
+    Args:
+        model: Reference.
+        identity: What it is known by, for the key.
+        items: Whose vectors are measured.
+        sinks: As of `measure_angles`.
+
+    Returns:
+        `layer` (layer,), and each of `shape.MEASURES` (layer, 3): value, lower and upper end.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    with span(0.0, 0.3):
+        keep, _ = _kept((model,), items, sinks)
+    with span(0.3, 0.6):
+        read = extract(model, items.sentences, keep=keep)
+    group, _ = sentence_labels(read.sentence)
+    layers = layers_of((), len(read.vectors) - 1)
+    rows = []
+    for place, layer in enumerate(layers):
+        tick(0.6 + 0.4 * place / len(layers), f"shape of layer {layer}")
+        rows.append(shape_intervals(read.vectors[layer], group))
+    shapes = {name: np.array([row[name] for row in rows]) for name in MEASURES}
+    return {"layer": np.array(layers), **shapes}
 
 
 def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> Value:
@@ -116,7 +154,7 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
     once = np.arange(items), np.ones((1, items), dtype=np.int64)
     owner, layer, spaces, last = [], [], [], []
     for place, activations in enumerate(shared):
-        for number in layers_shown(len(activations.vectors)):
+        for number in layers_of((), len(activations.vectors) - 1):
             spaces.append(Space.of(activations.vectors[number], group, counts))
             owner.append(place)
             layer.append(number)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import listed
+from core.maths.spectra.shape import BLOCKS, EFFECTIVE_RANK, FITTED_FROM
 from core.results.estimates import estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED, of_one_base
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING = words_beside(__file__).sentence("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
+RANK = "effective rank of the last layer"
 BEYOND = "further from its base than seeds are from each other, last layer"
 SAID = {
     SEEDS: "seeds are {} apart",
@@ -58,6 +60,39 @@ def statements_of(
     return tuple(statements)
 
 
+def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the effective rank of last layers: of the first base, of its first step, which no
+    training has shaped, and of the fine-tune that has the smallest.
+
+    Args:
+        shapes: SHAPES.
+    """
+    if shapes.empty:
+        return ()
+    last = shapes[shapes["layer"] == shapes.groupby("model")["layer"].transform("max")]
+    rows = last.set_index("model")
+    base, first, tuned = of_one_base(list(rows.index))
+    least = [str(rows.loc[tuned, EFFECTIVE_RANK].idxmin())] if tuned else []
+    return tuple(
+        Statement(
+            ref, RANK, estimate_of(rows.loc[ref], EFFECTIVE_RANK), (int(rows.loc[ref, "layer"]),)
+        )
+        for ref in (base, *first, *least)
+    )
+
+
+def _shape_sentence(statements: Sequence[Statement]) -> str:
+    """Say how many directions the last layers fill."""
+    ranks = {each.subject: each.number for each in statements if each.verdict == RANK}
+    if not ranks:
+        return ""
+    names = short_names(ranks)
+    base, *others = ranks
+    more = [f"that of {names[ref]} {ranks[ref].value_text}" for ref in others]
+    beside = f", {listed(more)}" if more else ""
+    return f"The last layer of {names[base]} has an effective rank of {ranks[base].text}{beside}."
+
+
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say how far seeds end apart and fine-tunes from their base, and how far they were without
     any layer."""
@@ -77,7 +112,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
     if len(related) > 2:
         parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, (*parts, _shape_sentence(statements))))
 
 
 def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
@@ -85,10 +120,14 @@ def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
     return (
         f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
         "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
-        "(Williams et al. 2021). Of models deeper than seven layers, eight states are compared, "
-        "evenly spaced. Spaces were placed by classical scaling (stress of the map "
+        "(Williams et al. 2021). Of models with more than eight layers, seven states are "
+        "compared, evenly spaced. Spaces were placed by classical scaling (stress of the map "
         f"{text_of(stress)}). Sentences were resampled {spec.draws} times; a resample keeps the "
         "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "
         "intervals over sentences. For chance level, the words of one space were put in another "
-        "order."
+        "order. The effective rank of a space is the exponential of the entropy of its singular "
+        "values (Garrido et al. 2023); the slope a is that of eigenvalues falling as a power of "
+        f"their rank, fitted from the {FITTED_FROM}th to half of the rank (Agrawal et al. 2022); "
+        "the mean cosine is of two random words, not centred (Ethayarajh 2019). Their intervals "
+        f"are Student's t from a jackknife over {BLOCKS} blocks of sentences (Shao & Wu 1989)."
     )

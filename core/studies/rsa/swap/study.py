@@ -10,6 +10,8 @@ Reference:
     (freezing, truncation).
 Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
 included ones.
+
+The headline's number: `core.vectors.examples.hits`.
 """
 
 from __future__ import annotations

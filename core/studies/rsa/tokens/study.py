@@ -9,6 +9,8 @@ Reference:
     van Aken et al. 2019, CIKM, How Does BERT Answer Questions? (token maps by layer, PCA).
 Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords;
 centring and scaling by layer, without which the first axis only separates layers.
+
+The headline's number: `core.studies.rsa.tokens.distances.lowest_p`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ Reference:
     Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
     Sellam et al. 2022, ICLR, The MultiBERTs (steps of several seeds).
 Deviations: any of nine measures, with bands; the loss is the one that the model's card has.
+
+The headline's number: `core.maths.similarity.registry.MEASURES`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W
 layers).
 Deviations: the original vector is one of six, and every share of neighbours is compared with chance
 and with the share that the size of the update alone reaches.
+
+The headline's number: `core.maths.spectra.neighbours.calc_neighbour_shares`.
 """
 
 from __future__ import annotations

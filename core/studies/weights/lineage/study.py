@@ -6,6 +6,8 @@ models were trained independently even where units were permuted since.
 
 References: Horwitz et al. 2025, ICLR; Zhu et al. 2025. Deviations: see `core.maths.spectra.forests`
 and `core.maths.independence`.
+
+The headline's number: `core.maths.spectra.forests.span_models`.
 """
 
 from __future__ import annotations

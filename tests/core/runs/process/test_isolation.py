@@ -15,6 +15,7 @@ from core.runs.process.isolation import (
     ApartAnswerError,
     ApartError,
     ApartTimeoutError,
+    BusyError,
     Patience,
     RefusedError,
 )
@@ -125,3 +126,12 @@ def test_memory_and_processor_time_of_a_question_are_limited(
     with pytest.raises(ApartError) as ended:
         call("talker", request_, replace(BOUNDS, seconds=0.5), "asking")
     assert isinstance(ended.value, ApartTimeoutError) is timed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time has no limit there")
+def test_a_computer_that_is_too_busy_is_not_the_questions_fault(talker: None) -> None:
+    process = Apart("talker", 2**29)
+    busy = Patience(silence=0.2, deadline=0.2, processor=60.0)  # which nobody gets in that time
+    with pytest.raises(BusyError, match="too busy for asking, which has not ended after 0 s"):
+        list(process.ask("hurry", busy, "asking"))
+    assert not process.alive

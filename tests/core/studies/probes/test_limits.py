@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from core.catalogue import STUDIES
+from core.errors import SpecError
 from core.models.identity import Identity
+from core.options.layers import EVERY_LAYER
 from core.results.export import Result
 from core.runs.runner import Outputs, run_here
-from core.studies.probes.trees.planning import TREEBANK, few_sentences, with_limits
+from core.studies.probes.trees.planning import TREEBANK, chosen_layers, few_sentences, with_limits
+from core.studies.probes.trees.spec import ProbeSpec
 from core.text.pipelines import foreign_notice
 
 WIDTHS = {"hub:lab/wide": 576, "zoo:seed-0": 128}
@@ -54,6 +57,20 @@ def test_of_many_wide_models_only_some_are_named() -> None:
         Outputs({**ready.values, **more}, {}, 0, 0.0), [f"hub:lab/{name}" for name in "abcdef"]
     )
     assert "a (32), b (32), c (32) and 3 more models" in note
+
+
+def test_of_a_deep_model_the_layers_that_are_read_are_said() -> None:
+    ready = first_stage(2_000)
+    deep = Identity("deep", "x", "x", 12, 32, "bert", 1, True)
+    ready = Outputs({**ready.values, ("identity", "deep"): deep}, {}, 0, 0.0)
+    assert chosen_layers(ProbeSpec(), deep) == (0, 2, 4, 6, 8, 10, 12)
+    (said,) = set(with_limits(made(), ready, ("deep",), ()).notices) - {"More."}
+    assert said.startswith("Of deep, layers 0, 2, 4, 6, 8, 10, 12 were read")
+    every = ProbeSpec(layers=(EVERY_LAYER,))
+    assert chosen_layers(every, deep) == tuple(range(13))
+    assert with_limits(made(), ready, ("deep",), every.layers).notices == ("More.",)
+    with pytest.raises(SpecError, match="deep has layers 0 to 12; layer 13 is not among them"):
+        chosen_layers(ProbeSpec(layers=(13,)), deep)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ import torch
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
 from core.maths.maps import kernel
+from core.models.identity import Identity
+from core.options.layers import EVERY_LAYER
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.alignment.seeds.charts import method_chart, pair_chart
@@ -35,7 +37,7 @@ from core.studies.alignment.seeds.statements import (
     judged,
     statements_of,
 )
-from core.studies.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.study import STUDY, _layers
 from core.studies.alignment.seeds.tables import COLUMNS
 from core.studies.alignment.seeds.text import (
     NO_PAIR,
@@ -171,6 +173,15 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
         curve_chart(result, "inn")
     with pytest.raises(SpecError, match="second group"):
         errors_chart(result, "against")
+
+
+def test_of_deep_models_seven_layers_are_mapped_unless_others_are_asked_for() -> None:
+    deep, shallow = (Identity(str(n), "x", "x", n, 32, "bert", 1) for n in (12, 6))
+    assert _layers(AlignSpec(), deep, deep) == (0, 2, 4, 6, 8, 10, 12)
+    assert _layers(AlignSpec(layers=(3, 5)), deep, deep) == (3, 5)
+    for asked, model in (((EVERY_LAYER,), deep), ((), shallow), ((EVERY_LAYER,), shallow)):
+        assert _layers(AlignSpec(layers=asked), model, model) == ()
+    assert _layers(AlignSpec(), deep, shallow) == ()
 
 
 def test_both_directions_are_those_of_each_alone(spec: AlignSpec, models) -> None:

@@ -28,7 +28,8 @@ from core.studies.probes.behaviour.statements import (
 )
 from core.studies.probes.behaviour.study import STUDY
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
-from core.studies.probes.behaviour.text import make_headline, make_notices, pairs_sentence
+from core.studies.probes.behaviour.text import NAMES, make_headline, make_notices, pairs_sentence
+from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS, pair_groups
 from core.studies.probes.trees.statements import ABOVE, SIMILAR
 from tests.core.results.statements import false_statements
@@ -67,6 +68,10 @@ def result() -> Result:
         draws=50,
     )
     return STUDY.run(spec)
+
+
+def test_every_kind_of_pairs_has_a_name() -> None:
+    assert {*NAMES} == {*KINDS, OWN, ALL}
 
 
 def test_all_kinds_count_the_same() -> None:

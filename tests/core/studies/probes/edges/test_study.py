@@ -169,7 +169,9 @@ def test_the_headline_states_the_best_layers_their_baselines_and_the_other_model
 def test_methods_say_whether_trees_are_a_parsers(spec: Spec) -> None:
     treebank: Treebank = run(prepare(spec)).values[TREEBANK]
     assert not treebank.parsed
-    given, parsed = (make_methods(spec, replace(treebank, parsed=which)) for which in (False, True))
+    given, parsed = (
+        make_methods(spec, replace(treebank, parsed=which), {}) for which in (False, True)
+    )
     assert given != parsed
     assert spec.pipeline in parsed
     assert spec.pipeline not in given

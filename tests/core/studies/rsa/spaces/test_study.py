@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import ShapeError, SpecError
 from core.maths.similarity.angles import angle
+from core.maths.spectra.shape import shape_of
 from core.models import zoo_models
 from core.studies.rsa.spaces.charts import draw_spaces, groups_of
 from core.studies.rsa.spaces.spec import SpacesSpec
@@ -17,13 +18,16 @@ from core.studies.rsa.spaces.tables import (
     CLOUD,
     PLACES,
     SEEDS,
+    SHAPES,
     STEPS,
     TUNED,
     Angles,
+    of_one_base,
     place_table,
     relations,
+    shape_table,
 )
-from core.studies.rsa.spaces.tasks import CLOUDS, layers_shown, measure_angles
+from core.studies.rsa.spaces.tasks import CLOUDS, measure_angles, measure_shape
 from core.vectors.activations import extract
 from core.vectors.pairs import Items
 
@@ -51,6 +55,31 @@ def test_the_angles_are_those_of_the_layers(result) -> None:
     assert tuple(result.tables["cloud"].columns) == CLOUD
     assert len(result.tables["cloud"]) == 28 * CLOUDS
     assert len(result.tables["embeddings"]) == len(REFS)
+
+
+@pytest.mark.slow
+def test_the_shape_of_a_space_is_that_of_its_vectors(tmp_path: Path) -> None:
+    from core.runs.store import Store, using
+    from tests.core.contents import run_as
+
+    words = tuple(("the", "dog", "saw", "a", "cat", "in", "the", "park")[n:] for n in range(4))
+    items = Items(words, tuple(tuple(range(len(sentence))) for sentence in words), "words")
+    with using(Store(tmp_path)):
+        value = measure_shape(REFS[0], run_as(REFS[0]), items)
+        read = extract(REFS[0], words)
+    table = shape_table({REFS[0]: value})
+    assert tuple(table.columns) == SHAPES
+    for layer, row in table.groupby("layer").first().iterrows():
+        found = shape_of(read.vectors[layer])
+        assert row["effective_rank"] == pytest.approx(found["effective_rank"])
+        assert row["mean_cosine_low"] <= found["mean_cosine"] <= row["mean_cosine_high"]
+
+
+def test_the_base_is_beside_its_first_step_and_its_fine_tunes() -> None:
+    steps = [f"zoo:seed-0@step-{number}" for number in (800, 50)]
+    refs = ["zoo:nli-0", *steps, "zoo:seed-1", "zoo:seed-0", "zoo:decoder-0", "zoo:review-0"]
+    assert of_one_base(refs) == ("zoo:seed-0", steps[1:], ["zoo:nli-0"])
+    assert of_one_base(["zoo:nli-0"]) == ("zoo:nli-0", [], [])
 
 
 @pytest.mark.slow
@@ -93,8 +122,10 @@ def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> Non
     for statement in result.statements:
         if statement.subject in (SEEDS, TUNED):
             assert statement.named_in(result.headline)
-    assert set(STUDY.figures(result)) == {"spaces", "spaces-embeddings", "spaces-related"}
-    assert len(draw_spaces(result, 2)) == 3
+    assert set(STUDY.figures(result)) == {
+        *("spaces", "spaces-embeddings", "spaces-related", "spaces-shape"),
+    }
+    assert len(draw_spaces(result, 2)) == 4
     assert "Williams" in result.methods
 
 
@@ -109,13 +140,6 @@ def test_models_are_related_by_their_runs_and_bases() -> None:
 def test_one_model_makes_no_map() -> None:
     with pytest.raises(SpecError, match="needs two models"):
         STUDY.prepare(SpacesSpec(REFS[:1]), None)
-
-
-def test_deep_models_have_eight_states_evenly_spaced() -> None:
-    assert layers_shown(7) == tuple(range(7))
-    assert layers_shown(25)[0] == 0
-    assert layers_shown(25)[-1] == 24
-    assert len(layers_shown(25)) == 8
 
 
 @pytest.mark.slow
