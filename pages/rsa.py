@@ -23,7 +23,7 @@ from ui.study.results import show_headline, view_headline
 from ui.views.maps import search_option
 from ui.views.rsa import second_text, show_layers
 from ui.views.rsa_experiments import EXPERIMENTS
-from ui.views.token_map import TOKENS, token_map
+from ui.views.tokens.view import TOKENS, token_map
 
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 

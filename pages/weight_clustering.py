@@ -19,7 +19,7 @@ from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.results import show_headline, view_headline
 from ui.views import weights as weights_views
-from ui.views import weights_map
+from ui.views import weights_labels, weights_map
 from ui.views.weights_experiments import EXPERIMENTS
 
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
@@ -66,13 +66,13 @@ def controls() -> dict[str, bytes]:
         form.button()
         public_models(form.address, "weights")
         with st.popover("Labels", icon=":material/label:"):
-            return weights_views.label_table(form)
+            return weights_labels.label_table(form)
 
 
 def below() -> None:
     """Draw where models come from: the Hub, or one of the reader's own."""
     hub_panel(form.address)
-    weights_views.own_model(form)
+    weights_labels.own_model(form)
 
 
 texts = form.draw(controls) or {}
@@ -81,7 +81,7 @@ refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
 result = main_result(form, STUDY, spec, refs, texts, name="weights")
 show_headline(form, result, view_headline(result, view))
 if spec.labels:
-    weights_views.show_label_notices(result)
+    weights_labels.show_label_notices(result)
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
 elif view.key == DISTANCES:

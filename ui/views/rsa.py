@@ -11,12 +11,12 @@ import streamlit as st
 
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
+from core.studies.rsa.tokens.study import STUDY as TOKENS_STUDY
 from ui.frame.links import Address
 from ui.study.controls import TEXTS
 from ui.study.forms import Form
 from ui.study.layers import Picking
 from ui.study.results import show_rows, show_view
-from ui.views.token_map import TOKENS
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -73,7 +73,7 @@ def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
     if "layer" not in point:
         return {}
     model = {"model": str(point["model"])} if point.get("model") else {}
-    return {"view": TOKENS, "layer": int(point["layer"])} | model
+    return {"view": TOKENS_STUDY.title, "layer": int(point["layer"])} | model
 
 
 def show_layers(form: Form[RsaSpec], result: Result, view: View) -> None:

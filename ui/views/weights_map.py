@@ -20,7 +20,6 @@ from core.studies.weights.clusters.charts.figures import (
 from core.studies.weights.clusters.distances import maps_of, redraw
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.votes import UNLABELLED
 from ui.frame.identity import contents
 from ui.study.downloads import show_downloads
 from ui.study.figures import page_specs, show_spec
@@ -28,7 +27,7 @@ from ui.study.forms import Form
 from ui.study.results import show_tables
 from ui.study.run_panel import Request, run_panel
 from ui.views.maps import HOW_TO_MOVE, movable, search_box, search_option
-from ui.views.weights_spectra import SHOWN, SPECTRA, show_spectra
+from ui.views.weights_spectra import SHOWN, SPECTRA, ring_own, show_spectra
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -44,7 +43,6 @@ COLUMNS = {
 }
 CHART = "weights/map_chart"
 RING = "weights/ringed"  # the model ringed when the map was drawn, the view, how often it was drawn
-ASKED = "weights/asked"  # models without a label when the map was drawn
 CLICKED = "weights/clicked"  # on the map, since then
 
 
@@ -99,7 +97,7 @@ def map_view(
     if shown is None:
         return
     models = list(result.table["model"])
-    _show_own(result, models)
+    ring_own(result, models)
 
     view = (by, axes, wanted)
     ring, key = _ringed(str(st.session_state[SHOWN]), (shown.spec["map"], *view))
@@ -119,17 +117,6 @@ def map_view(
     show_spectra(form.address, result, models)
     rows = page_view.rows(shown)
     show_tables(rows)
-
-
-def _show_own(result: Result, models: Sequence[str]) -> None:
-    """Ring the first model that has no label when it comes, until another is clicked."""
-    state, votes = st.session_state, result.tables.get(UNLABELLED)
-    asked = [] if votes is None else list(votes["model"])
-    if asked and asked != state.get(ASKED):
-        state[SHOWN] = asked[0]
-    state[ASKED] = asked
-    if state.get(SHOWN) not in models:
-        state[SHOWN] = models[0]
 
 
 def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, str, str]:

@@ -10,6 +10,7 @@ import streamlit as st
 from core.results.names import short_names
 from core.studies.weights.clusters.charts.ranks import layers_of, spectrum_panels
 from core.studies.weights.clusters.views import kinds_of
+from core.studies.weights.votes import UNLABELLED
 from ui.frame import shell
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from core.results.drawing.panels import Panels
     from core.results.export import Result
 
+ASKED = "weights/asked"  # models without a label when the map was drawn
 SHOWN = "weights/shown_model"
 SPECTRA = "weights/spectra"  # whether the fold is open
 OF_HELP = "**delta**: the update, fine-tuned minus base. **weights**: the weights themselves."
@@ -85,3 +87,14 @@ def _spectra(address: Address, result: Result, models: Sequence[str]) -> None:
         return spectrum_panels(result, model, of, layer, context=context)
 
     show_charts(drawn, key="spectra", result=result, view=(model, of, layer))
+
+
+def ring_own(result: Result, models: Sequence[str]) -> None:
+    """Ring the first model that has no label when it comes, until another is clicked."""
+    state, votes = st.session_state, result.tables.get(UNLABELLED)
+    asked = [] if votes is None else list(votes["model"])
+    if asked and asked != state.get(ASKED):
+        state[SHOWN] = asked[0]
+    state[ASKED] = asked
+    if state.get(SHOWN) not in models:
+        state[SHOWN] = models[0]

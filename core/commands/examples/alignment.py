@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import BLUE, ORANGE
+from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.text import make_headline
 from core.studies.alignment.seeds.text import (
@@ -17,6 +18,7 @@ from core.studies.alignment.seeds.text import (
 if TYPE_CHECKING:
     from core.results.export import Result
 
+AVERAGED = BarrierSpec()  # the study of `averaged`
 BOTH = "state-and-window"
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from core.commands.examples import alignment, probes, rsa, weights
 from core.commands.examples.finding import Finding
 from core.options import Spec
-from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.trees.spec import ProbeSpec
@@ -109,7 +108,8 @@ EXAMPLES = (
     ),
     Example(
         "averaged", "Averaging two models", ALIGN,
-        (("align", AlignSpec()), ("align barrier", BarrierSpec())), alignment.averaged, opened=1,
+        (("align", AlignSpec()), ("align barrier", alignment.AVERAGED)),
+        alignment.averaged, opened=1,
     ),
     Example(
         "answer", "Finding an answer", RSA,

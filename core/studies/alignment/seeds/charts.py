@@ -58,15 +58,11 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     boxes = _boxes(result, table, words)
     boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
     boxes = boxes.rename(columns={"nmse": "share", "low": "high", "high": "low"})
-    tips = (
-        Tip("label", "Map"),
-        Tip("share", PREDICTED, "per cent"),
-        "low",
-        Tip("again", "Second run of the seed", "per cent"),
-    )
+    again_tip = Tip("again", "Second run of the seed", "per cent")
+    tips = (Tip("label", "Map"), Tip("share", PREDICTED, "per cent"), "low", again_tip)
     rows, tooltip = told(boxes, tips)
-    written = [text_of(value, "per cent") for value in rows["share"]]
-    rows = rows.assign(written=written, out=rows["share"] < floor, edge=1.0, begin=floor)
+    rows = rows.assign(written=[text_of(each, "per cent") for each in rows["share"]])
+    rows = rows.assign(out=rows["share"] < floor, edge=1.0, begin=floor)
     room = round(4.4 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [floor, 1.0], "nice": False, "zero": False, "range": [0, beside]}
@@ -81,8 +77,8 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")
-    mean = Chart(rows.head(1).assign(zero=0.0))
-    chance = mean.mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    nothing = Chart(rows.head(1).assign(zero=0.0))
+    chance = nothing.mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
     again = base.filtered("isValid(datum.again)").mark_point(
         filled=False, size=60, strokeWidth=2, opacity=1, color=BROWN, clip=True
     )
@@ -109,8 +105,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     what = f"Variance predicted by map on {WHICH[words]}"
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
-    means = f"{what}, mean of each method"
-    said = bars_in_words(order, means, name="label", value="share", kind="per cent")
+    said = bars_in_words(
+        order, f"{what}, mean of each method", name="label", value="share", kind="per cent"
+    )
     return layered(*layers).properties(
         title=heading(what, _marks(rows)), width="container", height=height, description=said
     )

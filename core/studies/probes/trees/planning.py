@@ -14,7 +14,7 @@ from core.errors import SpecError, listed
 from core.maths.structural.costs import training
 from core.models.identity import Identity
 from core.models.sizes import Size
-from core.options.layers import layers_of, some_read
+from core.options.layers import layers_of, some_read, which_layers
 from core.results.names import short_names
 from core.studies.kit import (
     Findings,
@@ -211,6 +211,11 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
         f"{listed(widths_in_words, MOST_NAMED, rest='more models')}, so a "
         "probe may fall below a baseline for want of text alone."
     ]
+
+
+def layers_read(spec: ProbeSpec, ready: Outputs) -> str:
+    """Say which layers are probed, for a methods paragraph."""
+    return which_layers(spec.layers, depths(ready))
 
 
 def with_limits(

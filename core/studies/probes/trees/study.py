@@ -32,7 +32,6 @@ from core.studies.kit import (
     Task,
     Value,
     changes_of,
-    depths,
     identities,
     start_notices,
     words_beside,
@@ -127,7 +126,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded, depths(ready))
+        methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready))
         + trees_tables.reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,

@@ -17,11 +17,12 @@ from core.results.names import short_name
 from core.results.statements import Statement
 from core.runs.price import Price
 from core.runs.runner import run
-from core.studies.kit import Findings, Outputs, Result, Task, Text, depths, identities
+from core.studies.kit import Findings, Outputs, Result, Task, Text, identities
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
+    layers_read,
     model_arguments,
     prepare,
     training_arguments,
@@ -145,7 +146,7 @@ def run_sweep(
         notices=treebank.notices,
         models=tuple(layers),
         corpus=treebank.corpus,
-        methods=f"{make_methods(spec, treebank, coded, depths(ready))} {SWEPT}",
+        methods=f"{make_methods(spec, treebank, coded, layers_read(spec, ready))} {SWEPT}",
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )

@@ -13,7 +13,6 @@ from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
-from core.options.layers import which_layers
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
@@ -202,9 +201,7 @@ def too_few(name: str, doubt: Statement) -> str:
     )
 
 
-def make_methods(
-    spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], depths: Mapping[str, int]
-) -> str:
+def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
@@ -214,7 +211,7 @@ def make_methods(
     """
     parts = [
         f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
-        f"{listed(spec.probes)} were trained on {which_layers(spec.layers, depths)} of "
+        f"{listed(spec.probes)} were trained on {layers} of "
         f"{', '.join(spec.probed)}. "
         "A word's vector is the mean of its subwords' vectors.",
         treebank.in_words("Dependency trees", spec),

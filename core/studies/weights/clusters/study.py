@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.maths.spectra.projections import draw_map
 from core.studies.kit import ComparedTable, Findings, Study, words_beside
 from core.studies.weights import ranks as rank_tables
-from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
 from core.studies.weights.clusters.distances import compare, redraw, run_condensed
 from core.studies.weights.clusters.doses import compare_doses
@@ -56,7 +54,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, compared.outputs))
-    drawn = draw_map(distances[spec.vector], "pca")
+    drawn = compared.drawn(spec.vector)
     asked = tables.build_votes(spec, present, labels, aside, distances, compared.sizes, scored)
     cast = state_votes(asked, WORDS[spec.label_by])
     built = {
@@ -127,7 +125,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 
 STUDY = Study(
     name="weights",
-    words=words_beside(__file__).filled(sentences=SENTENCES),
+    words=words_beside(__file__).filled(sentences=planning.SENTENCES),
     Spec=WeightsSpec,
     prepare=planning.prepare,
     plan=planning.plan,

@@ -1,4 +1,5 @@
-"""One word of a token map: which is chosen, the words nearest to it, and the passage around it."""
+"""What a token map is of: who reads the passage, which word is chosen, the words nearest to it, and
+the passage around it."""
 
 from __future__ import annotations
 
@@ -8,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.models.zoo import READING, read_adapters
+from core.options import options_of
 from core.results.names import short_names
+from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.tokens.charts import ROLE_COLOURS
 from core.studies.rsa.tokens.neighbours import neighbour_rows, neighbour_sentence, shared_words
 from core.studies.rsa.tokens.questions import OTHER
+from core.studies.rsa.tokens.spec import TokenMapSpec
 from ui.frame.links import Address
 from ui.frame.theme import page_theme
 from ui.study.controls import KEPT
@@ -19,6 +24,33 @@ from ui.study.figures import paired_colours
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
+
+def asked_for(address: Address, spec: RsaSpec) -> TokenMapSpec:
+    """Return the token map that the address asks for, of the models of the page's study.
+
+    Raises:
+        SpecError: If a value in the address is none of its option's.
+    """
+    arguments = {
+        option.name: address[option.name]
+        for option in options_of(TokenMapSpec)
+        if option.name != "models"
+    }
+    return TokenMapSpec((spec.base, *_read_by(address, spec)), **arguments)
+
+
+def _read_by(address: Address, spec: RsaSpec) -> tuple[str, ...]:
+    """The models that read the passage beside the base: where a question is asked and no model was
+    chosen, in the form or in another figure, the included model that answers questions."""
+    readers = [
+        str(entry["ref"])
+        for entry in read_adapters()
+        if entry.get("task") == READING and entry.get("base") == spec.base
+    ]
+    unchosen = spec.compare == RsaSpec().compare and address["model"] not in spec.compare
+    asks = unchosen and str(address["question"]).strip()
+    return tuple(readers[:1]) if asks and readers else spec.compare
 
 
 def _words_of(result: Result) -> dict[int, tuple[str, str]]:

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.models.zoo import READING, read_adapters
-from core.options import options_of
 from core.results.names import short_names
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -23,7 +20,13 @@ from ui.study.forms import Form
 from ui.study.layers import Picking, follow, layer_slider, played
 from ui.study.results import show_headline, show_method, show_rows
 from ui.views.maps import HOW_TO_MOVE, movable, search_box
-from ui.views.token_words import chosen_word, passage_text, show_words_near, word_at, word_box
+from ui.views.tokens.words import asked_for, (
+    chosen_word,
+    passage_text,
+    show_words_near,
+    word_at,
+    word_box,
+)
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -50,14 +53,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
-    models = (spec.base, *_read_by(form.address, spec))
     try:
-        arguments = {
-            option.name: form.address[option.name]
-            for option in options_of(TokenMapSpec)
-            if option.name != "models"
-        }
-        tokens = TokenMapSpec(models, **arguments)
+        tokens = asked_for(form.address, spec)
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return
@@ -69,19 +66,6 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         played(form.address, _draw_layer)(form.address, result)
         show_rows(result, STUDY.views[0])
     show_method(result, STUDY)
-
-
-def _read_by(address: Address, spec: RsaSpec) -> tuple[str, ...]:
-    """The models that read the passage beside the base: where a question is asked and no model was
-    chosen, in the form or in another figure, the included model that answers questions."""
-    readers = [
-        str(entry["ref"])
-        for entry in read_adapters()
-        if entry.get("task") == READING and entry.get("base") == spec.base
-    ]
-    unchosen = spec.compare == RsaSpec().compare and address["model"] not in spec.compare
-    asks = unchosen and str(address["question"]).strip()
-    return tuple(readers[:1]) if asks and readers else spec.compare
 
 
 def _draw_layer(address: Address, result: Result) -> None:
