@@ -20,7 +20,8 @@ from ui.study.forms import Form
 from ui.study.layers import Picking, follow, layer_slider, played
 from ui.study.results import show_headline, show_method, show_rows
 from ui.views.maps import HOW_TO_MOVE, movable, search_box
-from ui.views.tokens.words import asked_for, (
+from ui.views.tokens.words import (
+    asked_for,
     chosen_word,
     passage_text,
     show_words_near,
