@@ -34,7 +34,7 @@ class Styled:
             await self.app(scope, receive, send)
             return
         plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-        await self.app(scope | {"headers": plain}, receive, _Adding(self.style, send).send)
+        await self.app({**scope, "headers": plain}, receive, _Adding(self.style, send).send)
 
 
 class _Adding:

@@ -24,7 +24,11 @@ Own = tuple[tuple[str, str], ...]
 """(acceptable, unacceptable) sentences."""
 
 
-@pure("probes.own_pairs", expect=lambda sizes, path: read_own(path))
+def _expected(sizes: object, path: str) -> Own:
+    return _read(path)
+
+
+@pure("probes.own_pairs", expect=_expected)
 def read_own(path: str) -> Own:
     """Read pairs from a file.
 
@@ -35,6 +39,10 @@ def read_own(path: str) -> Own:
         CorpusError: If the file cannot be read, has too few or too many pairs, or a line is no pair
             of sentences that differ.
     """
+    return _read(path)
+
+
+def _read(path: str) -> Own:
     rows = read_columns(path, "pairs_file", *COLUMNS)
     name = Path(path).name
     if not FEWEST_OWN <= len(rows) <= MOST_OWN:

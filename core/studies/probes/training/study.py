@@ -48,6 +48,7 @@ from core.studies.probes.trees.comparisons import difference_rows, margin_rows
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
+    layers_read,
     model_tasks,
     rival_tasks,
     training_arguments,
@@ -130,7 +131,9 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         statements=(*statements, *doubts),
         models=tuple(there),
         corpus=treebank.corpus,
-        methods=text.make_methods(spec.as_probes, treebank, tuple(there)),
+        methods=text.make_methods(
+            spec.as_probes, treebank, tuple(there), layers_read(spec.as_probes, ready)
+        ),
         cites=text.CITATIONS,
     )
     return with_limits(result, ready, there)

@@ -208,10 +208,10 @@ def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
     return [*notices, *progress_notices(best[best["metric"] == METRIC])]
 
 
-def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -> str:
+def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...], layers: str) -> str:
     """The methods paragraph of the probe study, with what is added for steps of training."""
     return (
-        f"{probes_methods(spec, treebank, ())} The same probes were trained on each of "
+        f"{probes_methods(spec, treebank, (), layers)} The same probes were trained on each of "
         f"{', '.join(models)}, with the same initial maps and orders of sentences. A step's best "
         "layer was chosen on the development sentences. It counts as another than the final "
         "model's if it scores significantly more than that layer in the same step: paired over "

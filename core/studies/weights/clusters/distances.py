@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import TaskError
-from core.maths.spectra.projections import FEWEST, METHODS, Projection, draw_map
+from core.maths.spectra.projections import FEWEST, METHODS, ModelMap, draw_map
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
@@ -180,7 +180,7 @@ class Compared:
         """Return the relative size of each model's weight change."""
         return np.array([relative_size(model) for model in self.features.values()])
 
-    def drawn(self, vector: str) -> Projection:
+    def drawn(self, vector: str) -> ModelMap:
         """Draw the map of a vector's distances, by PCA."""
         return draw_map(self.distances[vector], "pca")
 

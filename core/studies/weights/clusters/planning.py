@@ -21,6 +21,7 @@ from core.studies.weights.label_tables import match_labels
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
+READ = SENTENCES  # by vectors of states
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 

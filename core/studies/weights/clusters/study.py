@@ -125,7 +125,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 
 STUDY = Study(
     name="weights",
-    words=words_beside(__file__).filled(sentences=planning.SENTENCES),
+    words=words_beside(__file__).filled(sentences=planning.READ),
     Spec=WeightsSpec,
     prepare=planning.prepare,
     plan=planning.plan,
