@@ -8,9 +8,10 @@ stretches to its container.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
@@ -32,10 +33,6 @@ from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
 from core.studies.kit import PAGE, Chart, Context, Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
 GRID = 270  # height of a plot with a legend below

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.errors import counted
 from core.models import costs
 from core.models.loading.reading import LOGITS
 from core.runs.price import Price
+from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.edges.coding import fitted
 from core.studies.probes.prices import DRAWN, bytes_to_train, passes_per_pair
 from core.studies.probes.trees.planning import of_layer
-
-if TYPE_CHECKING:
-    from core.studies.probes.behaviour.spec import BehaviourSpec
 
 LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 

@@ -17,9 +17,9 @@ model's card has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.structural.bands import COVERAGE, Group, draw_sample
 from core.models import parse_ref
@@ -53,9 +53,6 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import POSITION, probe_groups, score_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

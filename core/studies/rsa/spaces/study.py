@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.studies.kit import (
@@ -90,8 +91,6 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `embeddings` (PLACES of layer
         0), `related` (BY_LAYER) and `angles` (PAIRS); without any where a space is constant.
     """
-    import pandas as pd
-
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
     corpus = ready.need("text")

@@ -11,16 +11,13 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 
 from core.studies.weights.clusters.members import Member
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ["model", "task", "dose", "vector", "to_task", "to_dose", "lies_with", "same_dose"]
 
@@ -59,8 +56,6 @@ def compare_doses(
         A row per model and vector; empty if no model has another dose, or a group has fewer than
         two.
     """
-    import pandas as pd
-
     alike = [place for place, member in enumerate(members) if not member.variant]
     rows = []
     for place, member in enumerate(members):

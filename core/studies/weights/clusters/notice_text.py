@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from core.errors import listed
-
-if TYPE_CHECKING:
-    from core.maths.spectra.registry import Features
+from core.maths.spectra.registry import Features
 
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 

@@ -13,12 +13,21 @@ and with the share that the size of the update alone reaches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.maths.spectra.projections import draw_map
-from core.studies.kit import ComparedTable, Findings, Study, words_beside
+from core.studies.kit import (
+    ComparedTable,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Value,
+    words_beside,
+)
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
@@ -26,12 +35,9 @@ from core.studies.weights.clusters.distances import compare, redraw, run_condens
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
+from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
-
-if TYPE_CHECKING:
-    from core.studies.kit import Outputs, Result, Task, Value
-    from core.studies.weights.clusters.selection import Selection
 
 
 def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:

@@ -6,29 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 
 from core.errors import by_number, listed
 from core.maths.spectra.nulls import null_projector_distance
-from core.maths.spectra.registry import relative_size
+from core.maths.spectra.registry import Features, relative_size
 from core.results.estimates import Estimate
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.weights.activations import every_vector, title_of
+from core.studies.weights.clusters.members import Member
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.tables import Scored
 from core.studies.weights.ranks import layer_sizes
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.spectra.registry import Features
-    from core.studies.weights.clusters.members import Member
-    from core.studies.weights.clusters.spec import WeightsSpec
-    from core.studies.weights.clusters.tables import Scored
 
 SIGNIFICANT = 0.05
 NORMS = "norms"
