@@ -11,18 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.results.estimates import estimate_of
+from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import Kind
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 LEVEL = 0.95
 

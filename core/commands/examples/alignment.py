@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import GREY, ORANGE
+from core.results.export import Result
 from core.studies.alignment.seeds.text import (
     amount,
     lead_sentence,
     named,
     seen_sentence,
 )
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 BOTH = "state-and-window"
 
