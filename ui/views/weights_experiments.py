@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.options import refs_of
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.study import STUDY
 from core.studies.weights.lineage.study import STUDY as LINEAGE_STUDY
@@ -15,6 +16,7 @@ EXPERIMENTS = with_added(
     WeightsSpec,
     {
         INTRUDERS: Experiment(STUDY, shared=("base", "families", "seed")),
-        LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed")),
+        # the names as they stand: a page does not ask the Hub for what a pattern matches
+        LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed"), models=refs_of),
     },
 )
