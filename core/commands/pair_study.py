@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
+
 from core import COMMAND, options
 from core.commands.pair import PARTS, Check, Part, check_pair, run_pair
 from core.commands.pair_page import make_figures, make_page, make_sentences
@@ -90,7 +92,5 @@ def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
 
 
 def _table(parts: list[Part]) -> dict[str, Any]:
-    import pandas as pd
-
     rows = [(part.name, part.result is not None, part.command) for part in parts]
     return {"parts": pd.DataFrame(rows, columns=["part", "ran", "command"])}

@@ -11,17 +11,14 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import DrawingError
 from core.results.columns import describe
+from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.papers.reference import bibtex
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
 
 Say = Callable[[float, str], object]
 """Called with the progress from 0 to 1 and what is being made."""
@@ -83,8 +80,6 @@ def zip_result(
 
 def dictionary(result: Result) -> pd.DataFrame:
     """Make the data dictionary of a result's tables: file, table, column, meaning."""
-    import pandas as pd
-
     from core.results.export import tables_by_file
 
     files = dict(zip(result.tables, tables_by_file(result), strict=True))

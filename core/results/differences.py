@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.results.columns import ends_of, tip_of, told
 from core.results.drawing.axes import span_of
@@ -22,13 +23,9 @@ from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.style import COLOURS, GREY, SHAPES, colours_of, heading
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import estimate_of
+from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.results.numbers import Kind, label_expr
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 LEVEL = 0.95
 SMALL, ROW = 190.0, 16.0  # height of a small multiple, and of a row in one without lines

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.errors import DrawingError
 from core.results.bundle import Say, silent
 from core.results.columns import describe, title_of_table
 from core.results.drawing import files as drawn
+from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.results.templates import SHARED, fill, marked
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
 
 TEMPLATE = SHARED / "report.html"
 SHOWN = 5  # figures that are not folded

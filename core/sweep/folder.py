@@ -12,7 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.errors import PalimpsestError
 from core.limits import current_limits
@@ -21,9 +23,6 @@ from core.results.folder import ExportError
 from core.runs.files import write_beside
 from core.runs.price import length
 from core.runs.store import default_store
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STATE, ROWS, COPY, LISTED = "sweep.json", "results.parquet", "sweep.yaml", "sweeps.json"
 SETTING = "setting_"  # beginning of the columns of options
@@ -152,7 +151,6 @@ def write_rows(folder: Path, parts: Sequence[pd.DataFrame]) -> int:
     """
     if not parts:
         return 0
-    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -183,7 +181,6 @@ def _meaning(column: str) -> str | None:
 
 def read_rows(folder: Path) -> dict[str, pd.DataFrame]:
     """Read the rows of each finished cell by its key; none if the file is missing or damaged."""
-    import pandas as pd
     import pyarrow as pa
 
     try:

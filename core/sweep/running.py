@@ -13,11 +13,15 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from core.catalogue import STUDIES
 from core.errors import CancelledError, NotStoredError, PalimpsestError
+from core.results.export import Result
 from core.runs.cluster import ClusterExecutor
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.runner import Progress
+from core.runs.store import Store
 from core.runs.tasks import Signal
 from core.sweep.folder import (
     FINISHED,
@@ -35,11 +39,6 @@ from core.sweep.order import Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pandas as pd
-
-    from core.results.export import Result
-    from core.runs.store import Store
 
 MOST_AT_ONCE = 128  # cells: each is a thread of this process
 LOOK_SECONDS = 60.0  # that a finished cell may take to be read from the store

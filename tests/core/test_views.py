@@ -89,6 +89,18 @@ def test_a_view_takes_from_its_study_what_it_leaves_empty() -> None:
     assert replace(view, table="neither").rows(result) == {}
 
 
+def test_a_page_offers_the_titled_choices_that_are_drawn() -> None:
+    result = Result("audit", {}, "", {"audit": pd.DataFrame({"a": [1]})})
+    view = View(choices=lambda result: [("b",), ("a",)], titles={"a": "A", "b": "B", "c": "C"})
+    assert list(view.offered(result).items()) == [("a", "A"), ("b", "B")]
+    assert View(choices=lambda result: [("a",)]).offered(result) == {}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_view_with_titles_says_what_is_asked(name: str) -> None:
+    assert [view.key for view in STUDIES[name].views if bool(view.titles) != bool(view.asked)] == []
+
+
 def test_a_result_without_rows_draws_nothing() -> None:
     empty = Result("audit", {}, "", {"audit": pd.DataFrame()})
     view = View(draw=lambda result, *, context: {"one": 1}).of_study(STUDIES["audit"])

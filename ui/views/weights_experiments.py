@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.options import refs_of
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC_STUDY
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.study import STUDY
@@ -17,7 +18,8 @@ EXPERIMENTS = with_added(
     WeightsSpec,
     {
         INTRUDERS: Experiment(STUDY, shared=("base", "families", "seed")),
-        LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed")),
+        # the names as they stand: a page does not ask the Hub for what a pattern matches
+        LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed"), models=refs_of),
         ARITHMETIC: Experiment(ARITHMETIC_STUDY, shared=("base", "seed")),
     },
 )

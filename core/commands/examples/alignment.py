@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import BLUE, ORANGE
+from core.results.export import Result
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.text import make_headline
-from core.studies.alignment.seeds.text import (
-    lead_sentence,
-)
-
-if TYPE_CHECKING:
-    from core.results.export import Result
+from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
 BOTH = "state-and-window"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.commands.examples import alignment, probes, rsa, weights
 from core.commands.examples.finding import Finding
 from core.options import Spec
+from core.results.export import Result
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.trees.spec import ProbeSpec
@@ -21,9 +22,6 @@ from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.spec import IntruderSpec
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.results.drawing.style import colours_of
 from core.results.estimates import estimate_of
 from core.results.names import short_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 INK = "#5B5446"
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.commands.examples.finding import INK, Finding, Series
 from core.results.drawing.style import GREY, ORANGE
+from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.studies.probes.trees.statements import BEST
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 
 def tree(results: Sequence[Result]) -> Finding:

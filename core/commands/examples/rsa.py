@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.commands.examples.finding import Finding, Series, lines, points, similarity_text
 from core.errors import by_number
 from core.results.drawing.style import GREY, ORANGE
+from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
@@ -16,9 +17,6 @@ from core.studies.rsa.layers.function_text import changed_sentence, facts_of, le
 from core.studies.rsa.spaces.charts import map_chart
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
 from core.studies.rsa.spaces.text import ANGLE, WITHOUT
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 PLACES = 2  # decimals of degrees in a stored map
 SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`

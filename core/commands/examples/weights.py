@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import INK, Finding, Series
 from core.errors import listed
 from core.results.drawing.style import GREY, ORANGE
+from core.results.export import Result
 from core.results.names import short_name
 from core.studies.weights.clusters.doses import dose_sentence
 from core.studies.weights.clusters.view_text import votes_sentence
 from core.studies.weights.intruders.text import CHANCE, SPECTRUM
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 
 def weights(results: Sequence[Result]) -> Finding:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.results.drawing.context import Context
 from core.results.drawing.style import LAYER_TITLE
 from core.results.drawing.vega import OfWidth, channel
 from core.results.numbers import Kind, label_expr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NARROWEST = 0.5  # smallest share of the width for the lines beside their names
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.results.columns import Tip, ends_of, tip_of, told
 from core.results.drawing.axes import Plane, layer_plane, span_of
@@ -21,9 +23,6 @@ from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, headin
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import kind_in
 from core.results.numbers import Kind, text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WIDE = 0.56  # mean width of a letter, of its height
 ONE_LINE = 1.5  # pixels within which two lines are one to the eye
@@ -69,8 +68,6 @@ class Rule:
 
     def rows(self, plane: Plane) -> pd.DataFrame:
         """Make its rows, for `curves`."""
-        import pandas as pd
-
         ends = {plane.x: list(plane.x_ends), plane.y: float(self.value)}
         return pd.DataFrame({"name": self.name, **ends, **self.columns})
 
@@ -185,8 +182,6 @@ def line_chart(
         words: As `lines_in_words` takes them, where they are not those of title and axes.
         marks: `under`, `over` and `named` of `curves`.
     """
-    import pandas as pd
-
     low, high = ends_of(plane.y)
     if low in rows.columns:
         rows = rows.assign(low=rows[low], high=rows[high])

@@ -4,15 +4,12 @@ highest and lowest."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.errors import counted
 from core.results.numbers import Kind, text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIDES = (
     ("left", "x", np.argmin),

@@ -4,7 +4,9 @@ every time."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.results.columns import Tip, tip_of, told
 from core.results.drawing.context import PAGE, Context
@@ -12,13 +14,9 @@ from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.estimates import kind_in
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import Kind, label_expr, text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
 TURN = 0.6  # share of the scale from which letters on it are dark: viridis ends in yellow

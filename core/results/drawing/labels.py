@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from core.results.drawing.axes import Plane
 from core.results.drawing.vega import Chart, equals
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.drawing.axes import Plane
 
 BREAK = (
     "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
@@ -230,8 +227,6 @@ def drawn_names(
 ) -> list[Any]:
     """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
     its colour."""
-    import pandas as pd
-
     if not rows:
         return []
     chart = Chart(pd.DataFrame(rows))
@@ -259,8 +254,6 @@ def breaks(
     table: pd.DataFrame, plane: Plane, x: Any, y: Any, colours: Mapping[str, str]
 ) -> list[Any]:
     """Draw two strokes across a line where it leaves the plot at the top."""
-    import pandas as pd
-
     marks = []
     for name in colours:
         line = table[table["name"] == name].sort_values(plane.x)

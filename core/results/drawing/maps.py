@@ -8,9 +8,10 @@ alone and fingers on a touch screen scroll the page.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import by_number
@@ -18,9 +19,6 @@ from core.results.drawing.context import Context
 from core.results.drawing.labels import free_labels
 from core.results.drawing.vega import Chart, either
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ZOOM = "zoom"  # name of the selection that holds the visible part
 _MODIFIED, _MOUSE = "event.ctrlKey || event.metaKey", "event.pointerType === 'mouse'"

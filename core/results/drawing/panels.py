@@ -6,14 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.results.drawing.context import Context
+from core.results.drawing.curves import Look
 from core.results.drawing.vega import Chart, channel, concat, layered, vconcat
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    from core.results.drawing.curves import Look
 
 FULL = 640  # pixels across a figure that is not made to a measure
 MARGIN = 78  # of a panel: axis, its title, the gap to the next
@@ -112,8 +112,6 @@ def beside(
 def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
     """Draw a legend as a chart of its own: a stroke with its marker and a name for each look, in
     one row that stretches, or in two where it is long."""
-    import pandas as pd
-
     letter = context.letter
     columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
     if context.across == 1:  # a figure of one column

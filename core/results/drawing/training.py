@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.models.steps import progress_of
 from core.results.columns import Tip
@@ -21,9 +23,6 @@ from core.results.drawing.vega import Chart
 from core.results.estimates import kind_in
 from core.results.names import short_names
 from core.results.numbers import Kind
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LOSS = ("model", "steps", "tokens", "loss")
 COUNTED = {"tokens": "Tokens seen", "steps": "Steps"}
@@ -48,8 +47,6 @@ def with_progress(table: pd.DataFrame) -> pd.DataFrame:
 
 def loss_table(refs: Iterable[str]) -> pd.DataFrame:
     """Collect the losses on the models' cards: LOSS."""
-    import pandas as pd
-
     steps = [(ref, *progress_of(ref)) for ref in refs]
     table = pd.DataFrame([row for row in steps if row[3] is not None], columns=list(LOSS))
     return table.astype({"steps": "Int64", "tokens": "Int64", "loss": float})

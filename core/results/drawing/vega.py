@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
 TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}

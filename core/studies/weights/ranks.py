@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -17,9 +18,6 @@ from core.maths.spectra.spectra import energy_rank, entropy_rank, stable_rank
 from core.maths.spectra.trends import KINDS, Trend, fit_trend
 from core.maths.statistics import relative_change
 from core.results.numbers import MINUS, text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 THRESHOLDS = (0.9, 0.95, 0.99)
 RANK_COLUMNS = ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
@@ -50,8 +48,6 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         ...     "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
         ([['Wq', 1, 2.0]], [[2.0, 2.0]])
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     spectra: list[ndarray] = []
     for ref, model in features.items():
@@ -110,8 +106,6 @@ def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
         ...     "rank"]].to_numpy().tolist()
         [[0.8, 1.0], [0.9, 1.0], [0.95, 2.0], [0.99, 2.0]]
     """
-    import pandas as pd
-
     if not len(spectra.matrices):
         return pd.DataFrame(columns=[*RANK_COLUMNS, *FURTHER_COLUMNS])
     frames = [rank_at(spectra, each) for each in sorted({*THRESHOLDS, threshold})]
@@ -148,8 +142,6 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
         >>> trend.loc[0, "kind"], float(trend.loc[0, "r2"])
         ('linear', 1.0)
     """
-    import pandas as pd
-
     columns = [
         "of",
         "family",

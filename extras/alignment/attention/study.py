@@ -17,9 +17,8 @@ The headline's number: `core.maths.evaluation.judging.fit_each`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from core.maths.statistics import interval
 from core.models.identity import pairs_of_one_tokenizer
@@ -43,10 +42,6 @@ from extras.alignment.attention.charts import head_chart, matrix_chart, output_c
 from extras.alignment.attention.spec import AttentionSpec
 from extras.alignment.attention.tasks import UNLIKE, align_attention
 from extras.alignment.attention.text import make_headline, make_methods, statements_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 HEAD_COLUMNS = (
     *("source", "target", "layer", "head", "match"),
@@ -76,8 +71,6 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     The null is the mean correlation under random matching; the matrix is that of the first pair.
     """
-    import pandas as pd
-
     heads, mapped = [], []
     notices = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     notices += refusals(outputs, spec.methods)
@@ -124,8 +117,6 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 def _matrix_table(outputs: Outputs) -> pd.DataFrame:
     """MATRIX_COLUMNS of the first pair; layers count from 1, heads from 0."""
-    import pandas as pd
-
     for (source, target), value in outputs.values.items():
         matrix = np.asarray(value["matrix"])
         layer, head, second_layer, second_head = (

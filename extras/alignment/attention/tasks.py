@@ -17,13 +17,12 @@ from core.maths.permutations import correlations
 from core.models import load_tokenizer
 from core.models.identity import check_tokenizers
 from core.models.loading.memory import borrow_model
+from core.models.loading.tokenizers import Tokenizer
 from core.studies.alignment.pairs import check_depths
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from core.models.loading.tokenizers import Tokenizer
 
 
 NULL_DRAWS = 200

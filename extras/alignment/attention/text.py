@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
@@ -12,11 +13,7 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.alignment.attention.spec import AttentionSpec
+from extras.alignment.attention.spec import AttentionSpec
 
 ABOVE_CHANCE, WITHIN_CHANCE, TOO_FEW = "above chance", "within chance", "too few to tell"
 HIGHEST = "highest correlation"

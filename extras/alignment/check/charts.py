@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, line_chart
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.alignment.seeds.curves import ERROR_TITLE, method_looks, named_methods
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 LOWEST = 1e-6  # lower errors are rounding and drawn here
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import ShapeError
 from core.maths.evaluation.costs import fitting
@@ -163,8 +164,6 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `check` (COLUMNS) and its headline."""
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     notices: list[str] = []
     for methods, value in outputs.values.items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.maths.maps.registry import METHODS
@@ -11,13 +12,7 @@ from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
-from extras.alignment.check.spec import TRUTHS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.alignment.check.spec import CheckSpec
-
+from extras.alignment.check.spec import TRUTHS, CheckSpec
 
 BEST, COMPARED = "lowest error", "compared"
 RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one

@@ -3,7 +3,7 @@ protocol."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,10 @@ from core.results.drawing.style import (
     legend,
 )
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-
 
 DRAWN = {
     "inn": ("invertible network", METHODS["inn"].colour),

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from extras.alignment.published.maps import METHODS, VARIANTS
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, OURS, PROTOCOLS, REVERSED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 assert set(PROTOCOLS) == {*VARIANTS, OURS}
 OUR_METHODS = {"identity": "identity", "inn": "inn", "linear": "ridge", "mlp": "mlp", "cca": "cca"}
@@ -109,8 +107,6 @@ def verdict(claim: str, low: float, high: float) -> str:
 def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.DataFrame:
     """Make the table claim, protocol, difference, low, high, level, verdict of every finding and
     protocol."""
-    import pandas as pd
-
     rows = []
     for claim in CLAIMS:
         for protocol in PROTOCOLS:
@@ -130,8 +126,6 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
 def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
     """Make the table claim, says, said_by, published, ours, changed_by, survives, one row per
     finding."""
-    import pandas as pd
-
     rows = []
     for claim, about in CLAIMS.items():
         verdicts = claims[claims["claim"] == claim].set_index("protocol")["verdict"]
@@ -164,8 +158,6 @@ def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
 def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFrame:
     """Make the table pair, protocol, method, layer, nmse, low, high, mse; layer -1 is the mean over
     layers."""
-    import pandas as pd
-
     tables = []
     for protocol, measured in errors.items():
         for method in [*measured.by_method, "mean"]:

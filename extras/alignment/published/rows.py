@@ -29,13 +29,12 @@ from core.maths.seeding import seeded
 from core.models import locate
 from core.models.files import checkpoints
 from core.models.loading.memory import borrow_model
+from core.models.loading.tokenizers import Tokenizer
 from core.runs.encoding import identified, key_of
 from core.runs.store import current_store
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from core.models.loading.tokenizers import Tokenizer
 
 RATE = 0.1  # BERT's dropout rate
 BATCH = 64  # sentences per pass, as in the published code

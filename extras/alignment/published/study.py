@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pandas as pd
+
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.tasks import joined_parts
@@ -122,8 +124,6 @@ def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
 
 def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `findings`, `claims` and `errors`, see the module `findings`."""
-    import pandas as pd
-
     by_protocol: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
     widths = dict.fromkeys(spec.groups, 1)
     notices: list[str] = []

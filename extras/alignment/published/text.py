@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from extras.alignment.published.rows import RATE
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.alignment.published.spec import ProtocolSpec
-
+from extras.alignment.published.spec import ProtocolSpec
 
 OURS = "ours"
 PROTOCOLS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane
@@ -10,13 +10,10 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.alignment.seeds.curves import ERROR_TITLE
 from core.studies.alignment.seeds.tables import OVERALL
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-
 
 PARTS = {"test": "held out", "train": "in-sample"}
 PLANTED = "planted rotation"
@@ -57,8 +54,6 @@ def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
 
 def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw ridge's singular values, a line per layer, and those with a planted rotation in grey."""
-    import pandas as pd
-
     table = result.tables["spectra"]
     layers = [f"layer {layer}" for layer in sorted(set(table["layer"]))]
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
+import pandas as pd
+
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.studies.kit import (
     Corpus,
@@ -73,8 +75,6 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
 def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `rotation` (ERRORS), `rotation_gaps` (GAPS) and `spectra` (SPECTRA), and the
     answer."""
-    import pandas as pd
-
     errors, gaps, spectra = (pd.DataFrame(columns=list(each)) for each in (ERRORS, GAPS, SPECTRA))
     if outputs.values:
         (errors, gaps), spectra = error_tables(outputs.values), spectrum_table(outputs.values)

@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import interval
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.tables import OVERALL, spread_out
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Values = Mapping[tuple[str, str], Value]
 ERRORS = ("method", "split", "layer", "nmse", "low", "high")
@@ -33,8 +30,6 @@ def error_tables(values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
     Both are averaged over pairs and directions; layer -1 is the mean over layers. In-sample errors
     have no interval.
     """
-    import pandas as pd
-
     frames, tested = [], {}
     layers = np.arange(_depth(values))
     for name in MAPS:
@@ -60,8 +55,6 @@ def error_tables(values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def spectrum_table(values: Values) -> pd.DataFrame:
     """Make the table (SPECTRA) of ridge's singular values, averaged over pairs and directions."""
-    import pandas as pd
-
     depth = _depth(values)
     width = min(each["spectrum"].shape[-1] for each in values.values())
     seen = np.mean([each["spectrum"][:, :depth, :width] for each in values.values()], axis=(0, 1))
@@ -97,8 +90,6 @@ def _replicates(values: Values, name: str) -> Replicates:
 
 def _banded(estimate: Replicates, layers: np.ndarray, column: str) -> pd.DataFrame:
     """An estimate by layer and, in the last row, averaged over layers, with intervals."""
-    import pandas as pd
-
     frames = []
     for part, places in ((estimate, layers), (estimate.mean(), np.array([OVERALL]))):
         low, high = part.band()

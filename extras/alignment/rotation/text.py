@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
@@ -14,13 +14,8 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.tables import OVERALL
+from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.alignment.rotation.spec import RotationSpec
-
 
 LEAVES, IN_SAMPLE = "leaves unexplained", "leaves unexplained in-sample"
 NOT_ROTATIONS, MAYBE_ROTATIONS = "no rotations of each other", "no detectable difference"

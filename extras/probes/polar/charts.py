@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees.charts import DASHES, baseline_rules, looks_of, with_control
 from extras.probes.polar.tables import LAS, METRICS, NAMES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 HEIGHT = 296  # below the choice of a metric
 

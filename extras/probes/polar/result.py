@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import SpecError
 from core.maths.angular.arcs import label_links
+from core.maths.arrays import Value
 from core.maths.structural.positions import beside_positions
-from core.maths.structural.predict import predicted_tree, project_sentences, view_sentence
+from core.maths.structural.predict import (
+    SentenceView,
+    predicted_tree,
+    project_sentences,
+    view_sentence,
+)
 from core.maths.structural.scores import candidates
 from core.maths.trees import spanning_tree
+from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.result import TrainedResult
 from extras.probes.polar.tables import LAS, best_row
-
-if TYPE_CHECKING:
-    from core.maths.arrays import Value
-    from core.maths.structural.predict import SentenceView
-    from core.studies.probes.trees.data import Tree
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, at_layer, compared, tied_of
+from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.tables import LABEL, LAS, METRICS, UUAS, best_row
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.probes.polar.spec import PolarSpec
 
 UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
 

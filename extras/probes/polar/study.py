@@ -15,11 +15,12 @@ The headline's number: `core.maths.angular.arcs.score_arcs`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from core.maths.structural.bands import COVERAGE, draw_sample
+from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -38,11 +39,6 @@ from core.studies.probes.trees.planning import TREEBANK, with_limits
 from extras.probes.polar import charts, planning, statements, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.spec import PolarSpec
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.structural.bands import Group, Sample
 
 
 def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:

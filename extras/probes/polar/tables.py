@@ -7,20 +7,16 @@ the test sentences, and the spread over probes, or over draws of control labels,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample
 from core.maths.structural.scores import ratio
+from core.results.export import Result
 from core.studies.probes.edges.tables import REAL, SELECTIVITY
 from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, metric_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.results.export import Result
 
 SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
 LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from core.errors import first_of
 from core.maths.structural.bands import TWO_DRAWS
@@ -13,6 +12,7 @@ from core.options.layers import which_layers
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
@@ -22,13 +22,10 @@ from core.studies.probes.trees.text import (
     best_in_words,
     compared_with,
 )
+from extras.probes.polar.result import PolarResult
+from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
-
-if TYPE_CHECKING:
-    from core.studies.probes.trees.data import Treebank
-    from extras.probes.polar.result import PolarResult
-    from extras.probes.polar.spec import PolarSpec
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
 LEADS = {

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_names
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-
 
 HEIGHT = 268
 SHOWN = {PROBE: "probe's subspace", RANDOM: "random subspaces", MATCHED: "random, equal change"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,10 +10,8 @@ from jaxtyping import Float
 
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import TaskModel
+from core.studies.probes.trees.data import Tree
 from core.vectors.forward import cut_sentences
-
-if TYPE_CHECKING:
-    from core.studies.probes.trees.data import Tree
 
 TOGETHER = 32  # sentences in a batch
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.trees.statements import compared
 from extras.probes.removal.tables import METRICS
 from extras.probes.removal.tasks import MATCHED, PROBE
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COST = "cost of erasing the probe's subspace"
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
+from core.maths.arrays import Value
 from core.maths.statistics import sentence_counts, t_interval
+from core.results.export import Result
 from core.studies.probes.minimal_pairs.accuracy import correct
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.results.export import Result
 
 REMOVAL = (
     *("model", "layer", "erased", "metric", "value", "low", "high"),
@@ -104,8 +100,6 @@ def tables_of(
         draws: Resamples of sentences and of pairs.
         seed: Of the resamples.
     """
-    import pandas as pd
-
     rows: list[tuple[object, ...]] = []
     excess: list[tuple[object, ...]] = []
     for (model, layer), value in values.items():

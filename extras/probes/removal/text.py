@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from core.errors import listed
 from core.options.layers import which_layers
+from core.results.export import Result
 from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import SIMILAR
+from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import COST
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-    from core.studies.probes.trees.data import Treebank
-    from extras.probes.removal.spec import RemovalSpec
-
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
 NOTHING = words_beside(__file__).sentence("nothing")

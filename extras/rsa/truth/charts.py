@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.results.columns import Tip
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 ROW = 26  # pixels
 COLUMNS = {

@@ -18,9 +18,10 @@ The headline's number: `extras.rsa.truth.areas.area`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.studies.kit import (
@@ -59,10 +60,6 @@ from extras.rsa.truth.text import (
     statements_of,
     too_few_models,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 COLUMNS = (
     *("finder", "truth", "reading", "matched", "rounding", "auc", "low", "high", "low_together"),
@@ -131,8 +128,6 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `truth` (COLUMNS), its statements, headline and methods."""
-    import pandas as pd
-
     rows = []
     for matched in (False, True):
         for kind in ("frozen", "planted"):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from extras.rsa.truth.spec import TruthSpec
+from extras.rsa.truth.spec import TruthSpec
 
 _said = words_beside(__file__).sentence
 NOTHING = _said("nothing")

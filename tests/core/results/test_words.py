@@ -46,7 +46,8 @@ def test_a_study_uses_what_its_file_has(name: str) -> None:
     study, words = STUDIES[name], words_beside(str(folder_of(name) / "study.py"))
     assert set(words.views) == {view.key for view in study.views} - {""}
     code = "\n".join(path.read_text(encoding="utf8") for path in folder_of(name).glob("*.py"))
-    assert [key for key in words.sentences if f'("{key}")' not in code] == []
+    # a key is called with values, or chosen by a condition
+    assert [key for key in words.sentences if f'"{key}"' not in code] == []
     left = [text for text in study.caveats.values() if re.search(r"\{\w+\}", text)]
     assert left == []
 
@@ -63,6 +64,14 @@ def test_line_breaks_are_spaces_and_views_fall_back_on_the_study(tmp_path: Path)
     assert words.view("x").missing == "None."
     assert words.view("").name == "T"
     assert words.view("").how_to_read == words.how_to_read
+
+
+def test_a_sentence_takes_values_where_it_has_their_names(tmp_path: Path) -> None:
+    words = read(tmp_path / "a", LEAST + '[sentences]\nx = "{who} of {count}"\ny = "{plain}"\n')
+    assert words.sentence("x", who="One", count=3, more="ignored") == "One of 3"
+    assert words.sentence("y") == "{plain}"
+    with pytest.raises(PalimpsestError, match=r"'x' of 'T' has \{count\}, which nothing fills"):
+        words.sentence("x", who="One")
 
 
 def test_a_text_of_another_study_is_borrowed_and_values_are_put_in(tmp_path: Path) -> None:

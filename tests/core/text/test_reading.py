@@ -8,16 +8,28 @@ from pathlib import Path
 import pytest
 
 from core.options.summary import summary
+from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.layers import study
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import items_in_words
 from core.text.corpora import read_corpus
-from core.text.reading import fewer_sentences, read_text, repeated_sentences
+from core.text.reading import fewer_sentences, prepare_named, read_text, repeated_sentences
 from tests.core.tiny_models import save_tiny
 
 TEXT = "\n".join(
     f"The man opened door number {number} of the old house quietly." for number in range(116)
 ).encode()
+
+
+def test_a_first_stage_reads_the_text_and_identifies_the_models_that_a_spec_names() -> None:
+    text, *models = prepare_named(RsaSpec(compare=("zoo:pos-0",), sentences=40))
+    assert (text.role, text.values["limit"]) == ("text", 40)
+    assert [(task.role[1], task.values["run"]) for task in models] == [
+        ("zoo:seed-0", True), ("zoo:pos-0", True)
+    ]  # fmt: skip
+    seeds = ("zoo:seed-0", "zoo:seed-1")
+    alone = prepare_named(AuditSpec(models=seeds, kind="seeds"))
+    assert [(task.role[1], task.values["run"]) for task in alone] == [(ref, False) for ref in seeds]
 
 
 def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, line_chart, reach
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 DASHES = {
     **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},

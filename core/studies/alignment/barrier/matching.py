@@ -18,11 +18,10 @@ from core.errors import ModelError
 from core.maths.permutations import correlations, match_heads, match_units
 from core.models.loading.layers import module_at, run_model
 from core.models.weights.families import Slot, find_slots
+from core.vectors.predicting import Asked
 
 if TYPE_CHECKING:
     import torch
-
-    from core.vectors.predicting import Asked
 
 UNCHANGED = 1e-3  # of the largest logit: what another order of additions may change
 WRITTEN = ("ff2", "output")  # what reads units, and what reads heads

@@ -9,16 +9,14 @@ Reference: Ashkboos et al. 2024 (SliceGPT, computational invariance).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from core.models.loading.layers import body_of, layer_list, module_at, run_seen
 from core.studies.alignment.barrier.matching import MADE, WRITTEN, Layer, arrays_of
-
-if TYPE_CHECKING:
-    from core.vectors.predicting import Asked
+from core.vectors.predicting import Asked
 
 READ = (("input_layernorm", ("query", "key", "value")), ("post_attention_layernorm", MADE))
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from core.maths.arrays import Value
 from core.maths.permutations import calc_barrier, excess_of
 from core.maths.statistics import bootstrap_interval
 from core.studies.alignment.barrier.tasks import SHARES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
 
 ONE_ORIGIN, OTHER_ORIGINS = "one origin", "other origins"
 BARRIERS = (
@@ -39,8 +36,6 @@ def barrier_tables(
         relations: Whether the models of a pair come from one origin.
         counts: How often each sentence is drawn, (draw, sentence).
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     together: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
     for pair, value in values.items():

@@ -11,13 +11,20 @@ import numpy as np
 from core.errors import ModelError
 from core.models.identity import check_tokenizers
 from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.models.loading.model import LoadedModel
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
-from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
+from core.vectors.predicting import (
+    EVERY,
+    Asked,
+    ask_following,
+    ask_masked,
+    count_answers,
+    sum_losses,
+)
 
 if TYPE_CHECKING:
-    from core.models.loading.model import LoadedModel
     from core.studies.alignment.barrier.matching import Layer, Weights
-    from core.vectors.predicting import Asked
+
 
 SHARES = tuple(share / 10 for share in range(11))  # of the second model
 RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import (
     FOLDED,
@@ -19,11 +21,6 @@ from core.studies.alignment.barrier.tasks import (
     ROTATED,
     SHARES,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.alignment.barrier.spec import BarrierSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 HALFWAY = "excess of the loss halfway between the weights"

@@ -8,9 +8,10 @@ stretches to its container.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
@@ -23,18 +24,11 @@ from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
-from core.studies.alignment.seeds.curves import (
-    ceiling_of,
-    with_labels,
-)
+from core.studies.alignment.seeds.curves import ceiling_of, with_labels
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
 from core.studies.kit import PAGE, Chart, Context, Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 PREDICTED = "Variance predicted"
 SHARES = ("nmse", "low", "high", "least", "lower", "median", "upper", "most", "again")

@@ -4,7 +4,8 @@ one line per layer."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
@@ -13,16 +14,11 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
 from core.studies.alignment.seeds.tables import OVERALL, PAIRS
 from core.studies.alignment.seeds.text import WHICH
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
@@ -60,8 +56,6 @@ def error_chart(
         x_title: Title of the layer axis.
         again: The same columns of one method's map into a second run of the seed.
     """
-    import pandas as pd
-
     rows = named_methods(table)
     looks = method_looks(rows["method"])
     if again is not None and len(again):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 SPACE = 270  # height of a plot with a slider below
 
@@ -87,8 +84,6 @@ def space_chart(
         SpecError: If the projection does not exist (before the map, for spaces of different
             widths).
     """
-    import pandas as pd
-
     ours, theirs = _points(result, source, target, method, layer, place)
     there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
     if not there.any():

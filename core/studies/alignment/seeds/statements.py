@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.maps.registry import NON_LINEAR, OF_STATES
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.tables import GAIN_OF_LAYERS, OVERALL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
 BETTER, WORSE, EQUAL = "predicts more", "predicts less", "no detectable difference"

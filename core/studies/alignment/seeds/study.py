@@ -15,7 +15,9 @@ The headline's number: `core.maths.evaluation.scoring.score`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.errors import listed
 from core.maths.maps.registry import METHODS
@@ -56,10 +58,6 @@ from core.studies.kit import (
     words_beside,
 )
 from core.vectors.window import REACHES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 

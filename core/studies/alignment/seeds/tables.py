@@ -7,18 +7,16 @@ into other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.evaluation.scoring import WORDS
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Role = tuple[str, str, str, tuple[str, ...]]
 Values = Mapping[Role, Value]
@@ -54,8 +52,6 @@ CURVES = ("source", "target", "method", "layer", "step", "training", "validation
 def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
     """Make the table (COLUMNS) of each map's training and test errors on all, seen and unseen
     words."""
-    import pandas as pd
-
     frames = []
     for _, source, target, method, direction, value in _maps(values):
         if f"{method}/nmse" not in value:
@@ -92,8 +88,6 @@ def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
 
 def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
     """Make the table (CURVES) of each network's errors at each check, until it has converged."""
-    import pandas as pd
-
     frames = []
     for _, source, target, method, direction, value in _maps(values):
         if f"{method}/steps" not in value:
@@ -119,8 +113,6 @@ def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
 def grid_table(nmse: np.ndarray) -> pd.DataFrame:
     """Make the table source_layer, target_layer, nmse from errors of shape (source layer, target
     layer)."""
-    import pandas as pd
-
     source, target = (index.ravel() for index in np.indices(nmse.shape))
     return pd.DataFrame({"source_layer": source, "target_layer": target, "nmse": nmse.ravel()})
 
@@ -164,8 +156,6 @@ def band_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Make tables of errors with intervals by layer and over all layers, of differences, and of
     gains."""
-    import pandas as pd
-
     by_layer: list[pd.DataFrame] = []
     overall: list[dict[str, Any]] = []
     replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
@@ -216,8 +206,6 @@ def _gains(
     Positive is better. Both are maps of the same rows, so that what they share cancels from the
     band.
     """
-    import pandas as pd
-
     frames = []
     for (group, method, words), (ends, layers, estimate) in replicates.items():
         for gain, (better, rival) in PAIRS.items():

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Rule, layer_chart
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.alignment.seeds.curves import method_looks, named_methods
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 OWN = "unmodified models"
 

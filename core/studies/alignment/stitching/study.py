@@ -15,9 +15,10 @@ The headline's number: `core.vectors.examples.hits`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models.identity import pairs_of_one_tokenizer
@@ -42,10 +43,6 @@ from core.studies.kit import (
     words_beside,
 )
 from core.text.labelled import read_labelled
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 MEANS = ("method", "layer", "accuracy", "low", "high")
@@ -81,8 +78,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
     minus the mean accuracy of the unmodified models, with intervals from the same bootstrap
     samples.
     """
-    import pandas as pd
-
     rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     notices += refusals(outputs, spec.methods)
     unstitched: dict[str, dict[str, Any]] = {}
@@ -141,8 +136,6 @@ def _means(
         unmodified: Correct answers (text,) of each unmodified model.
         counts: Bootstrap counts (draw, text).
     """
-    import pandas as pd
-
     whole = np.mean(list(unmodified.values()), axis=0)
     tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
     for method, pairs in stitched.items():
@@ -157,8 +150,6 @@ def _means(
 
 
 def _no_means() -> tuple[pd.DataFrame, pd.DataFrame]:
-    import pandas as pd
-
     return pd.DataFrame(columns=list(MEANS)), pd.DataFrame(columns=list(DIFFERENCES))
 
 
@@ -171,8 +162,6 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
     """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw,
     text)."""
-    import pandas as pd
-
     accuracy = correct.mean(1)
     drawn = counts @ correct.T.astype(np.float64) / correct.shape[1]
     low, high = bootstrap_interval(accuracy, drawn)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.text import WITH_ARTICLE
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.alignment.stitching.spec import StitchSpec
+from core.studies.alignment.stitching.spec import StitchSpec
 
 UNMODIFIED = "unmodified models"
 REACHES = "reaches"

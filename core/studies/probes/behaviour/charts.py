@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane, span_of
@@ -14,14 +14,10 @@ from core.results.drawing.labels import free_labels
 from core.results.drawing.style import BLUE, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.drawing.vega import Chart, layered
+from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
 from core.studies.probes.behaviour.text import NAMES, score_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 HEIGHT, ROW = 244, 24
 ACCURACY = "Accuracy (%)"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number
 from core.models import parse_ref
@@ -18,9 +19,6 @@ from core.studies.probes.behaviour.tables import (
     whole_kind,
 )
 from core.studies.probes.trees.statements import verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
 CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"

@@ -7,11 +7,13 @@ or wrong together, so that intervals of accuracies and of differences are over g
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from core.maths.arrays import Value
 from core.maths.statistics import t_interval
 from core.models.steps import in_order_of_training, origin_of, run_of
 from core.results.drawing.training import with_progress
@@ -25,11 +27,6 @@ from core.studies.probes.minimal_pairs.accuracy import (
     smallest_p,
 )
 from core.studies.probes.minimal_pairs.templates import joined_groups
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
 
 BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
 DIFFERENCES = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
@@ -63,8 +60,6 @@ def behaviour_table(hits: Mapping[str, Hits], own: NDArray[np.int64] | None = No
         hits: By model; models without all kinds have no row of all kinds.
         own: Groups of a reader's own pairs, where these are what is scored.
     """
-    import pandas as pd
-
     kinds = list(dict.fromkeys(kind for of_model in hits.values() for kind in of_model))
     rows = []
     for model, of_model in hits.items():
@@ -92,8 +87,6 @@ def margin_table(
         whole: By model, the pairs that are right where all words of the sentences are scored.
         own: As of `behaviour_table`.
     """
-    import pandas as pd
-
     run = longest_run(models)
     rivals = [(ref, BIGRAM, hits[BIGRAM]) for ref in models if BIGRAM in hits]
     rivals += [(ref, run[0], hits[run[0]]) for ref in run[1:]]
@@ -141,8 +134,6 @@ def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> 
         best: A probe's score at a model's best layer each: model, probe, metric, layer, value, low,
             high.
     """
-    import pandas as pd
-
     kind = whole_kind(behaviour)
     whole = behaviour[behaviour["kind"] == kind].set_index("model")
     rows = []
@@ -198,8 +189,6 @@ def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) 
         behaviour: Of `behaviour_table`.
         seed: Of the permutations.
     """
-    import pandas as pd
-
     wide = behaviour.pivot_table(index="model", columns="kind", values="value", sort=False)
     rows: list[tuple[Any, ...]] = []
     for (probe, metric), of_probe in beside.groupby(["probe", "metric"], sort=False):

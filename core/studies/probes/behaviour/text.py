@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.errors import listed
 from core.results.names import short_name, short_names
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
+from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
     CORRELATES,
@@ -22,11 +22,8 @@ from core.studies.probes.behaviour.statements import (
 from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import SIMILAR
-
-if TYPE_CHECKING:
-    from core.studies.probes.behaviour.spec import BehaviourSpec
-    from core.studies.probes.trees.data import Treebank
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),

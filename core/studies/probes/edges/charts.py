@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.probes.edges.tables import (
     ACCURACY,
@@ -24,12 +25,6 @@ from core.studies.probes.edges.tables import (
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.charts import baseline_rules, gains_chart, looks_of, with_control
 from core.studies.probes.trees.tables import TAGS, WINDOW
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 HEIGHT = 268
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from core.maths.arrays import Value
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.edges import tables
+from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP
 from core.studies.probes.trees.statements import (
@@ -21,12 +25,6 @@ from core.studies.probes.trees.statements import (
     tied_of,
 )
 from core.studies.probes.trees.tables import TAGS, as_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.studies.probes.edges.spec import EdgeSpec
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
 ADDED = "added to the static window"

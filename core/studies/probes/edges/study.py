@@ -14,9 +14,10 @@ The headline's number: `core.maths.classifier.fit_classifiers`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.structural.bands import COVERAGE
 from core.studies.kit import (
@@ -37,9 +38,6 @@ from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.planning import TREEBANK, with_limits
 from core.studies.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:

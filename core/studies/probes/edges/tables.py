@@ -9,12 +9,14 @@ Draws of control labels enter as in `core.maths.structural.bands.summary`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.maths.structural.scores import ratio
+from core.results.export import Result
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.comparisons import BEST_LAYERS as COMPARED
 from core.studies.probes.trees.tables import (
@@ -23,12 +25,6 @@ from core.studies.probes.trees.tables import (
     WINDOW,
     metric_rows,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.results.export import Result
 
 SCORES = (
     "model",
@@ -175,8 +171,6 @@ def code_rows(
 
     With `baselines` the rows are these, and have no layer.
     """
-    import pandas as pd
-
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
     uniform = float(np.sum(value["coded"])) * np.log2(len(np.asarray(value["classes"])))
     kinds = [(REAL, bits[:, 0])] + (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
@@ -14,15 +13,13 @@ from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
+from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
 from core.studies.probes.edges.tables import SHOWN
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.text import too_few
-
-if TYPE_CHECKING:
-    from core.studies.probes.edges.spec import EdgeSpec
-    from core.studies.probes.trees.data import Treebank
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window

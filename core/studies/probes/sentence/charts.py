@@ -8,9 +8,10 @@ page scrolls it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.structural.predict import Edges, SentenceView
@@ -27,9 +28,6 @@ from core.studies.probes.sentence.parts import (
     shown_words,
     status,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
 LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
@@ -149,8 +147,6 @@ def _arcs(
 
 def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any, *, labelled: bool) -> list[Any]:
     """The arcs, and invisible wide copies that are easier to point at."""
-    import pandas as pd
-
     chart = Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
     return [
         chart.mark_line(strokeWidth=2, interpolate="monotone").encode(
@@ -162,8 +158,6 @@ def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any, *, labelled: bool) -
 
 def _label_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     """An arrow at the dependent's end of each arc, and the arc's label over its middle."""
-    import pandas as pd
-
     table = pd.DataFrame(rows)
     middle = table[table["place"] == POINTS // 2].assign(
         y=lambda frame: frame["y"] + np.where(frame["above"], LABEL_GAP, -LABEL_GAP)
@@ -182,8 +176,6 @@ def _label_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
 
 def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
     """A triangle at each tree's root."""
-    import pandas as pd
-
     marks = [
         (view.heads, WORDS_BAND + 2, "triangle-down", "root of the parse"),
         (view.predicted_heads, -WORDS_BAND - 2, "triangle-up", "predicted root"),
@@ -207,8 +199,6 @@ def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> li
 
 
 def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
-    import pandas as pd
-
     frame = pd.DataFrame(
         {
             "x": centres,
@@ -226,8 +216,6 @@ def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
 
 def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
     """Depth in the parse and predicted depth as two bars under each word."""
-    import pandas as pd
-
     assert view.depths is not None
     frame = _words_frame(view, centres)
     parts = [

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.maths.structural.predict import SentenceView
 from core.results.drawing.style import GREEN, OLIVE, ORANGE, PURPLE, SKY
 from core.results.drawing.vega import channel
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    from core.maths.structural.predict import SentenceView
 
 AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
 # of an edge in both trees, where heads and labels are predicted, too

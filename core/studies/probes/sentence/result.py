@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from core.maths.structural.predict import SentenceView
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.statements import Statement
 from core.studies.probes.sentence.charts import arcs_chart
+from core.studies.probes.sentence.study import SentencesRead
 from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.sentence.word_charts import distance_charts, plane_chart
-from core.studies.probes.trees.result import conllu_block
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.structural.predict import SentenceView
-    from core.results.drawing.vega import Chart
-    from core.studies.probes.sentence.study import SentencesRead
-    from core.studies.probes.trees.result import TrainedResult
+from core.studies.probes.trees.result import TrainedResult, conllu_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +121,6 @@ def predicted_tree(
 
 def words_table(view: SentenceView) -> pd.DataFrame:
     """A row per word: heads and depths, parsed and predicted, and place in the probe's plane."""
-    import pandas as pd
-
     count = len(view.words)
     labels = {"parse_label": view.gold_labels, "predicted_label": view.labels}
     return pd.DataFrame(
@@ -150,8 +143,6 @@ def words_table(view: SentenceView) -> pd.DataFrame:
 
 def distances_table(view: SentenceView) -> pd.DataFrame:
     """A row per pair of words: distance in the parse in edges, and predicted squared distance."""
-    import pandas as pd
-
     first, second = np.triu_indices(len(view.words), 1)
     return pd.DataFrame(
         {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.structural.predict import Edges, SentenceView
 from core.results.drawing.context import PAGE, Context
@@ -27,17 +28,12 @@ from core.studies.probes.sentence.parts import (
     status,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 LABELLED = 40  # words; with more, heatmaps name words in tooltips only
 PLANE, NARROW = 420, 330  # height, and the narrowest width, for which words are placed
 
 
 def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Chart, Chart]:
     """Heatmaps of the distances between words, in the parse and predicted, on one colour scale."""
-    import pandas as pd
-
     n = len(view.words)
     labels = _labels(view.words)
     i, j = np.indices((n, n))
@@ -161,8 +157,6 @@ def _heatmap(
 
 def _edge_lines(view: SentenceView, pairs: Mapping[str, Edges]) -> pd.DataFrame:
     """A row per edge of either tree: its two ends in the plane, and its fields."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {
@@ -180,8 +174,6 @@ def _edge_lines(view: SentenceView, pairs: Mapping[str, Edges]) -> pd.DataFrame:
 
 def _placed_words(view: SentenceView, reach: float, letter: float, height: float) -> pd.DataFrame:
     """A row per word: its point, and its name's distance from it where there is room for a name."""
-    import pandas as pd
-
     x, y = view.points[:, 0], view.points[:, 1]
     right, down = (x / reach + 1) / 2 * NARROW, (1 - y / reach) / 2 * height
     places = free_labels(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.errors import SpecError
-from core.results.drawing.axes import span_of
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, graded
 from core.results.drawing.style import BLUE
@@ -17,15 +19,10 @@ from core.results.drawing.training import (
     step_chart,
 )
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_name
 from core.studies.probes.trees.charts import baseline_rules
 from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, metric_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.drawing.axes import Plane
-    from core.results.export import Result
 
 METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "best layer, control trees"
@@ -41,8 +38,6 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     Raises:
         SpecError: If the result has no scores of that metric.
     """
-    import pandas as pd
-
     best, scores = result.tables["best"], result.table
     best = best[best["metric"] == metric]
     if best.empty:

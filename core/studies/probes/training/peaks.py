@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.structural.bands import LEVEL, Group, Sample, summary
 from core.studies.probes.trees.comparisons import best_place, lead
@@ -12,9 +13,6 @@ from core.studies.probes.trees.tables import (
     PROBE_OF,
     as_table,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PEAKS = (
     *("model", "metric", "layer", "value", "low", "high", "clear"),
@@ -36,8 +34,6 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
         layer is another than the final model's. The band of `ahead` has simultaneous coverage over
         all steps (Bonferroni).
     """
-    import pandas as pd
-
     if not groups:
         return as_table([], PEAKS).astype({"end_layer": "Int64"})
     end, rows = list(groups.values())[-1], []

@@ -19,9 +19,9 @@ The headline's number: `core.maths.structural.scores.score`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.structural.bands import COVERAGE, Group, draw_sample
 from core.models import parse_ref
@@ -56,9 +56,6 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import POSITION, probe_groups, score_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
@@ -17,9 +18,6 @@ from core.studies.probes.trees.tables import CONTROL, POSITION
 from core.studies.probes.trees.text import CITATIONS as PROBES
 from core.studies.probes.trees.text import compared_with
 from core.studies.probes.trees.text import make_methods as probes_methods
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.structural.arcs import BY_LENGTH, FAR
@@ -19,6 +20,7 @@ from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_ch
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.estimates import OF_HUNDRED, kind_of
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.probes.trees.tables import (
     CHAIN,
@@ -33,12 +35,6 @@ from core.studies.probes.trees.tables import (
     WINDOW,
     metric_label,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 ON_CONTROL = ", control trees"  # after a model's name
 DASHES = {
@@ -89,8 +85,6 @@ def with_control(
         looks: Of the models' lines.
         behind: What is behind a model's name.
     """
-    import pandas as pd
-
     nothing = float("nan")
     dotted = control.assign(
         who=control["name"], name=control["name"] + behind, low=nothing, high=nothing

@@ -4,10 +4,12 @@ the best layer from the other layers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from core.maths.arrays import Value
 from core.maths.structural.arcs import ARCS, chain_heads, count_arcs
 from core.maths.structural.bands import LEVEL, Group, Sample, summary
 from core.maths.structural.scores import Gold
@@ -26,11 +28,6 @@ from core.studies.probes.trees.tables import (
     metric_rows,
     probe_groups,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
 MARGINS = (
@@ -212,8 +209,6 @@ def best_layers(
         chooser: As for `margins`.
         named: Further columns.
     """
-    import pandas as pd
-
     frames = []
     for model, scores in groups.items():
         for metric, group in scores.items():
@@ -267,8 +262,6 @@ def differences(
         samples: The sentences over which each metric is resampled.
         named: Further columns.
     """
-    import pandas as pd
-
     frames = []
     for model, scores in groups.items():
         if model == base or base not in groups:
@@ -306,8 +299,6 @@ def margins(
         level: Of the intervals.
         named: Further columns.
     """
-    import pandas as pd
-
     frames = []
     for model, scores in groups.items():
         for rival, theirs in rivals.items():

@@ -10,19 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.errors import SpecError
+from core.maths.arrays import Value
 from core.maths.structural.positions import beside_positions
 from core.maths.structural.predict import SentenceView, view_sentence
 from core.results.export import Result
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.tables import best_row
-
-if TYPE_CHECKING:
-    from core.maths.arrays import Value
 
 
 @dataclass(frozen=True)

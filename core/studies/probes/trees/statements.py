@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.structural.arcs import ADJACENT, FAR
 from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
+from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import CHAIN, PARSED, SELECTIVITY, TAGS, WINDOW, best_row
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.probes.trees.spec import ProbeSpec
 
 # Verdicts of the headline
 BEST = "scores highest at this layer"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.structural.bands import draw_sample, summary
 from core.models.costs import Sizes, price_tasks
@@ -34,10 +35,6 @@ from core.studies.probes.trees.tables import probe_groups
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
 from core.study import completed, expected_outputs, read_first
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
 NO_RANK = "No rank could be probed, for the reasons given."
@@ -98,8 +95,6 @@ def sweep_price(spec: ProbeSpec, models: Sequence[str]) -> Price:
 
 def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
     """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
-    import pandas as pd
-
     treebank: Treebank = ready.need(TREEBANK)
     sample = draw_sample(
         np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed

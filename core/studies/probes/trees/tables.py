@@ -10,24 +10,21 @@ error of that mean, with a variance pooled over a model's layers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import listed
+from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import Gold, SentenceScores, ratio, score
 from core.results.estimates import OF_HUNDRED
+from core.runs.runner import Outputs
+from core.studies.probes.trees.spec import ProbeSpec
 from core.vectors.window import REACHES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.runs.runner import Outputs
-    from core.studies.probes.trees.spec import ProbeSpec
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
@@ -178,8 +175,6 @@ def _stored(metric: str) -> str:
 def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
     """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its
     last term."""
-    import pandas as pd
-
     group = terms[-1][1]
     return pd.DataFrame(
         {**columns, **summary(sample, *terms), **spread(group)}, index=range(len(group.points))
@@ -213,8 +208,6 @@ def score_rows(
 
 def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
     """The parser's unlabelled attachment score."""
-    import pandas as pd
-
     attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
     score = ratio(attached, words)
     low, high = bootstrap_interval(score, ratio(attached, words, sample.weights))
@@ -232,8 +225,6 @@ def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
 
 def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
     """Concatenate frames, with the columns' types also where there are no rows."""
-    import pandas as pd
-
     filled = [frame for frame in frames if len(frame)]
     table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
     text, whole = (

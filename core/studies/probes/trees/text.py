@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import core.studies.probes.trees.statements as trees_statements
 from core.errors import by_number, first_of, listed
@@ -17,13 +16,10 @@ from core.results.names import layer_numbers, layers_in_words, short_name, short
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.result import ProbeResult
+from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
-
-if TYPE_CHECKING:
-    from core.studies.probes.trees.data import Treebank
-    from core.studies.probes.trees.result import ProbeResult
-    from core.studies.probes.trees.spec import ProbeSpec
-
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first

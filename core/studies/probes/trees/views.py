@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.maths.structural.arcs import FAR
 from core.models import parse_ref
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.probes.trees.charts import (
     added_chart,
     arc_chart,
@@ -20,12 +21,6 @@ from core.studies.probes.trees.statements import statements_of
 from core.studies.probes.trees.tables import CONTROL, PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 METRIC = "uuas"
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views

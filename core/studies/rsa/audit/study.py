@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import first_of
 from core.models.steps import notices_of_steps, progress_of
@@ -27,9 +28,6 @@ from core.results.names import short_names
 from core.results.statements import Statement
 from core.studies.kit import Findings, Outputs, Study, Task, View, identities, words_beside
 from core.studies.rsa.audit.spec import AuditSpec
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
 CHECKED = "checkpoints that were checked"
@@ -47,8 +45,6 @@ def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `audit` (COLUMNS; checkpoints) and `cosines` (model, other, cosine)."""
-    import pandas as pd
-
     values = {role[1]: value for role, value in outputs.values.items()}
     samples = {ref: sample_of(values[ref]) for ref in spec.refs if ref in values}
     models = identities(ready)
@@ -73,8 +69,6 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 def _rows(spec: AuditSpec, audit: rules.Audit, values: Mapping[str, Any]) -> pd.DataFrame:
     """Make a row of each checkpoint, those that could not be read included."""
-    import pandas as pd
-
     rows = []
     for ref in spec.refs:
         steps, tokens, _ = progress_of(ref)

@@ -3,7 +3,7 @@ coloured."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.results.columns import Tip, tip_of, told
 from core.results.drawing.axes import span_of
@@ -20,15 +20,10 @@ from core.results.drawing.style import (
     shapes_of,
 )
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import check_chosen
+from core.results.export import Result, check_chosen
 from core.results.names import short_names
 from core.results.numbers import label_expr
 from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 HEIGHT, LINE, GROUPS = 270, 26, 255
 ROW_LETTERS = 1.1  # height of a group's row, of its letters' size

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-if TYPE_CHECKING:
-    from core.vectors.forward import Subwords
+from core.vectors.forward import Subwords
 
 MASKING = {
     "masked": "each word masked: one pass per word",

@@ -15,7 +15,9 @@ The headline's number: `core.maths.similarity.divergence.divergences`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.maths.similarity.scoring import COVERAGE
 from core.models.loading.language_models import prediction_kind
@@ -42,10 +44,6 @@ from core.studies.rsa.divergence.text import make_headline, make_methods, statem
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.text.pipelines import foreign_notice
 from core.vectors.pairs import choose_items
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 CITATIONS = ("kullback1951", "lin1991", "salazar2020")
 COMPARED, BASELINE = "compared", "baseline"

@@ -7,19 +7,16 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from core.maths.arrays import Value, Words
 from core.maths.statistics import jackknife_interval, sentence_labels, sum_by_group
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value, Words
 
 ALL, TAGS, COUNTS = "all", "part of speech", "frequency"
 FREQUENCIES = ((1, "once"), (4, "2 to 4 times"), (19, "5 to 19 times"))
@@ -280,6 +277,4 @@ def _by_place(value: Value) -> dict[tuple[int, int], float]:
 
 def as_table(rows: list[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
     """Make a table with these columns, also of no rows."""
-    import pandas as pd
-
     return pd.DataFrame(rows, columns=list(columns))

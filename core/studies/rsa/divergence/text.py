@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.divergence.reading import MASKING
+from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.tables import ALL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.rsa.divergence.spec import DivergenceSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 CLOSEST = "predictions closest to the base's"

@@ -6,7 +6,9 @@ A chart without panels stretches to its container.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
 from core.models.zoo import second_run
@@ -16,14 +18,9 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
-from core.results.export import check_chosen
+from core.results.export import Result, check_chosen
 from core.results.names import short_names
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 GRID = 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
@@ -117,8 +114,6 @@ def _curves(
 ) -> Chart:
     """Draw chance level, bands, references, curves and points, in that order; `near` leaves chance
     level out and ends the axis with the curves, which lie far above it."""
-    import pandas as pd
-
     label = MEASURES[result.spec["measure"]].label
     base = str(result.spec["base"])
     compared = tuple(dict.fromkeys(table["model"]))

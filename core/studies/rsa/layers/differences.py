@@ -12,7 +12,8 @@ unrelated spaces score alike: nothing is said of a model with such a layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.similarity.scoring import saturated
 from core.models.changes import shares_no_start
@@ -21,9 +22,6 @@ from core.results.differences import banded_differences
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words
 from core.results.statements import Statement
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 THRESHOLD = 0.10
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits

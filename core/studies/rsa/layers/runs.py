@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import SpecError
@@ -32,12 +33,8 @@ from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
 from core.results.notices import base_left_out
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.runs.runner import Outputs
-    from core.studies.rsa.layers.spec import RsaSpec
+from core.runs.runner import Outputs
+from core.studies.rsa.layers.spec import RsaSpec
 
 COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
@@ -182,8 +179,6 @@ def pool_rows(
     Returns:
         The same columns and `runs`, how many models a row pools. A row of one model is as it was.
     """
-    import pandas as pd
-
     frames = []
     for name, runs in groups.items():
         mine = rows[rows["model"].isin(runs)]

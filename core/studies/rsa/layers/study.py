@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import core.studies.rsa.layers.functions as layers_functions
 import core.studies.rsa.layers.runs as runs
@@ -57,10 +58,6 @@ from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.view_text import make_headline
 from core.studies.rsa.layers.views import VIEWS
 from core.vectors.pairs import Items, choose_items
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
 TASKS = {  # part -> the name of its task, in progress and failures
@@ -232,8 +229,6 @@ def _asked_for(
 
 def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.DataFrame:
     """Put the curves of two texts into one table (corpus and CURVES)."""
-    import pandas as pd
-
     assert spec.second_corpus is not None
     named = (corpus_name(spec.corpus, spec.genres), corpus_name(*spec.second_corpus))
     tables = [rows.assign(corpus=name) for rows, name in zip((here, away), named, strict=True)]

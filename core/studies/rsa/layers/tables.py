@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
 from core.studies.rsa.layers.runs import pooled_band
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
 RATIOS = ("model", "layer", "random_similarity", "ratio", "low", "high", "runs")
@@ -26,8 +23,6 @@ def with_calibrated(table: pd.DataFrame) -> pd.DataFrame:
 
 def curve_rows(values: Mapping[str, Value]) -> pd.DataFrame:
     """Tabulate one row per model and layer."""
-    import pandas as pd
-
     frames = [
         pd.DataFrame(
             {
@@ -43,8 +38,6 @@ def curve_rows(values: Mapping[str, Value]) -> pd.DataFrame:
 
 def grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
     """Tabulate one row per model, layer of the base and layer of the model."""
-    import pandas as pd
-
     frames = []
     for ref, value in grids.items():
         matrix = np.asarray(value["similarity"])
@@ -63,8 +56,6 @@ def ratio_rows(values: Mapping[str, Value], groups: Mapping[str, Sequence[str]])
         values: Outputs of `random_changes.compare_random`, by model.
         groups: Runs that are pooled, by name: the geometric mean of their ratios.
     """
-    import pandas as pd
-
     frames = []
     for name, runs in groups.items():
         mine = [values[ref] for ref in runs if ref in values]

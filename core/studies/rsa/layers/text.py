@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.similarity.kernels import KERNELS
@@ -20,9 +20,6 @@ from core.results.words import words_beside
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HIGH_CHANCE = 0.5
 UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to

@@ -4,9 +4,11 @@ base, made from the tables."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number, counted, first_of, listed
+from core.results.export import Result
 from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
@@ -43,11 +45,6 @@ from core.studies.rsa.layers.function_text import (
     names_of,
 )
 from core.studies.rsa.layers.text import RULE, UNEQUAL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 NOTHING = words_beside(__file__).sentence("nothing")
 NAMED = 3  # models that the grid's sentence names

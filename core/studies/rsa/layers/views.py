@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from core.models.zoo import second_run
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
+from core.results.export import Result
 from core.studies.rsa.layers.charts import (
     FUNCTIONS,
     RATIOS,
@@ -18,11 +19,6 @@ from core.studies.rsa.layers.charts import (
 )
 from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.study import View
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.spectra.shape import EFFECTIVE_RANK
 from core.models.steps import origin_of, run_of
@@ -16,15 +16,10 @@ from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import Ends, name_layer, placed, stress_in_words, zoomed
 from core.results.drawing.vega import Chart, channel, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import label_expr
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED, of_one_base
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
 BASES, STEP = "bases", "steps of training"

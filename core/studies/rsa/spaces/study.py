@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.studies.kit import (
@@ -114,8 +115,6 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         0), `related` (BY_LAYER), `angles` (PAIRS) and `shape` (SHAPES); without any where a space
         is constant.
     """
-    import pandas as pd
-
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
     corpus = ready.need("text")

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
+from core.maths.arrays import Value
 from core.maths.similarity.angles import aligned
 from core.maths.spectra.projections import calc_stress, draw_map
 from core.maths.spectra.shape import MEASURES
 from core.maths.statistics import bootstrap_interval
 from core.models.steps import in_order_of_training, origin_of, progress_of, run_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
 
 PLACES = ("model", "layer", "steps", "tokens", "x", "y")
 CLOUD = ("model", "layer", "draw", "x", "y")
@@ -126,8 +123,6 @@ def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, float]:
     for number, drawn in enumerate(angles.cloud):
         turned = aligned(draw_map(drawn, "pca").points[:, :2], placed)
         rows.append(_points(angles, turned).assign(draw=number))
-    import pandas as pd
-
     cloud = pd.concat(rows, ignore_index=True)[list(CLOUD)]
     return table, cloud, calc_stress(angles.values, placed)
 
@@ -142,8 +137,6 @@ def embedding_table(angles: Angles) -> pd.DataFrame:
 def _points(
     angles: Angles, points: np.ndarray, spaces: np.ndarray | slice = slice(None)
 ) -> pd.DataFrame:
-    import pandas as pd
-
     refs = np.array(angles.refs, dtype=object)[angles.model[spaces]]
     progress = {ref: progress_of(str(ref)) for ref in angles.refs}
     table = pd.DataFrame(
@@ -162,8 +155,6 @@ def _points(
 def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) -> pd.DataFrame:
     """Average the angles of related models by layer, with intervals over sentences, and of last
     layers with shuffled words: BY_LAYER."""
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for relation, related in pairs.items():
         for layer in sorted(set(angles.layer.tolist())):
@@ -220,8 +211,6 @@ def _has(angles: Angles, ref: str, layer: int) -> bool:
 
 def pair_table(angles: Angles) -> pd.DataFrame:
     """List the angle of every two spaces, with its interval over sentences: PAIRS."""
-    import pandas as pd
-
     first, second = np.triu_indices(len(angles.values), 1)
     refs = np.array(angles.refs, dtype=object)
     return pd.DataFrame(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.maths.spectra.shape import BLOCKS, EFFECTIVE_RANK, FITTED_FROM
@@ -12,12 +13,8 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED, of_one_base
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.rsa.spaces.spec import SpacesSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"

@@ -8,7 +8,9 @@ same kind.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
@@ -17,15 +19,10 @@ from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
 from core.results.drawing.vega import Chart, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
 from core.vectors.examples import METRICS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 HEIGHT = 286  # the toggle stands above it, and the figure ends on the first screen
 UNMODIFIED, CHANCE = "unmodified", "majority baseline"

@@ -10,17 +10,15 @@ Reference: none. Deviations: none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, sentence_counts, t_interval
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 COLUMNS = (
@@ -59,8 +57,6 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         where that is no higher than the baseline. `excess` is NaN except for the base's single and
         lower layers.
     """
-    import pandas as pd
-
     counts, total = _counts(value, draws, seed)
     unmodified, own_drawn = _scores(value["own"][None], total, counts)
     frames = []
@@ -103,8 +99,6 @@ def _frame(
     loss_band: tuple[FloatArray, FloatArray],
 ) -> pd.DataFrame:
     """Scores and losses of one way, a row per layer."""
-    import pandas as pd
-
     return pd.DataFrame(
         {
             "model": ref,

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import CorpusError, TaskError
 from core.models import zoo_models
@@ -51,10 +52,6 @@ from core.studies.rsa.swap.text import (
     statements_of,
 )
 from core.vectors.examples import METRICS, Examples, chance, read_examples
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 CITATIONS = ("merchant2020", "lenc2015")
 ONE_EXAMPLE = "{} has only one sentence, and intervals resample sentences: use more text."
@@ -221,8 +218,6 @@ def _tables(
     spec: SwapSpec, examples: Examples, swapped: Mapping[str, Value], outputs: Outputs
 ) -> dict[str, pd.DataFrame]:
     """The tables of `collect`, from the outputs of the fine-tunes that could be swapped."""
-    import pandas as pd
-
     rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
         kind = examples.heads[ref].kind

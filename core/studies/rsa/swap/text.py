@@ -8,9 +8,9 @@ size, by the whole band of the excess.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.errors import by_number, first_of, listed
 from core.models.changes import Change
@@ -20,12 +20,8 @@ from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.rsa.swap.spec import SwapSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 MOST_NAMED = 3  # models with a sentence of their own

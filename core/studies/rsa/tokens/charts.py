@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError, listed
 from core.results.drawing import maps, style
@@ -14,16 +15,10 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.panels import Panels, share_of_variance
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import check_chosen
+from core.results.export import Result, check_chosen
 from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
 from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
 
 MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {

@@ -4,9 +4,9 @@ other."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Bool, Float
 
 from core.maths.statistics import corrected
@@ -27,9 +27,6 @@ from core.studies.rsa.tokens.text import (
     UNDECIDED,
     WORDS,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
 
@@ -140,8 +137,6 @@ def nearness_statements(
 
 def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
     """Make the table of what `nearness_statements` stated, by its name; none without them."""
-    import pandas as pd
-
     chances = {each.subject: each for each in statements if each.verdict == BY_CHANCE}
     rows = [
         {

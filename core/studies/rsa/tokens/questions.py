@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from core.errors import CorpusError
@@ -33,7 +34,6 @@ from core.vectors.forward import Subwords, cut_pair
 from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
 
 if TYPE_CHECKING:
-    import pandas as pd
     from torch import Tensor
 
 PASSAGE, AXES = 2.0, 5e-10  # processor seconds beside the models; per cubed width
@@ -228,8 +228,6 @@ def answer_table(
     values: Mapping[str, Value], passage: Passage, answer: Sequence[str]
 ) -> pd.DataFrame:
     """Tabulate the answer of each model with a span head at each layer: SPANS."""
-    import pandas as pd
-
     rows = []
     for ref, value in values.items():
         for layer, (first, last) in enumerate(

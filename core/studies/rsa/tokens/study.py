@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
@@ -229,8 +230,6 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     Raises:
         SpecError: If the models differ in d_model or depth.
     """
-    import pandas as pd
-
     asked: Asked = ready.values["passage"]
     values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
     models = list(values)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.studies.rsa.tokens.questions import OTHER
 from core.vectors.sinks import POSITIONS, TABLE
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 
@@ -39,8 +39,6 @@ def layer_rows(
         points: On the map, (word, 2).
         given: The role of each word.
     """
-    import pandas as pd
-
     return pd.DataFrame(
         {
             "model": ref,

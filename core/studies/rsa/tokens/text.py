@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOTHING = words_beside(__file__).sentence("nothing")
 CLOSER = "question closer to its answer than to other words"

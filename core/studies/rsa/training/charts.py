@@ -3,8 +3,6 @@ loss."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.maths.similarity.registry import MEASURES
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
@@ -12,10 +10,8 @@ from core.results.drawing.curves import Rule, graded
 from core.results.drawing.style import DASHES
 from core.results.drawing.training import loss_chart, rings, step_chart
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_name, short_names
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -16,9 +16,10 @@ The headline's number: `core.maths.similarity.registry.MEASURES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import CALIBRATED, COVERAGE, SCORED, calibrate
@@ -49,10 +50,6 @@ from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import make_headline, make_methods, statements_of
 from core.vectors.pairs import choose_items
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 COLUMNS = (
     "model",
@@ -125,8 +122,6 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         `peaks` (the layer most similar to the final model, by checkpoint), `loss` (model, steps,
         tokens, loss) and `others` (other runs).
     """
-    import pandas as pd
-
     there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     frames = []
     for part, refs in (
@@ -191,8 +186,6 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         every other layer's. This is conservative: bands of layers share their sentences, so layers
         whose bands overlap may still differ significantly.
     """
-    import pandas as pd
-
     rows = []
     for _, mine in measured(training).groupby("model", sort=False):
         best = mine.loc[mine["similarity"].idxmax()]

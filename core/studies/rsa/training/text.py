@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
@@ -11,11 +12,7 @@ from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.rsa.training.spec import TrainingSpec
+from core.studies.rsa.training.spec import TrainingSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -17,19 +17,17 @@ from numpy import ndarray
 from core.errors import TaskError
 from core.maths.spectra.projections import FEWEST, METHODS, ModelMap, draw_map
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
+from core.results.export import Result
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
 from core.studies.task_kit import Value, pure
 from core.studies.weights.activations import compare_states
+from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_shapes
+from core.studies.weights.clusters.selection import Selection
+from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
-
-if TYPE_CHECKING:
-    from core.results.export import Result
-    from core.studies.weights.clusters.members import Member
-    from core.studies.weights.clusters.selection import Selection
-    from core.studies.weights.clusters.spec import WeightsSpec
 
 DISTANCES = "distances"  # role of the distances between all models of a study
 

@@ -11,9 +11,9 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 
@@ -22,9 +22,6 @@ from core.results.names import short_name
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.members import Member
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RIVALS = "other tasks' models with updates of similar size"
 NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
@@ -67,8 +64,6 @@ def compare_doses(
         A row per model and vector; empty if no model has another dose, or a group has fewer than
         two.
     """
-    import pandas as pd
-
     alike = [place for place, member in enumerate(members) if not member.variant]
     rows = []
     for place, member in enumerate(members):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.numbers import text_of
 from core.studies.weights.activations import SENTENCES, every_vector
+from core.studies.weights.clusters.members import Member
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.tables import Scored
+from core.studies.weights.ranks import Spectra
 from core.studies.weights.votes import WORDS
-
-if TYPE_CHECKING:
-    from core.studies.weights.clusters.members import Member
-    from core.studies.weights.clusters.spec import WeightsSpec
-    from core.studies.weights.clusters.tables import Scored
-    from core.studies.weights.ranks import Spectra
 
 CITATIONS = (
     "vectorsinthewild",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from core.errors import listed
+from core.maths.spectra.registry import Features
 from core.results.names import short_names
-
-if TYPE_CHECKING:
-    from core.maths.spectra.registry import Features
 
 OF_TABLE = "label table"  # in the notices of `describe_table` alone
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name

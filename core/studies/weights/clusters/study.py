@@ -15,25 +15,31 @@ The headline's number: `core.maths.spectra.neighbours.calc_neighbour_shares`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from core.studies.kit import ComparedTable, Findings, Study, words_beside
+from core.studies.kit import (
+    ComparedTable,
+    Findings,
+    Outputs,
+    Result,
+    Study,
+    Task,
+    Value,
+    words_beside,
+)
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.clusters import planning, tables, text
 from core.studies.weights.clusters.distances import compare, redraw, run_condensed
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
+from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
 from core.studies.weights.pairs import state_pair
 from core.studies.weights.votes import UNLABELLED, WORDS, state_votes, vote_sentence
-
-if TYPE_CHECKING:
-    from core.studies.kit import Outputs, Result, Task, Value
-    from core.studies.weights.clusters.selection import Selection
 
 
 def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -19,11 +20,7 @@ from core.studies.weights import votes
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.spec import WeightsSpec
 
 MOST_NEIGHBOURS = 10
 VOTES = ("vector", "k", "right", "models", "expected", "p_value")
@@ -75,8 +72,6 @@ def score(
         SpecError: If more neighbours are asked for than a model has, or more clusters than there
             are models.
     """
-    import pandas as pd
-
     places = [place for place, label in enumerate(labels) if label and place not in aside]
     labelled = [labels[place] for place in places]
     check_counts(spec, len(labelled), len(labels))
@@ -190,8 +185,6 @@ def build_models(
 
     `unchanged` counts the matrices that are identical to the base's.
     """
-    import pandas as pd
-
     rows = []
     for place, member in enumerate(members):
         rest = [neighbour for neighbour in range(len(members)) if neighbour != place]
@@ -227,8 +220,6 @@ def build_predictions(
     members: Sequence[Member], labels: Sequence[str], scored: Scored
 ) -> pd.DataFrame:
     """Build the table of what the neighbours of each labelled model predict."""
-    import pandas as pd
-
     columns = ["model", "label", "predicted", "votes", "correct", "nearest", "distance"]
     rows = [
         (
@@ -263,8 +254,6 @@ def build_votes(
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:
     """Build the table of distances: a row per pair of models, a column per vector."""
-    import pandas as pd
-
     first, second = np.triu_indices(len(refs), 1)
     names = np.asarray(refs, dtype=object)
     columns: dict[str, Any] = {"model": names[first], "other": names[second]}

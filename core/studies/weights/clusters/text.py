@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number, listed
 from core.results.estimates import Estimate
@@ -15,16 +16,11 @@ from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.weights.activations import every_vector, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
-from core.studies.weights.clusters.tables import NORMS
+from core.studies.weights.clusters.members import Member
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.tables import NORMS, Scored
 from core.studies.weights.pairs import CHANCE, OF_A_PAIR, pair_sentence
 from core.studies.weights.votes import SPELT, WORDS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.clusters.members import Member
-    from core.studies.weights.clusters.spec import WeightsSpec
-    from core.studies.weights.clusters.tables import Scored
 
 SIGNIFICANT = 0.05
 GAUSSIAN = "Gaussian matrix of the same shape"

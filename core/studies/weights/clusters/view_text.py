@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from core.errors import listed
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
+from core.results.export import Result
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.tables import NORMS
@@ -26,10 +29,6 @@ from core.studies.weights.votes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
-
-    from core.results.export import Result
 
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
+from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
 from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
@@ -20,12 +23,6 @@ from core.studies.weights.clusters.view_text import (
 )
 from core.studies.weights.votes import UNLABELLED, vote_sentence
 from core.study import View
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
 
 RELATIVE_SIZE = "relative_norm"
 # keys of views

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import counted
 from core.models.weights.families import family_label
@@ -14,14 +15,10 @@ from core.results.drawing.curves import Look, layer_chart, line_chart
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, DASHES, GREEN, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import Kind
 from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 ACROSS = 3  # panels beside each other
 NULL = "random update of equal norm"
@@ -111,8 +108,6 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
 def _panel(
     table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place, *, context: Context
 ) -> Chart:
-    import pandas as pd
-
     # the same in every panel
     ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)
     rows = table[table["family"] == family]

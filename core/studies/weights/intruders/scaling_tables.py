@@ -10,17 +10,15 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.maths.statistics import sentence_counts, t_interval
 from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DRAWS = 1000  # bootstrap draws over sentences
 COLUMNS = (
@@ -61,8 +59,6 @@ def scaling_table(values: dict[str, Value], metrics: dict[str, str], seed: int) 
         intruder dimensions minus the mean with random directions, `excess` the same minus the value
         with the whole update shrunk; both NaN in other ways.
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for model, value in values.items():
         for metric, part, total in ((metrics[model], "hits", "total"), (LOSS, "losses", "tokens")):

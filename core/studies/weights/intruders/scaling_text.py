@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate
@@ -12,11 +13,7 @@ from core.results.numbers import Kind
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.weights.intruders.scales import LOSS, WAYS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.intruders.spec import IntruderSpec
+from core.studies.weights.intruders.spec import IntruderSpec
 
 REMOVED = "removing intruder dimensions changes the metric"
 NO_CHANGE = "removing intruder dimensions does not measurably change the metric"

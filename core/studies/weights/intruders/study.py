@@ -14,9 +14,10 @@ The headline's number: `core.maths.spectra.intruders.compare_directions`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import TaskError
 from core.maths.statistics import corrected
@@ -48,10 +49,6 @@ from core.studies.weights.intruders.tasks import (
     measure_turned,
 )
 from core.vectors.examples import METRICS, Examples, read_examples
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
 TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
@@ -163,8 +160,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     Raises:
         TaskError: If every task failed.
     """
-    import pandas as pd
-
     selection: Selection = ready.values["models"]
     measured = _measured(selection, outputs)
     if not measured:

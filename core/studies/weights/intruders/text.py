@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number, listed
 from core.maths.spectra.directions import SMALL
@@ -13,12 +14,8 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tasks import LARGE_DRAWS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.intruders.spec import IntruderSpec
 
 ALL = "all"  # the row of a model's families together
 SIGNIFICANT = 0.05

@@ -4,17 +4,14 @@ one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.spectra.forests import NONE
 from core.maths.spectra.products import change_cosines
 from core.studies.weights.lineage.tables import FINE_TUNE, Relatives
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIBLINGS = ("model", "other", "base", "cosine", "permuted_cosine")
 CHANGES = (*SIBLINGS[:3], "family", "layer", *SIBLINGS[3:])
@@ -25,8 +22,6 @@ def build_siblings(relatives: Relatives) -> pd.DataFrame:
 
     The base is the one on record; of models without one, the parent in the tree.
     """
-    import pandas as pd
-
     bases = [
         recorded if kind == FINE_TUNE else parent
         for recorded, kind, parent in zip(
@@ -70,8 +65,6 @@ def build_changes(
     Raises:
         SpecError: If the two models have no common base here.
     """
-    import pandas as pd
-
     chosen = siblings.iloc[:1]
     if pair:
         chosen = siblings[

@@ -3,9 +3,8 @@ changes of two models."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from core.models.weights.families import family_label
 from core.results.columns import Tip, told
@@ -13,13 +12,9 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"
 LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
@@ -151,8 +146,6 @@ def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
 
 def _elbows(rows: pd.DataFrame) -> pd.DataFrame:
     """Make three points of each branch: the parent, the corner below it, and the row's model."""
-    import pandas as pd
-
     by_model = rows.set_index("model")
     points = []
     for row in rows[rows["parent"] != ""].drop_duplicates("row").itertuples():

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 
 from core.maths.arrays import Value
@@ -20,9 +21,6 @@ from core.models import zoo_models
 from core.models.changes import share_start
 from core.models.identity import Identity
 from core.models.steps import STEP, progress_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ROOT, DESCENDS, ALONE = "root", "descends", "unrelated"
 IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
@@ -160,8 +158,6 @@ def build_lineage(
         copies: See `copies_in`.
         start_p: See `start_p_values`.
     """
-    import pandas as pd
-
     rows, nearest = {}, forests.nearest_of(relatives.distances)
     alone = {tree[0] for tree in relatives.forest.trees if len(tree) == 1}
     by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
@@ -238,8 +234,6 @@ def start_p_values(tests: pd.DataFrame) -> dict[str, float]:
 
 def build_relatives(relatives: Relatives) -> pd.DataFrame:
     """Build the table of all pairs of models: distance and cosine, plain and with rows permuted."""
-    import pandas as pd
-
     first, second = np.triu_indices(len(relatives.refs), 1)
     names = np.asarray(relatives.refs, dtype=object)
     lengths = np.outer(relatives.norms, relatives.norms)
@@ -259,8 +253,6 @@ def build_relatives(relatives: Relatives) -> pd.DataFrame:
 
 def build_rules(relatives: Relatives) -> pd.DataFrame:
     """Build the table of how many recorded parents each rule finds, by kind of model."""
-    import pandas as pd
-
     everyone = range(len(relatives.refs))
     by_norm = relatives.parents
     by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
@@ -294,8 +286,6 @@ def build_rules(relatives: Relatives) -> pd.DataFrame:
 
 def build_growth(relatives: Relatives) -> pd.DataFrame:
     """Build the table of how often norm and kurtosis are larger than the recorded parent's."""
-    import pandas as pd
-
     rows = []
     for kind in dict.fromkeys(filter(None, relatives.kinds)):
         pairs = [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number, listed
 from core.models.weights.families import family_label
@@ -12,6 +13,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.lineage.independence import MOST_UNITS
+from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (
     ALONE,
     BY_NORM,
@@ -23,11 +25,6 @@ from core.studies.weights.lineage.tables import (
     ROOT,
     UNCHANGED,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.lineage.spec import LineageSpec
 
 FOUND = "parents found"
 MOST_NAMED = 3

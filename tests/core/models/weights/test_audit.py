@@ -35,6 +35,15 @@ SEEDS = tuple(f"zoo:seed-{seed}" for seed in range(5))
 Samples = dict[str, dict[str, np.ndarray]]
 
 
+def test_the_nearest_checkpoint_is_another() -> None:
+    cosine = np.array([[1.0, 0.2, 0.5], [0.2, 1.0, -0.1], [0.5, -0.1, 1.0]])
+    audit = Audit(dict.fromkeys("abc", Verdict()), cosine, False)
+    assert audit.nearest == {"a": ("c", 0.5), "b": ("a", 0.2), "c": ("a", 0.5)}
+    (name, alone) = Audit({"a": Verdict()}, np.ones((1, 1)), False).nearest["a"]
+    assert name == ""
+    assert np.isnan(alone)
+
+
 @pytest.fixture(scope="module")
 def samples() -> Samples:
     """Samples of included models."""

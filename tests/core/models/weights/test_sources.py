@@ -25,9 +25,10 @@ from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
 from core.studies.weights.clusters.notice_text import describe_named_data
+from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.selection import find_models
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import STUDY, plan, prepare
+from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import measure_delta
 from core.study import read_first
 from tests.core.contents import copied_as, read_as

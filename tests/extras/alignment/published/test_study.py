@@ -296,7 +296,7 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(320)))
     spec = ProtocolSpec(models, tuned=(), length=16, steps=4, corpus=str(text), sentences=320)
-    ready = read_first(published.prepare(spec), store=Store(tmp_path / "a"))
+    ready = read_first(published.STUDY.prepare(spec, None), store=Store(tmp_path / "a"))
     roles = [task.role for task in published.plan(spec, ready)]
     assert [role[1] for role in roles[: len(FITTED)]] == list(FITTED)
     theirs = [task for task in published.plan(spec, ready) if task.role[1] != OURS]

@@ -31,11 +31,12 @@ from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW
 from extras.probes.polar.charts import draw_polar, drawable, polar_chart
+from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
 from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
-from extras.probes.polar.study import STUDY, plan, prepare
+from extras.probes.polar.study import STUDY
 from extras.probes.polar.tables import LAS, METRICS, SCORES, best_row
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny

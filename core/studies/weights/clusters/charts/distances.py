@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 
 from core.errors import SpecError
@@ -16,6 +17,7 @@ from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.export import Result
 from core.results.numbers import label_expr, text_of
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.marks import (
@@ -26,11 +28,6 @@ from core.studies.weights.clusters.charts.marks import (
     palette,
     vector_name,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 TREE = 0.25  # width of the tree, in widths of the heatmap
 # distance of two models that have nothing in common
@@ -138,8 +135,6 @@ def _heat(
 
 def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
     """Cells of the heatmap; the diagonal is left blank."""
-    import pandas as pd
-
     row, column = (axis.ravel() for axis in np.indices(distances.shape))
     return pd.DataFrame(
         {
@@ -155,8 +150,6 @@ def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
 
 
 def _strip(groups: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
-
     place, count = np.arange(len(groups)), len(groups)
     left = (1 + GAP) * count - 0.5
     return pd.DataFrame(
@@ -172,8 +165,6 @@ def _strip(groups: Sequence[str]) -> pd.DataFrame:
 
 def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
     """The tree's joins as brackets of four points, scaled to the width beside the heatmap."""
-    import pandas as pd
-
     highest = float(joins[:, 4].max()) or 1.0
     rows = []
     for number, (first, first_foot, second, second_foot, height) in enumerate(joins):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 
 from core.errors import SpecError, listed
@@ -20,10 +21,6 @@ from core.results.numbers import label_expr, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
@@ -151,8 +148,6 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     Raises:
         SpecError: If nothing could be scored.
     """
-    import pandas as pd
-
     table = result.tables["vectors"]
     if table.empty:
         raise SpecError("No neighbours were scored: at least three models need labels.")

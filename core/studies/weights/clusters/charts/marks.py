@@ -6,22 +6,19 @@ No chart sets a background or a text colour, so both a light and a dark theme fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 
 from core.results.drawing.context import Context
 from core.results.drawing.style import COLOURS, GREY, SHAPES, TASK_COLOURS, columns_for
 from core.results.drawing.style import legend as shared_legend
 from core.results.drawing.vega import channel
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.weights.activations import every_vector
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 NO_LABEL = "no label"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.vega import Chart
 from core.results.estimates import kind_of
+from core.results.export import Result
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
 TITLES = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
@@ -18,14 +19,10 @@ from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
+from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 COLOUR, OTHER = BLUE, ORANGE
 ACROSS = 3  # panels per row
@@ -136,8 +133,6 @@ def _models(rows: pd.DataFrame, null: str, plane: Plane, x: dict[str, Any]) -> C
 def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
     """Mean, null and trend by layer as named lines, and the trend's equation; "" with too few
     layers for one."""
-    import pandas as pd
-
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
     parts = [mean.assign(name=MEAN)]
     if null:
@@ -179,8 +174,6 @@ def spectrum_chart(
     Raises:
         SpecError: If the result has no such model or family.
     """
-    import pandas as pd
-
     spectra = spectra_of(result)
     table = spectra.matrices
     rows = table[(table["model"] == model) & (table["family"] == family) & (table["of"] == of)]
@@ -284,6 +277,4 @@ def spectrum_panels(
 
 
 def _frame(**columns: Any) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(columns)
