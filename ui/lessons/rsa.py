@@ -29,11 +29,12 @@ RSA = Lesson(
         "The same thousand words are read by a pretrained model and by three models that were "
         "fine-tuned from it: for parsing, for sentiment, and for natural-language inference (does "
         "one sentence follow from another?). A layer has changed if it computes something else "
-        "from the same input. So each layer of a fine-tune is given the base's own input, and "
-        "compared with the base's layer is its output: how similar is each pair of words, once in "
-        "each output, and how well do the two lists correlate? This is representational similarity "
-        "analysis, RSA. Some layers move further than others after any change of their weights, so "
-        "each distance is divided by that after random changes of equal size."
+        "from the same input. So each layer of a fine-tune is given the base's own input, and its "
+        "output is compared with that of the base's layer: how similar is each pair of words in "
+        "either output, and how well do the two lists of similarities correlate? This is "
+        "representational similarity analysis, RSA. Some layers move further than others after any "
+        "change of their weights, so each distance is divided by that after random changes of "
+        "equal size."
     ),
     guess=Guess(
         question=(

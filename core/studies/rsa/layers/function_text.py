@@ -32,8 +32,13 @@ Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
 def changed_sentence(statements: Sequence[Statement]) -> str:
-    """Say in a line or two which layers fine-tuning changed most; "" without a comparison of
-    functions."""
+    """Say which layers fine-tuning changed most; "" without a comparison of functions."""
+    return " ".join(changed_sentences(statements))
+
+
+def changed_sentences(statements: Sequence[Statement]) -> list[str]:
+    """Say in two lines each which layers fine-tuning changed most, and in which models none did;
+    nothing without a comparison of functions."""
     facts = facts_of(statements)
     levels, names = levels_of(facts), names_of(facts)
     changed = {
@@ -52,7 +57,7 @@ def changed_sentence(statements: Sequence[Statement]) -> str:
             f"No layer of {of} changes detectably more than at random: at most {_times(most)} as "
             "far as after random changes of equal spectrum."
         )
-    return " ".join(sentences)
+    return sentences
 
 
 def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
@@ -79,12 +84,12 @@ def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str)
     first = choose(stated, key=lambda fact: fact.number.value)
     number = first.number
     shown = number.text if verdict == CHANGED_MOST else f"{_times(number)} as far as random changes"
+    text = f"Fine-tuning changes {layers_in_words(first.layers)} of {names[first.subject]} most"
     rest = [fact for fact in stated if fact is not first]
-    layers = sorted({layer for fact in rest for layer in fact.layers})
-    return (
-        f"Fine-tuning changes {layers_in_words(first.layers)} of {names[first.subject]} most "
-        f"({shown}); the other {len(rest)} models change most in {layers_in_words(layers)}."
-    )
+    if not rest:
+        return f"{text} ({shown})."
+    layers = layers_in_words(sorted({layer for fact in rest for layer in fact.layers}))
+    return f"{text} ({shown}); the other {len(rest)} models change most in {layers}."
 
 
 def _times(number: Estimate) -> str:

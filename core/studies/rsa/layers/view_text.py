@@ -39,6 +39,7 @@ from core.studies.rsa.layers.function_text import (
     MOST_NAMED,
     Facts,
     changed_sentence,
+    changed_sentences,
     facts_of,
     functions_sentence,
     levels_of,
@@ -55,8 +56,8 @@ def curves_sentence(result: Result) -> str:
     room; without functions, where the models differ from the base; "" where there are none."""
     if result.table.empty:
         return ""
-    changed, states = changed_sentence(result.statements), summarise(result.statements)
-    return leading([changed, states], TWO_LINES) if changed else states
+    sentences = [*changed_sentences(result.statements), summarise(result.statements)]
+    return leading(sentences, TWO_LINES) if len(sentences) > 1 else sentences[0]
 
 
 def grid_sentence(result: Result) -> str:

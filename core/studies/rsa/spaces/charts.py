@@ -14,7 +14,7 @@ from core.results.drawing import style
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.maps import Ends, name_layer, placed, stress_in_words, zoomed
+from core.results.drawing.maps import MOST_STRESS, Ends, name_layer, placed, stress_in_words, zoomed
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import Result
 from core.results.names import short_names
@@ -29,18 +29,21 @@ LOOKS = {SEEDS: Look(style.BLUE), TUNED: Look(style.ORANGE, "square")}
 def draw_spaces(
     result: Result, layer: int | None = None, *, context: Context = PAGE
 ) -> dict[str, Chart]:
-    """Draw the map, of all layers or of one, the embeddings alone, and mean angles by layer.
+    """Draw the map, of all layers or of one, the embeddings alone, and mean angles by layer, which
+    stand first where the map distorts them.
 
     Args:
         result: Of this study.
         layer: Whose points are drawn; None for the lines of all layers.
     """
-    return {
+    maps = {
         "spaces": map_chart(result, layer, height=ON_PAGE, context=context),
         "spaces-embeddings": embeddings_chart(result, context=context),
-        "spaces-related": related_chart(result, context=context),
-        "spaces-shape": shape_chart(result, context=context),
     }
+    angles = {"spaces-related": related_chart(result, context=context)}
+    distorted = float(result.arrays["stress"]) > MOST_STRESS
+    shape = {"spaces-shape": shape_chart(result, context=context)}
+    return {**angles, **maps, **shape} if distorted else {**maps, **angles, **shape}
 
 
 def groups_of(refs: Sequence[str]) -> dict[str, str]:
@@ -67,7 +70,7 @@ def map_chart(
     of_layer = cloud["layer"] == (cloud.groupby("model")["layer"].transform("max")
                                   if layer is None else layer)  # fmt: skip
     what = "Every layer of every model" if layer is None else f"Layer {layer} of every model"
-    stress = stress_in_words({2: float(result.arrays["stress"])}, "the table")
+    stress = stress_in_words({2: float(result.arrays["stress"])}, "Angles by layer")
     below = f"faint points: resampled sentences; {stress}"
     return _map(
         table,

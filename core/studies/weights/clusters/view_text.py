@@ -40,7 +40,10 @@ def votes_sentence(result: Result) -> str:
     """Say of how many models a vote of the neighbours names the label; "" if it cannot be told."""
     vector = str(result.spec["vector"])
     more = "" if vector == COMMON else f"; {title_of(vector)}"
-    k, votes = int(result.arrays["k"]), result.tables["votes"]
+    votes = result.tables.get("votes")
+    if votes is None:  # a result of an earlier version
+        return ""
+    k = int(result.arrays["k"])
     return vote_sentence(result.statements, votes, k, _word(result), more)
 
 

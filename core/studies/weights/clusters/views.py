@@ -31,7 +31,7 @@ VOTE, MAP, NEIGHBOURS, DISTANCES, DEPTH = "vote", "map", "neighbours", "distance
 
 def draw_votes(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every model with the neighbours that name its label, if neighbours could be scored."""
-    scored = not result.tables["votes"].empty
+    scored = len(result.tables.get("votes", ())) > 0
     return {"votes": vote_chart(result, context=context)} if scored else {}
 
 
@@ -106,6 +106,7 @@ VIEWS = (
         draw=draw_votes,
         headline=votes_sentence,
         tables=lambda result: {name: result.tables[name] for name in ("predictions", "votes")},
+        table="predictions",
     ),
     View(
         MAP,

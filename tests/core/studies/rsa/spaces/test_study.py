@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,11 @@ def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> Non
         *("spaces", "spaces-embeddings", "spaces-related", "spaces-shape"),
     }
     assert len(draw_spaces(result, 2)) == 4
+    first = [
+        next(iter(draw_spaces(replace(result, arrays={**result.arrays, "stress": np.array(each)}))))
+        for each in (0.05, 0.5)
+    ]
+    assert first == ["spaces", "spaces-related"], "what a map distorts stands before it"
     assert "Williams" in result.methods
 
 

@@ -69,7 +69,7 @@ def test_every_model_is_a_row_in_which_its_nearest_are_large(result: Result) -> 
     assert sum(row["named"] == row["label"] for row in drawn[1]) == vote["right"]
     assert text_of(vote["expected"], "amount") in chart["title"]["subtitle"]
     wrong = result.tables["predictions"].assign(predicted="?")
-    spoilt = vote_chart(result.with_tables(predictions=wrong)).to_dict()
+    spoilt = vote_chart(replace(result, tables={**result.tables, "predictions": wrong})).to_dict()
     assert f"?, not {wrong['label'].iloc[0]}" in spoilt["description"]
     none = {name: result.tables[name].head(0) for name in ("predictions", "votes")}
     with pytest.raises(SpecError, match="three models"):
