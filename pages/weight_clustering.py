@@ -20,7 +20,7 @@ from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method, view_headline
+from ui.study.results import show_headline, show_method
 from ui.study.run_panel import request_of
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
@@ -96,7 +96,7 @@ if outcome is None:
 result = outcome
 if not len(result.table):
     form.unfold(spec)
-show_headline(form, result, view_headline(result, view))
+show_headline(form, result, weights_views.sentence_of(result, view))
 if spec.labels:
     weights_views.show_label_notices(result)
 if view.key == NEIGHBOURS:

@@ -14,8 +14,16 @@ from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.notice_text import OF_TABLE
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
+from core.studies.weights.clusters.views import (
+    DEPTH,
+    DISTANCES,
+    MAP,
+    NEIGHBOURS,
+    RELATIVE_SIZE,
+    kinds_of,
+)
 from core.studies.weights.label_tables import read_label_table
+from core.studies.weights.unlabelled import unlabelled_sentence
 from ui import lessons
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -23,7 +31,7 @@ from ui.frame.uploads import uploader
 from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
-from ui.study.results import show_rows, show_table, show_view
+from ui.study.results import show_rows, show_table, show_view, view_headline
 from ui.views.weights_map import OF_HELP, SHOWN, SPECTRA
 
 if TYPE_CHECKING:
@@ -91,6 +99,13 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return given
+
+
+def sentence_of(result: Result, view: View) -> str:
+    """Return the view's headline; where models have no label, what the neighbours say of them, but
+    for the views of something else."""
+    asks = view.key not in (NEIGHBOURS, DISTANCES, DEPTH)
+    return (asks and unlabelled_sentence(result.statements)) or view_headline(result, view)
 
 
 def show_label_notices(result: Result) -> None:

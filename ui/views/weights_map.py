@@ -19,7 +19,7 @@ from core.studies.weights.clusters.charts import ranks as rank_charts
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY, redraw
 from core.studies.weights.clusters.views import kinds_of
-from core.studies.weights.votes import VOTES
+from core.studies.weights.unlabelled import UNLABELLED
 from ui.frame import shell
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -133,8 +133,8 @@ def map_view(
 
 def _show_own(result: Result, models: Sequence[str]) -> None:
     """Ring the first model that has no label when it comes, until another is clicked."""
-    state, votes = st.session_state, result.tables.get(VOTES)
-    asked = [] if votes is None else list(votes["model"])
+    state, unlabelled = st.session_state, result.tables.get(UNLABELLED)
+    asked = [] if unlabelled is None else list(unlabelled["model"])
     if asked and asked != state.get(ASKED):
         state[SHOWN] = asked[0]
     state[ASKED] = asked

@@ -213,18 +213,15 @@ def neighbour_weights(
     weights = np.zeros((most, models, models))
     for model in range(models):
         rest = np.delete(np.arange(models), model)
+        away = distances[model, rest]
+        tolerance = 1e-9 * max(float(away.max()), 1e-300)
         for k in range(1, most + 1):
-            weights[k - 1, model, rest] = _share_places(distances[model, rest], k)
+            edge = np.partition(away, k - 1)[k - 1]
+            inside = away < edge - tolerance
+            tied = ~inside & (away <= edge + tolerance)
+            weights[k - 1, model, rest[inside]] = 1.0
+            weights[k - 1, model, rest[tied]] = (k - inside.sum()) / tied.sum()
     return weights
-
-
-def _share_places(away: Float[ndarray, " other"], k: int) -> Float[ndarray, " other"]:
-    """Share the k places among the nearest: 1, 0, or a part of 1 if distances tie."""
-    tolerance = 1e-9 * max(float(away.max()), 1e-300)
-    edge = np.partition(away, k - 1)[k - 1]
-    inside = away < edge - tolerance
-    tied = ~inside & (away <= edge + tolerance)
-    return np.where(inside, 1.0, np.where(tied, (k - inside.sum()) / tied.sum(), 0.0))
 
 
 def predict_labels(
@@ -243,100 +240,21 @@ def predict_labels(
     if len(labels) != len(distances):
         raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
     weights = neighbour_weights(distances, k)[k - 1]
-    return _vote(weights, distances, labels, k)
-
-
-def predict_outsider(away: Float[ndarray, " model"], labels: Sequence[str], k: int) -> Prediction:
-    """Predict the label of a model that has none from the k nearest that have one.
-
-    Args:
-        away: Its distance to each labelled model.
-        labels: One per labelled model, of which there are at least k.
-
-    Raises:
-        ShapeError: If the number of labels differs, or k is out of range.
-
-    Example:
-        >>> predict_outsider(np.array([1.0, 2.0, 9.0]), ["a", "a", "b"], 2).predicted
-        'a'
-    """
-    if len(labels) != len(away) or not 1 <= k <= len(away):
-        raise ShapeError(
-            f"{len(away)} models need as many labels and 1 to {len(away)} neighbours, "
-            f"got {len(labels)} labels and k = {k}."
-        )
-    return _elect(_share_places(away, k), away, labels, k)
-
-
-@dataclass(frozen=True)
-class VoteRate:
-    """How often votes of one share are right, leaving each labelled model out in turn.
-
-    Attributes:
-        judged: Labelled models whose vote has this share.
-        right: Those of them whose label the vote names.
-        shuffled: The same share with shuffled labels, over all shuffles; NaN if none has the share.
-    """
-
-    judged: int
-    right: int
-    shuffled: float
-
-
-def rate_votes(
-    distances: Float[ndarray, "model model"],
-    labels: Sequence[str],
-    k: int,
-    votes: float,
-    shuffles: int,
-    rng: np.random.Generator,
-) -> VoteRate:
-    """Count how often a vote with this share of the k nearest names a labelled model's label.
-
-    Raises:
-        ShapeError: As `predict_labels`.
-
-    Example:
-        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
-        >>> rate_votes(apart, ["a", "a", "b", "b"], 1, 1.0, 50, np.random.default_rng(0)).right
-        4
-    """
-    weights = neighbour_weights(distances, k)[k - 1]
-
-    def count(names: Sequence[str]) -> tuple[int, int]:
-        guesses = zip(names, _vote(weights, distances, names, k), strict=True)
-        equal = ((name, guess) for name, guess in guesses if abs(guess.votes - votes) <= EQUAL)
-        hits = [name == guess.predicted for name, guess in equal]
-        return len(hits), sum(hits)
-
-    judged, right = count(labels)
-    drawn = np.array([count(rng.permutation(labels).tolist()) for _ in range(shuffles)])
-    of, hits = drawn.sum(0) if shuffles else (0, 0)
-    return VoteRate(judged, right, float(hits / of) if of else float("nan"))
-
-
-def _vote(weights: ndarray, distances: ndarray, labels: Sequence[str], k: int) -> list[Prediction]:
-    """Let the neighbours of each model vote, without the model itself."""
     predictions = []
     for model in range(len(labels)):
-        away = distances[model].astype(float)
-        away[model] = np.inf  # a model is not its own neighbour
-        predictions.append(_elect(weights[model], away, labels, k))
+        rest = [neighbour for neighbour in range(len(labels)) if neighbour != model]
+        votes: dict[str, float] = {}
+        near: dict[str, float] = {}
+        for neighbour in rest:
+            label = labels[neighbour]
+            votes[label] = votes.get(label, 0.0) + float(weights[model, neighbour])
+            near[label] = min(near.get(label, np.inf), float(distances[model, neighbour]))
+        best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
+        nearest = min(rest, key=lambda neighbour: (distances[model, neighbour], neighbour))
+        predictions.append(
+            Prediction(best, votes[best] / k, nearest, float(distances[model, nearest]))
+        )
     return predictions
-
-
-def _elect(
-    places: Float[ndarray, " other"], away: Float[ndarray, " other"], labels: Sequence[str], k: int
-) -> Prediction:
-    """Elect the label with the most of the k places; in a tie, that of the nearest."""
-    votes: dict[str, float] = {}
-    near: dict[str, float] = {}
-    for label, place, distance in zip(labels, places.tolist(), away.tolist(), strict=True):
-        votes[label] = votes.get(label, 0.0) + place
-        near[label] = min(near.get(label, np.inf), distance)
-    best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
-    nearest = int(np.argmin(away))
-    return Prediction(best, votes[best] / k, nearest, float(away[nearest]))
 
 
 def _check_labels(labels: Sequence[str]) -> None:

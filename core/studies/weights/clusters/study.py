@@ -66,7 +66,7 @@ from core.studies.weights.clusters.tasks import (
 )
 from core.studies.weights.clusters.views import VIEWS
 from core.studies.weights.label_tables import match_labels
-from core.studies.weights.votes import VOTES, state_votes, vote_sentence
+from core.studies.weights.unlabelled import UNLABELLED, state_unlabelled, unlabelled_sentence
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
@@ -187,8 +187,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = maps.draw_map(distances[spec.vector], "pca")
-    votes = tables.build_votes(spec, present, labels, aside, distances, sizes, scored)
-    cast = state_votes(votes, text.WORDS[spec.label_by])
+    unlabelled = tables.build_unlabelled(spec, present, labels, aside, distances, sizes, scored)
+    cast = state_unlabelled(unlabelled, text.WORDS[spec.label_by])
     built = {
         "models": tables.build_models(
             present, labels, features, distances[spec.vector], scored, drawn.points
@@ -201,7 +201,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
-        **({VOTES: votes} if cast else {}),
+        **({UNLABELLED: unlabelled} if cast else {}),
     }
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
@@ -210,7 +210,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
-        headline=f"{vote_sentence(cast)} "
+        headline=f"{unlabelled_sentence(cast)} "
         f"{text.make_headline(spec, statements, scored, present)}".strip(),
         statements=(*statements, *cast),
         tables=built,

@@ -19,7 +19,7 @@ from core.maths.spectra.neighbours import (
     predict_labels,
 )
 from core.maths.spectra.registry import Features, relative_size
-from core.studies.weights import votes
+from core.studies.weights import unlabelled
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
@@ -212,7 +212,7 @@ def build_predictions(
     return pd.DataFrame(rows, columns=columns)
 
 
-def build_votes(
+def build_unlabelled(
     spec: WeightsSpec,
     members: Sequence[Member],
     labels: Sequence[str],
@@ -221,11 +221,13 @@ def build_votes(
     sizes: Float[ndarray, " model"],
     scored: Scored,
 ) -> pd.DataFrame:
-    """Build the table of what the labelled models vote for, see `votes.build_votes`."""
+    """Build the table of what the labelled models vote for, see `unlabelled.build_unlabelled`."""
     bases = {member.ref: member.base for member in members}
     asked = [n for n, label in enumerate(labels) if not label and n not in aside]
     chosen, voters = distances[spec.vector], [*scored.predictions]
-    return votes.build_votes(bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed)
+    return unlabelled.build_unlabelled(
+        bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed
+    )
 
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:

@@ -42,8 +42,9 @@ from core.studies.weights.clusters.text import (
     rank_sentence,
     state_ranks,
 )
+from core.studies.weights.clusters.views import MAP
 from core.studies.weights.ranks import RANK_COLUMNS
-from core.studies.weights.votes import VOTES, vote_sentence
+from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
 from core.study import read_first
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
@@ -346,19 +347,19 @@ def test_a_model_that_is_dropped_in_gets_the_vote_of_its_neighbours(
     for name, task in (("mine", 1), ("run1", 2), ("stranger", 8)):
         write_model(tmp_path / name, tuned_tensors(base_tensors(), task, 5))
     result = STUDY.run(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*")))
-    table = result.tables[VOTES]
+    table = result.tables[UNLABELLED]
     votes = table.set_index(table["model"].str.rpartition("/")[2])
     assert votes["predicted"].to_dict().items() >= {("mine", "pos"), ("run1", "parse")}
     assert votes.loc["mine", ["votes", "judged", "right_votes"]].tolist() == [1, 9, 9]
     assert 0 <= votes.loc["mine", "shuffled"] < 0.5
     far = votes["distance"] > votes["farthest"]
     assert far.to_dict() == {"mine": False, "run1": False, "stranger": True}
-    assert result.headline.startswith(vote_sentence(result.statements))
-    assert STUDY.views[0].sentence(result) == vote_sentence(result.statements)
+    assert result.headline.startswith(unlabelled_sentence(result.statements))
     assert {"mine", "pos", "run1", "parse"} <= set(re.findall(r"\w+", result.headline))
-    assert VOTES in STUDY.views[0].rows(result)
+    (map_view,) = (view for view in STUDY.views if view.key == MAP)
+    assert UNLABELLED in map_view.rows(result)
     without = STUDY.run(SPEC)
-    assert VOTES not in without.tables
+    assert UNLABELLED not in without.tables
     assert result.headline.endswith(without.headline)
     pd.testing.assert_frame_equal(without.tables["predictions"], result.tables["predictions"])
 
