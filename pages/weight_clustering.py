@@ -17,7 +17,7 @@ from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.models import public_models
-from ui.study.results import show_headline, view_headline
+from ui.study.results import show_headline
 from ui.views import weights as weights_views
 from ui.views import weights_labels, weights_map
 from ui.views.weights_experiments import EXPERIMENTS
@@ -79,7 +79,7 @@ texts = form.draw(controls) or {}
 spec, view = asked_for(form, STUDY, below, map="pca")
 refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
 result = main_result(form, STUDY, spec, refs, texts, name="weights")
-show_headline(form, result, view_headline(result, view))
+show_headline(form, result, weights_labels.sentence_of(result, view))
 if spec.labels:
     weights_labels.show_label_notices(result)
 if view.key == NEIGHBOURS:

@@ -76,3 +76,22 @@ def _boxes(tab: Page) -> list[FloatRect]:
             break
         tab.wait_for_timeout(PAUSE)
     return boxes
+
+
+def test_a_presentation_fills_a_large_screen(hall: Page, app_url: str) -> None:
+    before = hall.viewport_size
+    hall.set_viewport_size({"width": 1920, "height": 1080})
+    try:
+        hall.goto(f"{app_url}/rsa?present=1")
+        expect(hall.locator(CHART).first).to_be_visible(timeout=MOST_SECONDS * 1000)
+        expect(hall.get_by_test_id("stApp")).to_have_attribute(
+            "data-test-script-state", "notRunning"
+        )
+        boxes = _boxes(hall)
+        ends = [box["y"] + box["height"] for box in boxes]
+        assert 0.75 * 1080 < max(ends) <= 1080
+        left = min(box["x"] for box in boxes)
+        assert max(box["x"] + box["width"] for box in boxes) - left > 0.75 * 1920
+    finally:
+        if before is not None:
+            hall.set_viewport_size(before)

@@ -185,6 +185,7 @@
 
   function reachable() { // a chart that has been drawn
     arriving = false;
+    if (at && !at.isConnected) say(null);
     for (const svg of document.querySelectorAll(`${CHART} svg:not([data-points])`)) {
       const chart = svg.closest(CHART);
       if (!chart || !points(chart).length) continue;

@@ -10,7 +10,11 @@ import streamlit as st
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
+from core.studies.weights.clusters.views import (
+    MAP,
+    RELATIVE_SIZE,
+    kinds_of,
+)
 from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
@@ -20,6 +24,7 @@ from ui.views.weights_spectra import OF_HELP, SHOWN, SPECTRA
 if TYPE_CHECKING:
     from core.results.export import Result
     from core.study import View
+
 
 MEASURES = {
     "rank": "Rank",

@@ -12,15 +12,18 @@ from core.models import parse_ref
 from core.studies.weights.clusters.notice_text import OF_TABLE
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import MAP
+from core.studies.weights.clusters.views import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from core.studies.weights.label_tables import read_label_table
+from core.studies.weights.unlabelled import unlabelled_sentence
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.frame.uploads import uploader
 from ui.study.forms import Form
+from ui.study.results import view_headline
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.study import View
 
 OWN, OWN_REFUSED = "own model written", "own model refused"
 OWN_EXAMPLE = "/runs/my-model or hub:organisation/name"
@@ -64,6 +67,13 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return given
+
+
+def sentence_of(result: Result, view: View) -> str:
+    """Return the view's headline; where models have no label, what the neighbours say of them, but
+    for the views of something else."""
+    asks = view.key not in (NEIGHBOURS, DISTANCES, DEPTH)
+    return (asks and unlabelled_sentence(result.statements)) or view_headline(result, view)
 
 
 def show_label_notices(result: Result) -> None:

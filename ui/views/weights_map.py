@@ -11,12 +11,7 @@ import streamlit as st
 
 from core.options import Spec, choice
 from core.results.numbers import text_of
-from core.studies.weights.clusters.charts.figures import (
-    CHOSEN,
-    PAIR_TITLES,
-    axes_of,
-    shares_of,
-)
+from core.studies.weights.clusters.charts.figures import CHOSEN, PAIR_TITLES, axes_of, shares_of
 from core.studies.weights.clusters.distances import maps_of, redraw
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY

@@ -10,7 +10,7 @@ import streamlit as st
 from core.results.names import short_names
 from core.studies.weights.clusters.charts.ranks import layers_of, spectrum_panels
 from core.studies.weights.clusters.views import kinds_of
-from core.studies.weights.votes import UNLABELLED
+from core.studies.weights.unlabelled import UNLABELLED
 from ui.frame import shell
 from ui.frame.links import Address
 from ui.frame.text import plain

@@ -28,6 +28,7 @@ from core.maths.statistics import permutation_p
 
 BATCH = 256  # permutations computed together
 MOST_EXACT = 10_000  # arrangements of the labels up to which each is tried
+TIE = 1e-6  # of a vote: what the place of a neighbour counts beside it
 EQUAL = 1e-9  # tolerance: equal shares may differ in the last bit
 
 
@@ -53,6 +54,38 @@ class NeighbourShares:
     smallest_p: Float[ndarray, " k"]
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """The label that a model's neighbours vote for.
+
+    Attributes:
+        predicted: Label with the most votes among the k nearest; in a tie, that of the nearest.
+        votes: Its share of the k votes.
+        nearest: Index of the nearest other model.
+        distance: Distance to it.
+    """
+
+    predicted: str
+    votes: float
+    nearest: int
+    distance: float
+
+
+@dataclass(frozen=True)
+class Vote:
+    """How many models the vote of their nearest neighbours names right.
+
+    Attributes:
+        right: Models whose label is the one that `predict_labels` predicts.
+        expected: Their mean number under permuted labels.
+        p_value: Of the permutations, those that reach as many; exact if all arrangements are tried.
+    """
+
+    right: int
+    expected: float
+    p_value: float
+
+
 def chance_share(labels: Sequence[str]) -> float:
     """Calculate the share expected under permuted labels: the mean of (m - 1) / (n - 1).
 
@@ -60,7 +93,7 @@ def chance_share(labels: Sequence[str]) -> float:
         >>> round(chance_share(["a", "a", "b", "b"]), 2)
         0.33
     """
-    check_labels(labels)
+    _check_labels(labels)
     _, counts = np.unique(np.asarray(labels, dtype=str), return_counts=True)
     return float((counts * (counts - 1)).sum() / (len(labels) * (len(labels) - 1)))
 
@@ -111,7 +144,7 @@ def calc_neighbour_shares(
         ([1.0], 0.33, [0.33])
     """
     weights = neighbour_weights(distances, most)
-    check_labels(labels)
+    _check_labels(labels)
     if len(labels) != len(distances):
         raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
     _, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
@@ -124,7 +157,7 @@ def calc_neighbour_shares(
     permuted = np.concatenate(
         [
             (drawn[:, first] == drawn[:, second]) @ pairs
-            for drawn in arrangements(codes, permutations, rng)
+            for drawn in _arrangements(codes, permutations, rng)
         ]
     )
     p_value = [
@@ -141,7 +174,53 @@ def calc_neighbour_shares(
     )
 
 
-def arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:
+def count_votes(
+    distances: Float[ndarray, "model model"],
+    labels: Sequence[str],
+    k: int,
+    permutations: int,
+    rng: np.random.Generator,
+) -> Vote:
+    """Count the models that the vote of their k nearest neighbours names right, and compare the
+    number with that under permuted labels.
+
+    Args:
+        distances: Symmetric; the diagonal is ignored.
+        labels: One per model.
+        k: Neighbours that vote; in a tie, the label of the nearest wins.
+        permutations: As for `calc_neighbour_shares`.
+
+    Raises:
+        ShapeError: As `calc_neighbour_shares`.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> vote = count_votes(apart, ["a", "a", "b", "b"], 1, 1000, np.random.default_rng(0))
+        >>> vote.right, round(vote.expected, 2), round(vote.p_value, 2)
+        (4, 1.33, 0.33)
+    """
+    from scipy.stats import rankdata
+
+    _check_labels(labels)
+    predicted = [guess.predicted for guess in predict_labels(distances, labels, k)]
+    right = sum(guess == label for guess, label in zip(predicted, labels, strict=True))
+    groups, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
+    weights = neighbour_weights(distances, k)[k - 1]
+    # One more place near the front outweighs all places behind it: ties go to the nearest label.
+    apart = np.where(np.eye(len(codes), dtype=bool), np.inf, distances)
+    ranks = rankdata(apart, method="min", axis=1) - 1
+    weights = weights * (1.0 + TIE * 0.5 ** np.minimum(ranks, 1000.0))
+    counts = []
+    for drawn in _arrangements(codes, permutations, rng):
+        votes = np.stack([weights @ (drawn == group).T for group in range(len(groups))])
+        counts.append((drawn == votes.argmax(0).T).sum(1))
+    permuted = np.concatenate(counts).astype(float)
+    # what was found is an arrangement, too; without it a mean over all of few is too low
+    expected = float(np.append(permuted, right).mean())
+    return Vote(right, expected, permutation_p(right - EQUAL, permuted))
+
+
+def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:
     """Yield permuted labels in batches: all other arrangements if few, else random ones."""
     counts = np.bincount(codes)
     left, ways = len(codes), []
@@ -196,22 +275,51 @@ def neighbour_weights(
     weights = np.zeros((most, models, models))
     for model in range(models):
         rest = np.delete(np.arange(models), model)
+        away = distances[model, rest]
+        tolerance = 1e-9 * max(float(away.max()), 1e-300)
         for k in range(1, most + 1):
-            weights[k - 1, model, rest] = share_places(distances[model, rest], k)
+            edge = np.partition(away, k - 1)[k - 1]
+            inside = away < edge - tolerance
+            tied = ~inside & (away <= edge + tolerance)
+            weights[k - 1, model, rest[inside]] = 1.0
+            weights[k - 1, model, rest[tied]] = (k - inside.sum()) / tied.sum()
     return weights
 
 
-def share_places(away: Float[ndarray, " other"], k: int) -> Float[ndarray, " other"]:
-    """Share the k places among the nearest: 1, 0, or a part of 1 if distances tie."""
-    tolerance = 1e-9 * max(float(away.max()), 1e-300)
-    edge = np.partition(away, k - 1)[k - 1]
-    inside = away < edge - tolerance
-    tied = ~inside & (away <= edge + tolerance)
-    return np.where(inside, 1.0, np.where(tied, (k - inside.sum()) / tied.sum(), 0.0))
+def predict_labels(
+    distances: Float[ndarray, "model model"], labels: Sequence[str], k: int
+) -> list[Prediction]:
+    """Predict each model's label from its k nearest neighbours.
+
+    Raises:
+        ShapeError: As `neighbour_weights`, or if the number of labels differs.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> [prediction.predicted for prediction in predict_labels(apart, ["a", "a", "b", "b"], 1)]
+        ['a', 'a', 'b', 'b']
+    """
+    if len(labels) != len(distances):
+        raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
+    weights = neighbour_weights(distances, k)[k - 1]
+    predictions = []
+    for model in range(len(labels)):
+        rest = [neighbour for neighbour in range(len(labels)) if neighbour != model]
+        votes: dict[str, float] = {}
+        near: dict[str, float] = {}
+        for neighbour in rest:
+            label = labels[neighbour]
+            votes[label] = votes.get(label, 0.0) + float(weights[model, neighbour])
+            near[label] = min(near.get(label, np.inf), float(distances[model, neighbour]))
+        best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
+        nearest = min(rest, key=lambda neighbour: (distances[model, neighbour], neighbour))
+        predictions.append(
+            Prediction(best, votes[best] / k, nearest, float(distances[model, nearest]))
+        )
+    return predictions
 
 
-def check_labels(labels: Sequence[str]) -> None:
-    """Refuse labels that no neighbour can share. Raises ShapeError."""
+def _check_labels(labels: Sequence[str]) -> None:
     if len(labels) < 3 or len(set(labels)) < 2:
         raise ShapeError(
             "Neighbours need at least 3 models and 2 labels, "

@@ -11,7 +11,7 @@ from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import Scored
 from core.studies.weights.ranks import Spectra
-from core.studies.weights.votes import WORDS
+from core.studies.weights.unlabelled import WORDS
 
 CITATIONS = (
     "vectorsinthewild",

@@ -39,7 +39,7 @@ from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
 from core.studies.weights.pairs import state_pair
-from core.studies.weights.votes import UNLABELLED, WORDS, state_votes, vote_sentence
+from core.studies.weights.unlabelled import UNLABELLED, WORDS, state_unlabelled, unlabelled_sentence
 
 
 def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -61,8 +61,10 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, compared.outputs))
     drawn = compared.drawn(spec.vector)
-    asked = tables.build_votes(spec, present, labels, aside, distances, compared.sizes, scored)
-    cast = state_votes(asked, WORDS[spec.label_by])
+    unlabelled = tables.build_unlabelled(
+        spec, present, labels, aside, distances, compared.sizes, scored
+    )
+    cast = state_unlabelled(unlabelled, WORDS[spec.label_by])
     built = {
         "models": tables.build_models(
             present, labels, features, distances[spec.vector], scored, drawn.points
@@ -76,7 +78,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "predictions": tables.build_predictions(present, labels, scored),
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
-        **({UNLABELLED: asked} if cast else {}),
+        **({UNLABELLED: unlabelled} if cast else {}),
     }
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
@@ -85,12 +87,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},
-        headline=" ".join(
-            filter(
-                None,
-                (vote_sentence(cast), text.make_headline(spec, statements, scored, present)),
-            )
-        ),
+        headline=f"{unlabelled_sentence(cast)} "
+        f"{text.make_headline(spec, statements, scored, present)}".strip(),
         statements=(*statements, *cast),
         tables=built,
         arrays={

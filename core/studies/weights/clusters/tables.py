@@ -13,10 +13,15 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.maths.spectra.clustering import chance_information, cluster_models, score_clusters
-from core.maths.spectra.neighbours import attainable_shares, calc_neighbour_shares
+from core.maths.spectra.neighbours import (
+    Prediction,
+    attainable_shares,
+    calc_neighbour_shares,
+    count_votes,
+    predict_labels,
+)
 from core.maths.spectra.registry import Features, relative_size
-from core.maths.spectra.votes import Prediction, count_votes, predict_labels
-from core.studies.weights import votes
+from core.studies.weights import unlabelled
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
@@ -236,7 +241,7 @@ def build_predictions(
     return pd.DataFrame(rows, columns=columns)
 
 
-def build_votes(
+def build_unlabelled(
     spec: WeightsSpec,
     members: Sequence[Member],
     labels: Sequence[str],
@@ -245,11 +250,13 @@ def build_votes(
     sizes: Float[ndarray, " model"],
     scored: Scored,
 ) -> pd.DataFrame:
-    """Build the table of what the labelled models vote for, see `votes.build_votes`."""
+    """Build the table of what the labelled models vote for, see `unlabelled.build_unlabelled`."""
     bases = {member.ref: member.base for member in members}
     asked = [n for n, label in enumerate(labels) if not label and n not in aside]
     chosen, voters = distances[spec.vector], [*scored.predictions]
-    return votes.build_votes(bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed)
+    return unlabelled.build_unlabelled(
+        bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed
+    )
 
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:

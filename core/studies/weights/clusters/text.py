@@ -20,7 +20,7 @@ from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
 from core.studies.weights.pairs import CHANCE, OF_A_PAIR, pair_sentence
-from core.studies.weights.votes import SPELT, WORDS
+from core.studies.weights.unlabelled import SPELT, WORDS
 
 SIGNIFICANT = 0.05
 GAUSSIAN = "Gaussian matrix of the same shape"
@@ -65,7 +65,7 @@ def statements_of(
     ]
     stated = [state_share(rows[0]), state_chance(rows[0]), *map(state_share, rows[1:])]
     if stated[0].verdict != TOO_FEW:
-        stated += state_votes(scored.votes)
+        stated += state_unlabelled(scored.votes)
     for vector in dict.fromkeys((spec.vector, NORMS)):
         compared = doses[doses["vector"] == vector]
         for model, group in zip(compared["model"], compared["lies_with"], strict=True):
@@ -132,7 +132,7 @@ def make_headline(
     row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
     size = next(each for each in statements if each.subject == NORMS and each.baseline == CHANCE)
     parts = [
-        vote_sentence(statements, scored.votes, scored.k, word),
+        unlabelled_sentence(statements, scored.votes, scored.k, word),
         neighbour_sentence(
             share, expected, row, scored.k, word, len(scored.predictions), f"; {vector}"
         ),
@@ -144,7 +144,7 @@ def make_headline(
     return " ".join(filter(None, parts))
 
 
-def state_votes(votes: pd.DataFrame) -> list[Statement]:
+def state_unlabelled(votes: pd.DataFrame) -> list[Statement]:
     """State how many models the vote names right, by each vector, and how many by chance.
 
     Args:
@@ -163,7 +163,7 @@ def state_votes(votes: pd.DataFrame) -> list[Statement]:
     return [*stated, *(Statement(CHANCE, BY_CHANCE, each) for each in expected)]
 
 
-def vote_sentence(
+def unlabelled_sentence(
     statements: Sequence[Statement], votes: pd.DataFrame, k: int, word: str, more: str = ""
 ) -> str:
     """Say of how many models a vote of the nearest neighbours names the label, with chance and what

@@ -22,10 +22,10 @@ from core.studies.weights.clusters.text import (
     neighbour_sentence,
     row_of,
     state_ranks,
-    vote_sentence,
+    unlabelled_sentence,
 )
 from core.studies.weights.pairs import CHANCE
-from core.studies.weights.votes import WORDS
+from core.studies.weights.unlabelled import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def votes_sentence(result: Result) -> str:
     if votes is None:  # a result of an earlier version
         return ""
     k = int(result.arrays["k"])
-    return vote_sentence(result.statements, votes, k, _word(result), more)
+    return unlabelled_sentence(result.statements, votes, k, _word(result), more)
 
 
 def map_sentence(result: Result) -> str:

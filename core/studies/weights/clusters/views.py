@@ -21,7 +21,7 @@ from core.studies.weights.clusters.view_text import (
     neighbours_sentence,
     votes_sentence,
 )
-from core.studies.weights.votes import UNLABELLED, vote_sentence
+from core.studies.weights.unlabelled import UNLABELLED
 from core.study import View
 
 RELATIVE_SIZE = "relative_norm"
@@ -78,11 +78,6 @@ def draw_depth(
     return replace(panels, names=[f"ranks-{of}"] * len(panels.charts))
 
 
-def answer_sentence(result: Result) -> str:
-    """Say what models without a label are; where every model has one, what its neighbours share."""
-    return vote_sentence(result.statements) or map_sentence(result)
-
-
 def kinds_of(result: Result) -> list[str]:
     """List what the result has ranks of: "delta", "weights" or both."""
     return [kind for kind in ("delta", "weights") if families_of(result, kind)]
@@ -111,7 +106,7 @@ VIEWS = (
     View(
         MAP,
         draw=draw_map,
-        headline=answer_sentence,
+        headline=map_sentence,
         tables=lambda result: {
             name: result.tables[name]
             for name in (UNLABELLED, "models", "doses")

@@ -12,9 +12,10 @@ from core.maths.spectra.neighbours import (
     attainable_shares,
     calc_neighbour_shares,
     chance_share,
+    count_votes,
     neighbour_weights,
+    predict_labels,
 )
-from core.maths.spectra.votes import count_votes, predict_labels
 
 LABELS = ["a"] * 3 + ["b"] * 3 + ["c"] * 3
 

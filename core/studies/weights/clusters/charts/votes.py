@@ -21,7 +21,7 @@ from core.studies.weights.clusters.charts.marks import (
     ordered,
     vector_name,
 )
-from core.studies.weights.votes import SPELT, WORDS
+from core.studies.weights.unlabelled import SPELT, WORDS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -42,9 +42,10 @@ from core.studies.weights.clusters.text import (
     rank_sentence,
     state_ranks,
 )
+from core.studies.weights.clusters.views import MAP
 from core.studies.weights.pairs import CHANCE, OF_A_PAIR
 from core.studies.weights.ranks import RANK_COLUMNS
-from core.studies.weights.votes import UNLABELLED, vote_sentence
+from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
 from core.study import read_first
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
@@ -357,10 +358,10 @@ def test_a_model_that_is_dropped_in_gets_the_vote_of_its_neighbours(
     assert 0 <= votes.loc["mine", "shuffled"] < 0.5
     far = votes["distance"] > votes["farthest"]
     assert far.to_dict() == {"mine": False, "run1": False, "stranger": True}
-    assert result.headline.startswith(vote_sentence(result.statements))
-    assert STUDY.views[0].sentence(result) == vote_sentence(result.statements)
+    assert result.headline.startswith(unlabelled_sentence(result.statements))
     assert {"mine", "pos", "run1", "parse"} <= set(re.findall(r"\w+", result.headline))
-    assert UNLABELLED in STUDY.views[0].rows(result)
+    (map_view,) = (view for view in STUDY.views if view.key == MAP)
+    assert UNLABELLED in map_view.rows(result)
     without = STUDY.run(SPEC)
     assert UNLABELLED not in without.tables
     assert result.headline.endswith(without.headline)

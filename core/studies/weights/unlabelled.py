@@ -19,13 +19,15 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import by_number, listed
-from core.maths.spectra.votes import VoteRate, predict_labels, predict_outsider, rate_votes
+from core.maths.spectra.neighbours import predict_labels
+from core.maths.spectra.outsiders import VoteRate, predict_outsider, rate_votes, share_of
 from core.results.estimates import Estimate
 from core.results.names import short_name, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 # what a label is, by the option that says where labels come from; small numbers in words
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
@@ -39,7 +41,7 @@ CAST, JUDGED, SHUFFLED = "share of the votes", "such votes are right", "with shu
 NEAREST, FARTHEST, MOVED = "nearest model", "farthest of labelled models", "change of the weights"
 
 
-def build_votes(
+def build_unlabelled(
     bases: Mapping[str, str],
     labels: Sequence[str],
     voters: Sequence[int],
@@ -69,15 +71,11 @@ def build_votes(
     inner = distances[np.ix_(voters, voters)]
     guesses = predict_labels(inner, named, k)
     farthest = max(guess.distance for guess in guesses)
-    rates: dict[float, VoteRate] = {}
+    rates = rate_votes(inner, named, k, SHUFFLES, np.random.default_rng(seed))
     rows = []
     for place in asked:
-        guess = predict_outsider(distances[place, list(voters)], named, k)
-        share = round(guess.votes, 9)
-        if share not in rates:
-            rng = np.random.default_rng(seed)
-            rates[share] = rate_votes(inner, named, k, guess.votes, SHUFFLES, rng)
-        rate = rates[share]
+        guess = predict_outsider(inner, distances[place, list(voters)], named, k)
+        rate = rates.get(share_of(guess), VoteRate())
         rows.append(
             {
                 "model": refs[place],
@@ -97,12 +95,12 @@ def build_votes(
     return pd.DataFrame(rows)
 
 
-def state_votes(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
+def state_unlabelled(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
     """State each vote, how often such votes are right, and how far the model is from its nearest
     neighbour and from its base.
 
     Args:
-        votes: Of `build_votes`.
+        votes: Of `build_unlabelled`.
         word: What the label is: "task".
     """
     stated: list[Statement] = []
@@ -125,12 +123,12 @@ def state_votes(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
     return tuple(stated)
 
 
-def vote_sentence(statements: Sequence[Statement]) -> str:
+def unlabelled_sentence(statements: Sequence[Statement]) -> str:
     """Say what unlabelled models are by the vote of their neighbours, how often such votes are
     right, and what speaks against it; "" without unlabelled models.
 
     Args:
-        statements: Of a result; those of `state_votes` are read.
+        statements: Of a result; those of `state_unlabelled` are read.
     """
     models: dict[str, dict[str, Statement]] = {}
     for each in statements:
@@ -142,7 +140,9 @@ def vote_sentence(statements: Sequence[Statement]) -> str:
     texts = [_said(group) for group in groups[:SENTENCES]]
     left = sum(len(group) for group in groups[SENTENCES:])
     if left:
-        texts.append(f"The table of votes has {left} more {by_number(left, 'model', 'models')}.")
+        texts.append(
+            f"The table of unlabelled models has {left} more {by_number(left, 'model', 'models')}."
+        )
     return " ".join(texts)
 
 
