@@ -90,22 +90,22 @@ def redrawn(layers: Layers, count: int, rng: np.random.Generator) -> Layers:
     return [*layers[:kept], *fresh]
 
 
-def copies(layers: Layers) -> Iterator[tuple[str, Layers]]:
-    """Make what somebody might do to a model."""
+def copies(layers: Layers) -> Iterator[tuple[str, str, Layers]]:
+    """Make what somebody might do to a model: a key, what was done, the layers."""
     rng = np.random.default_rng(0)
 
     def each(change: Callable[[np.ndarray, np.random.Generator], np.ndarray]) -> Layers:
         return [[change(matrix, rng) for matrix in layer] for layer in layers]
 
-    yield "as it is", layers
+    yield "plain", "as it is", layers
     for share in (0.5, 0.9, 0.99):
-        yield f"{share:.0%} of the entries pruned", each(pruned(share))
+        yield f"pruned-{share:.0%}", f"{share:.0%} of the entries pruned", each(pruned(share))
     for size in (1, 4, 16):
-        yield f"noise of {size} times its norm", each(noised(size))
+        yield f"noise-{size}", f"noise of {size} times its norm", each(noised(size))
     for count in (1, 3, 5, 6):
-        yield f"{count} of {len(layers)} layers drawn anew", redrawn(layers, count, rng)
+        yield f"drawn-{count}", f"{count} of {len(layers)} layers drawn anew", redrawn(layers, count, rng)
     turn = np.linalg.qr(rng.standard_normal((layers[0][0].shape[1],) * 2))[0]
-    yield "states rotated", each(lambda matrix, rng: matrix @ turn)
+    yield "rotated", "states rotated", each(lambda matrix, rng: matrix @ turn)
 
 
 def permuted(layers: Layers, rng: np.random.Generator) -> Layers:
@@ -134,13 +134,13 @@ def main() -> None:
         row = compared(*map(layers_of, pair))
         print(f"| {' '.join(pair)} | {_cells(row)} |")
     print(f"\n## 3: copies of {TUNED}, compared with {BASE}\n")
-    print("| copy | in_order | in_any | agreeing | permuted_in_order | permuted_in_any |")
-    print("|---|---|---|---|---|---|")
+    print("| key | copy | in_order | in_any | agreeing | permuted_in_order | permuted_in_any |")
+    print("|---|---|---|---|---|---|---|")
     rng = np.random.default_rng(1)
-    for what, layers in copies(layers_of(TUNED)):
+    for key, what, layers in copies(layers_of(TUNED)):
         plain = compared(layers_of(BASE), layers)
         moved = compared(layers_of(BASE), permuted(layers, rng))
-        print(f"| {what} | {_cells(plain)} | {_cells(moved, 2)} |")
+        print(f"| {key} | {what} | {_cells(plain)} | {_cells(moved, 2)} |")
 
 
 def _cells(row: tuple[float, ...], count: int = 3) -> str:
