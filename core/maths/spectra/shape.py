@@ -59,6 +59,12 @@ def shape_intervals(
 
     Returns:
         Measure -> value, lower and upper end; the ends are NaN of fewer than two sentences.
+
+    Example:
+        >>> corners = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> value, low, high = shape_intervals(corners, np.array([0, 0, 1, 1]))["first_share"]
+        >>> value, low <= value <= high
+        (0.5, True)
     """
     sentences = int(group.max()) + 1
     blocks = min(BLOCKS, sentences)

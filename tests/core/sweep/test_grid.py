@@ -9,6 +9,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import SpecError
+from core.options.layers import EVERY_LAYER
 from core.studies.rsa.layers.spec import RsaSpec
 from core.sweep import grid
 from core.sweep.grid import Sweep, read_sweep
@@ -76,7 +77,7 @@ def test_several_studies_share_a_file_and_a_cell_counts_once(tmp_path: Path) -> 
     )
     assert sweep.studies == ("nap", "rsa")
     assert len(sweep.cells) == 2 * 3 + 1 + 1
-    assert [cell.spec.layers for cell in sweep.cells[:3]] == [(), (3,), (4, 5)]
+    assert [cell.spec.layers for cell in sweep.cells[:3]] == [(EVERY_LAYER,), (3,), (4, 5)]
     assert sweep.cells[-2].table == "beside"
     assert sweep.cells[-1].name == "rsa"
 

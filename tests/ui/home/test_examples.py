@@ -28,4 +28,4 @@ def test_an_example_of_an_experiment_opens_it_with_its_options() -> None:
         names = {option.name for option in experiments[study].own}
         assert set(spec.changed()) == set(example.query()) - {"study"} <= names
         opened.append(example.name)
-    assert opened == ["adapters", "grammar"]
+    assert opened == ["averaged", "adapters", "grammar"]

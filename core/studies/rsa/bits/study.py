@@ -4,6 +4,8 @@ A loss per subword depends on how long subwords are. Summed and divided by the b
 does not, so that any two causal models can be compared, or any two masked ones.
 
 Reference: Salazar et al. 2020 (pseudo-likelihood). Deviations: see `tasks`.
+
+The headline's number: `core.studies.rsa.bits.tables.build_tables`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ scores all sums under that head; another task compares the changes themselves.
 
 References: Ilharco et al. 2023 (task arithmetic); Yadav et al. 2023 (signs in conflict).
 Deviations: see `vectors` and `tasks`.
+
+The headline's number: `core.vectors.examples.hits`.
 """
 
 from __future__ import annotations
