@@ -42,7 +42,9 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former na
 
 def former_name(study: str, option: str, *, added: bool) -> str:
     """Return the name in links of an option of a study (words of its command) beside a page's main
-    one; `added` where another package adds the study."""
+    one; `added` where another package adds the study; "" where the study is younger."""
     if added:
         return f"{study.replace(' ', '_')}_{option}"
+    if study not in OPTIONS:
+        return ""
     return OPTIONS.get(study, {}).get(option, option)

@@ -240,7 +240,9 @@ class Address:
             for key, option in each.options.items()
         }
         return self._held("") | {
-            key: name for (shown, key), name in names.items() if shown == view or name in given
+            key: name
+            for (shown, key), name in names.items()
+            if name and (shown == view or name in given)
         }
 
     def _today(self, view: str) -> str:
