@@ -137,6 +137,11 @@ class AlignSpec(Spec):
             groups[AGAIN] = next((pair for pair in pairs if pair[1] not in ("", *self.models)), ())
         return {name: refs for name, refs in groups.items() if refs}
 
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The models of all groups."""
+        return tuple(ref for group in self.groups.values() for ref in group)
+
     def methods_of(self, group: str) -> tuple[str, ...]:
         """The maps of a group: of a second run only those of hidden states that need no
         training."""
