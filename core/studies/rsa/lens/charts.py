@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.curves import Look, Rule, layer_chart, reach
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -35,10 +35,15 @@ from core.studies.rsa.lens.tables import (
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.results.export import Result
 
-WORDS, LAYERS, SENTENCE = "words", "layers", "sentence"
-PARTS = {WORDS: "Words promoted", LAYERS: "By layer", SENTENCE: "A sentence"}
+WORDS, OUTPUT, LAYERS, SENTENCE = "words", "output", "layers", "sentence"
+PARTS = {
+    **{WORDS: "Words promoted", OUTPUT: "Words favoured"},
+    **{LAYERS: "By layer", SENTENCE: "A sentence"},
+}
 ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
 HALVES = ("half_low", "half_high", "stable")
@@ -63,39 +68,64 @@ def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> 
             f"lens-sentence-{number}": sentence_chart(result, model, context=context)
             for number, model in enumerate(models, start=1)
         }
-    return {"lens-words": words_chart(result, context=context)}
+    if part == OUTPUT:
+        return {"lens-output": favoured_chart(result, context=context)}
+    return {"lens-words": promoted_chart(result, context=context)}
 
 
-def words_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the words that each change promotes, a column a model, coloured by the text that they
-    are typical of."""
+def promoted_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the words that each change promotes at the middle layer, a column a model."""
     promoted = result.tables["promoted"]
     rows = at_middle(result.tables["promoted_words"], promoted)
-    areas = at_middle(promoted, promoted).set_index("model")["auc"]
-    names = short_names(tuple(dict.fromkeys(promoted["model"])))
-    headed = {ref: f"{name} ({text_of(float(areas[ref]))})" for ref, name in names.items()}
+    layers = sorted({str(layer) for layer in rows["layer"]})
+    below = f"layer {' or '.join(layers)}, first words of sentences"
+    areas = at_middle(promoted, promoted)
+    return _words(rows, areas, "Words that the change of states promotes", below, context=context)
+
+
+def favoured_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the words that each output favours, a column a model."""
+    areas, below = result.tables["output_change"], "tokens often among the ten most raised"
+    rows = result.tables["favoured"]
+    return _words(rows, areas, "Words that the output favours", below, context=context)
+
+
+def _words(
+    rows: pd.DataFrame, areas: pd.DataFrame, what: str, below: str, *, context: Context
+) -> Chart:
+    """Draw words by rank, coloured by the text that has them more often.
+
+    Args:
+        rows: Columns `model`, `rank`, `token`, `typical_of`.
+        areas: Columns `model` and `auc`, in the order of the columns.
+        what, below: The title, and the line below it.
+        context: What it is drawn for.
+    """
+    names = short_names(tuple(areas["model"]))
+    headed = {
+        ref: f"{names[ref]} ({text_of(float(auc))})"
+        for ref, auc in zip(areas["model"], areas["auc"], strict=True)
+    }
     rows = rows.assign(name=rows["model"].map(headed))
-    drawn, tooltip = told(rows, (Tip("name", "Model (AUC)"), "token", "rank", "typical_of"))
-    axis = {"orient": "top", "labelAngle": 0, "ticks": False, "domain": False, "labelLimit": 120}
-    x = channel("name:N", title=None, sort=list(headed.values()), axis=axis)
-    y = channel("rank:O", title=None, axis={"ticks": False, "domain": False, "grid": False})
+    tips = (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
+    drawn, tooltip = told(rows, tips)
+    axis = {"ticks": False, "domain": False, "labelLimit": 120}
+    across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
+    x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
+    y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
-    colour = channel("typical_of:N", title=None, scale=scale, legend=legend(3))
-    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=110)
-    what = "Words that the change promotes"
-    text = ", ".join(
-        f"{names[ref]}: {' '.join(rows.loc[rows['model'] == ref, 'token'])}"
-        for ref in dict.fromkeys(rows["model"])
+    colour = channel(
+        "typical_of:N", title="More often in", scale=scale, legend=legend(3, titleOrient="left")
     )
-    layers = sorted({int(layer) for layer in rows["layer"]})
-    at = f"layer {' or '.join(map(str, layers))}"
+    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=110)
+    listed_words = (
+        f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
+    )
     return letters.encode(x=x, y=y, text="token:N", color=colour, tooltip=tooltip).properties(
         width="container",
-        height=context.height(ROW * max(int(rows["rank"].max()), 1)) if len(rows) else ROW,
-        title=heading(
-            what, f"{at}, first words of sentences; by the text that has them more often"
-        ),
-        description=f"{what}. {text}.",
+        height=context.height(ROW * max(rows["rank"].nunique(), 1)),
+        title=heading(what, f"{below}; in brackets: AUC of words of the fine-tune's text"),
+        description=f"{what}. {'; '.join(listed_words)}.",
     )
 
 
@@ -135,10 +165,11 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
         for ref in models
         for lens, dash in ((PLAIN, (1, 0)), (TUNED, DASHES[0]))
     }
+    low, high = reach(rows[(rows["layer"] > 0) | (rows["lens"] == TUNED)], "lens_kl", zero=True)
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
         "KL divergence of the lens from the output; bands: 95 % intervals over sentences",
-        y_title="Bits", zero=True, height=CURVE, context=context,
+        y_title="Bits", ends=(low, high), height=CURVE, context=context,
     )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_causal_and_masked_models_have_all_tables_and_figures(kind: str, tmp_pat
     assert not unnamed(result.statements, result.headline)
     for part in PARTS:
         assert draw_lens(result, part)
-    assert len(STUDY.figures(result)) == 5
+    assert len(STUDY.figures(result)) == 6
 
 
 def test_a_masked_sentence_is_read_in_its_order(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_few_typical_tokens_are_said(tmp_path: Path) -> None:
     result = ran(base, other, labelled=str(text))
     assert any("no AUC was computed" in notice for notice in result.notices)
     assert result.table["auc"].isna().all()
-    assert "now promotes" in result.headline
+    assert "now favours" in result.headline
 
 
 def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
