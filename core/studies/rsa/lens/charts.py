@@ -3,11 +3,14 @@ every layer."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart, reach
+from core.results.drawing.curves import Look, layer_chart, reach
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -20,7 +23,7 @@ from core.results.drawing.style import (
     legend,
     shapes_of,
 )
-from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.studies.rsa.lens.tables import (
@@ -109,7 +112,8 @@ def _words(
     rows = rows.assign(name=rows["model"].map(headed))
     tips = (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
     drawn, tooltip = told(rows, tips)
-    axis = {"ticks": False, "domain": False, "labelLimit": 120}
+    room = _room(len(headed))
+    axis = {"ticks": False, "domain": False, "labelLimit": room}
     across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
     x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
     y = channel("rank:O", title=None, axis=axis)
@@ -117,7 +121,7 @@ def _words(
     colour = channel(
         "typical_of:N", title="More often in", scale=scale, legend=legend(3, titleOrient="left")
     )
-    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=110)
+    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=room)
     listed_words = (
         f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
     )
@@ -135,6 +139,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows[(rows["places"] == FIRST_FIVE) & rows["auc"].notna()]
     names = short_names(tuple(dict.fromkeys(rows["model"])))
     rows = rows.assign(name=rows["model"].map(names), low=rows["half_low"], high=rows["half_high"])
+    rows.loc[rows["part"] != TUNE, ["null_low", "null_high"]] = np.nan  # of the fine-tunes
     tuned = [ref for ref in names if (rows.loc[rows["model"] == ref, "part"] == TUNE).all()]
     colours, shapes = colours_of(tuned), shapes_of(names)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in tuned}
@@ -146,7 +151,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
         "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
-        y_title="AUC", null="Shuffled", rules=[Rule("chance", 0.5)], height=CURVE,
+        y_title="AUC", null="Shuffled dimensions", height=CURVE,
         tips=(Tip("name", "Model"), "layer", Tip("auc", "AUC", "share"), *HALVES, "promoted"),
         context=context,
     )  # fmt: skip
@@ -169,7 +174,8 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
         "KL divergence of the lens from the output; bands: 95 % intervals over sentences",
-        y_title="Bits", ends=(low, high), height=CURVE, context=context,
+        y_title="Bits", ends=(low, high), height=CURVE,
+        context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
 
 
@@ -188,7 +194,8 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         light=rows["said_kl"] < MOST_BITS * 0.4,
     )  # fmt: skip
     drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
-    axis = {"ticks": False, "domain": False, "labelLimit": 80}
+    room = _room(rows["at"].nunique())
+    axis = {"ticks": False, "domain": False, "labelLimit": room}
     written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
     across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
     x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
@@ -201,7 +208,7 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     )  # fmt: skip
     cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
     ink = either("datum.light", "black", "white")
-    words = base.mark_text(baseline="middle", fontSize=context.small, limit=62)
+    words = base.mark_text(baseline="middle", fontSize=context.small, limit=room)
     name = short_names((model,))[model]
     what = f"What the layers of {name} say"
     text = cells_in_words(
@@ -213,3 +220,9 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
         description=text,
     )
+
+
+def _room(columns: int) -> OfWidth:
+    """Compute the pixels that a word has in one of several columns."""
+    columns = max(columns, 1)
+    return OfWidth(f"width / {columns} - 2", lambda width: round(width / columns - 2, 1))
