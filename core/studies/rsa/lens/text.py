@@ -114,8 +114,10 @@ def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[st
     (layer,) = next(
         each.layers for each in statements if (each.subject, each.verdict) == (model, PROMOTES)
     )
+    above = mine[model] > value
+    does = "promotes words of its text" if above else "does not promote words of its text more"
     return (
-        f"; its change at layer {layer} promotes words of its text: AUC {text_of(mine[model])}, "
+        f"; its change at layer {layer} {does}: AUC {text_of(mine[model])}, "
         f"{names.get(best, best)} {text_of(value)}"
     )
 

@@ -170,6 +170,9 @@ def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
     assert "1 of 1 fine-tune promotes words of their text above all rivals" in headline
     below = [*facts[:2], Statement("zoo:seed-1", PROMOTES, Estimate(0.85), (1,), metric=RIVAL)]
     assert "0 of 1 fine-tune " in make_headline(below, tables)
+    assert "does not promote words of its text more: AUC .80, seed-1 .85" in make_headline(
+        below, tables
+    )
     empty = {name: table.iloc[:0] for name, table in tables.items()}
     assert make_headline([], empty) == NOTHING
 
