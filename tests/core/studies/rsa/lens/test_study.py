@@ -186,7 +186,7 @@ def test_methods_name_shuffles_and_the_choice_made_beforehand(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_fine_tune_without_a_head_is_read_through_its_bases() -> None:
-    result = STUDY.run(LensSpec(models=("zoo:nli-0",), **FEW))
+    result = STUDY.run(LensSpec(models=("zoo:nli-0",), **{**FEW, "sentences": 120}))
     assert not result.failures
     assert set(result.table["base"]) == {"zoo:seed-0"}
     layers = result.tables["through_head"].set_index(["lens", "layer"])
