@@ -30,6 +30,7 @@ from core.studies.alignment.barrier.spec import DECODERS
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.lens.spec import CLASSIFIERS
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.weights.clusters.spec import WeightsSpec
 
@@ -108,6 +109,7 @@ def requests() -> list[Request]:
         *_experiments(),
         ("probe edges", STUDIES["probe edges"].Spec(conditional=True)),
         ("align barrier", STUDIES["align barrier"].Spec(models=DECODERS)),
+        ("lens", STUDIES["lens"].Spec(**CLASSIFIERS)),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     views += [(command, study.Spec()) for command, study in STUDIES.items()]  # commands as such

@@ -380,14 +380,14 @@ def test_the_lenses_show_words_curves_and_a_sentence() -> None:
     asked = {"models": ["zoo:review-0"], "others": [], "sentences": "20", "study": "lens"}
     app = start(open_page(PAGE, **(SMALL | asked)))
     assert not app.exception
-    assert "review-0 now promotes" in headline(app)
+    assert "review-0 now favours" in headline(app)
     assert len(charts(app)) == 1
     assert set(app.dataframe[0].value["model"]) == {"review-0"}
-    for part in ("layers", "sentence"):
+    for part, count in (("output", 1), ("layers", 2), ("sentence", 2)):
         app.segmented_control(key="rsa/lens part").set_value(part)
         app = settle(app.run())
         assert not app.exception
-        assert len(charts(app)) == 2
+        assert len(charts(app)) == count
 
 
 def test_the_audit_of_a_run_names_its_checkpoints() -> None:

@@ -3,11 +3,14 @@ every layer."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.curves import Look, layer_chart, reach
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -20,7 +23,7 @@ from core.results.drawing.style import (
     legend,
     shapes_of,
 )
-from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.studies.rsa.lens.tables import (
@@ -35,10 +38,15 @@ from core.studies.rsa.lens.tables import (
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.results.export import Result
 
-WORDS, LAYERS, SENTENCE = "words", "layers", "sentence"
-PARTS = {WORDS: "Words promoted", LAYERS: "By layer", SENTENCE: "A sentence"}
+WORDS, OUTPUT, LAYERS, SENTENCE = "words", "output", "layers", "sentence"
+PARTS = {
+    **{WORDS: "Words promoted", OUTPUT: "Words favoured"},
+    **{LAYERS: "By layer", SENTENCE: "A sentence"},
+}
 ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
 HALVES = ("half_low", "half_high", "stable")
@@ -63,39 +71,65 @@ def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> 
             f"lens-sentence-{number}": sentence_chart(result, model, context=context)
             for number, model in enumerate(models, start=1)
         }
-    return {"lens-words": words_chart(result, context=context)}
+    if part == OUTPUT:
+        return {"lens-output": favoured_chart(result, context=context)}
+    return {"lens-words": promoted_chart(result, context=context)}
 
 
-def words_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the words that each change promotes, a column a model, coloured by the text that they
-    are typical of."""
+def promoted_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the words that each change promotes at the middle layer, a column a model."""
     promoted = result.tables["promoted"]
     rows = at_middle(result.tables["promoted_words"], promoted)
-    areas = at_middle(promoted, promoted).set_index("model")["auc"]
-    names = short_names(tuple(dict.fromkeys(promoted["model"])))
-    headed = {ref: f"{name} ({text_of(float(areas[ref]))})" for ref, name in names.items()}
+    layers = sorted({str(layer) for layer in rows["layer"]})
+    below = f"layer {' or '.join(layers)}, first words of sentences"
+    areas = at_middle(promoted, promoted)
+    return _words(rows, areas, "Words that the change of states promotes", below, context=context)
+
+
+def favoured_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the words that each output favours, a column a model."""
+    areas, below = result.tables["output_change"], "tokens often among the ten most raised"
+    rows = result.tables["favoured"]
+    return _words(rows, areas, "Words that the output favours", below, context=context)
+
+
+def _words(
+    rows: pd.DataFrame, areas: pd.DataFrame, what: str, below: str, *, context: Context
+) -> Chart:
+    """Draw words by rank, coloured by the text that has them more often.
+
+    Args:
+        rows: Columns `model`, `rank`, `token`, `typical_of`.
+        areas: Columns `model` and `auc`, in the order of the columns.
+        what, below: The title, and the line below it.
+        context: What it is drawn for.
+    """
+    names = short_names(tuple(areas["model"]))
+    headed = {
+        ref: f"{names[ref]} ({text_of(float(auc))})"
+        for ref, auc in zip(areas["model"], areas["auc"], strict=True)
+    }
     rows = rows.assign(name=rows["model"].map(headed))
-    drawn, tooltip = told(rows, (Tip("name", "Model (AUC)"), "token", "rank", "typical_of"))
-    axis = {"orient": "top", "labelAngle": 0, "ticks": False, "domain": False, "labelLimit": 120}
-    x = channel("name:N", title=None, sort=list(headed.values()), axis=axis)
-    y = channel("rank:O", title=None, axis={"ticks": False, "domain": False, "grid": False})
+    tips = (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
+    drawn, tooltip = told(rows, tips)
+    room = _room(len(headed))
+    axis = {"ticks": False, "domain": False, "labelLimit": room}
+    across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
+    x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
+    y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
-    colour = channel("typical_of:N", title=None, scale=scale, legend=legend(3))
-    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=110)
-    what = "Words that the change promotes"
-    text = ", ".join(
-        f"{names[ref]}: {' '.join(rows.loc[rows['model'] == ref, 'token'])}"
-        for ref in dict.fromkeys(rows["model"])
+    colour = channel(
+        "typical_of:N", title="More often in", scale=scale, legend=legend(3, titleOrient="left")
     )
-    layers = sorted({int(layer) for layer in rows["layer"]})
-    at = f"layer {' or '.join(map(str, layers))}"
+    letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=room)
+    listed_words = (
+        f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
+    )
     return letters.encode(x=x, y=y, text="token:N", color=colour, tooltip=tooltip).properties(
         width="container",
-        height=context.height(ROW * max(int(rows["rank"].max()), 1)) if len(rows) else ROW,
-        title=heading(
-            what, f"{at}, first words of sentences; by the text that has them more often"
-        ),
-        description=f"{what}. {text}.",
+        height=context.height(ROW * max(rows["rank"].nunique(), 1)),
+        title=heading(what, f"{below}; in brackets: AUC of words of the fine-tune's text"),
+        description=f"{what}. {'; '.join(listed_words)}.",
     )
 
 
@@ -105,6 +139,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows[(rows["places"] == FIRST_FIVE) & rows["auc"].notna()]
     names = short_names(tuple(dict.fromkeys(rows["model"])))
     rows = rows.assign(name=rows["model"].map(names), low=rows["half_low"], high=rows["half_high"])
+    rows.loc[rows["part"] != TUNE, ["null_low", "null_high"]] = np.nan  # of the fine-tunes
     tuned = [ref for ref in names if (rows.loc[rows["model"] == ref, "part"] == TUNE).all()]
     colours, shapes = colours_of(tuned), shapes_of(names)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in tuned}
@@ -116,7 +151,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
         "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
-        y_title="AUC", null="Shuffled", rules=[Rule("chance", 0.5)], height=CURVE,
+        y_title="AUC", null="Shuffled dimensions", height=CURVE,
         tips=(Tip("name", "Model"), "layer", Tip("auc", "AUC", "share"), *HALVES, "promoted"),
         context=context,
     )  # fmt: skip
@@ -135,10 +170,12 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
         for ref in models
         for lens, dash in ((PLAIN, (1, 0)), (TUNED, DASHES[0]))
     }
+    low, high = reach(rows[(rows["layer"] > 0) | (rows["lens"] == TUNED)], "lens_kl", zero=True)
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
         "KL divergence of the lens from the output; bands: 95 % intervals over sentences",
-        y_title="Bits", zero=True, height=CURVE, context=context,
+        y_title="Bits", ends=(low, high), height=CURVE,
+        context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
 
 
@@ -157,7 +194,8 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         light=rows["said_kl"] < MOST_BITS * 0.4,
     )  # fmt: skip
     drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
-    axis = {"ticks": False, "domain": False, "labelLimit": 80}
+    room = _room(rows["at"].nunique())
+    axis = {"ticks": False, "domain": False, "labelLimit": room}
     written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
     across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
     x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
@@ -170,7 +208,7 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     )  # fmt: skip
     cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
     ink = either("datum.light", "black", "white")
-    words = base.mark_text(baseline="middle", fontSize=context.small, limit=62)
+    words = base.mark_text(baseline="middle", fontSize=context.small, limit=room)
     name = short_names((model,))[model]
     what = f"What the layers of {name} say"
     text = cells_in_words(
@@ -182,3 +220,9 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
         description=text,
     )
+
+
+def _room(columns: int) -> OfWidth:
+    """Compute the pixels that a word has in one of several columns."""
+    columns = max(columns, 1)
+    return OfWidth(f"width / {columns} - 2", lambda width: round(width / columns - 2, 1))

@@ -138,9 +138,10 @@ def fit_maps(model: Any, asked: Asked) -> list[Ridge]:
     reads = list(read_asked(model, asked))
     layers = [torch.cat(parts).numpy() for parts in zip(*(r.states for r in reads), strict=True)]
     held = np.arange(len(layers[-1])) % HELD_OUT == 0
+    last, chosen = layers[-1][~held], layers[-1][held]
     return [
-        Ridge().fit(layer[~held], layers[-1][~held], (layer[held], layers[-1][held]))
-        for layer in layers[:-1]
+        Ridge().fit(layer[~held], last, (layer[held], chosen) if np.ptp(layer, 0).any() else None)
+        for layer in layers[:-1]  # masked tokens may have one embedding
     ]
 
 

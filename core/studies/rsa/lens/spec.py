@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core import options
 
 MOST_MODELS = 8
+CLASSIFIERS: dict[str, Any] = {
+    "base": "zoo:seed-0",
+    "models": ("zoo:sentiment-0", "zoo:subjectivity-0"),
+    "others": ("zoo:nli-0", "zoo:seed-1"),
+}  # fine-tunes on film reviews that have lost the head that predicts tokens
 
 
 @dataclass(frozen=True)

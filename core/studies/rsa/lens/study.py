@@ -26,7 +26,7 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa.lens.charts import LAYERS, PARTS, SENTENCE, WORDS, draw_lens
+from core.studies.rsa.lens.charts import LAYERS, OUTPUT, PARTS, SENTENCE, WORDS, draw_lens
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_tables
 from core.studies.rsa.lens.tasks import read_change, read_layers
@@ -42,7 +42,8 @@ CITATIONS = ("nostalgebraist2020", "belrose2023lens", "minder2025")
 MOST_TYPED = 16  # words of the typed sentence
 CHANGE, SEEN = "change", "layers"  # roles of tasks
 SHOWN = {
-    WORDS: ("promoted_words", "favoured", "output_change"),
+    WORDS: ("promoted_words",),
+    OUTPUT: ("favoured", "output_change"),
     LAYERS: ("promoted", "through_head", "decided"),
     SENTENCE: ("said",),
 }  # tables below each part

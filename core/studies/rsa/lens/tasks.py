@@ -30,7 +30,7 @@ SHUFFLES = 40  # of the dimensions of a difference
 TIMES, OFTEN = 2.0, 3  # of a typical token: how much more frequent it is, and how often seen
 LEAST_TYPICAL = 10  # tokens of each text without which no AUC is computed
 TYPICAL, UNTYPICAL = 1, -1  # of the fine-tune's text; of the unrelated text
-PREDICTING = 1.2e-8  # processor seconds per state and token of the vocabulary
+PREDICTING = 1.7e-8  # processor seconds per state and token of the vocabulary
 READ_DIFFERENCES = SHUFFLES + 3  # the difference, its halves, and shuffles
 
 

@@ -64,32 +64,27 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
 
 
 def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Say which words the change of the first fine-tune promotes; whether those of its text are
-    promoted, beside the rivals, of all fine-tunes; and what the output and the layers say."""
-    names = short_names(dict.fromkeys(statement.subject for statement in statements))
+    """Say which words the output of the first fine-tune favours and how far its change promotes
+    words of its text, beside the best rival; then the same of all fine-tunes, the words themselves,
+    and what the layers say."""
     promoted = at_middle(tables["promoted_words"], tables["promoted"])
-    tuned = promoted[promoted["part"] == TUNE]
-    parts = []
-    if len(tuned):
-        model, layer = tuned["model"].iloc[0], tuned["layer"].iloc[0]
-        words = tuned.loc[tuned["model"] == model, "token"].head(NAMED_FIRST).tolist()
-        beside = _beside_rival(statements, model, names)
+    promoted, favoured = (words[words["part"] == TUNE] for words in (promoted, tables["favoured"]))
+    if favoured.empty:
+        return NOTHING
+    model = favoured["model"].iloc[0]
+    names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
+    words = favoured[favoured["model"] == model].head(NAMED_FIRST)
+    said = f"{names[model]} now favours {listed(words['token'].tolist())}"
+    parts = [f"{said}{_beside_rival(statements, model, names)}."]
+    share = text_of(float(words["raised_share"].iloc[0]), "per cent")
+    parts.append(f"The first is among the {NAMED} most raised words {share} of the time.")
+    mine = promoted[promoted["model"] == model].head(NAMED_FIRST)
+    if len(mine):
         parts.append(
-            f"{short_names((model,))[model]} now promotes {listed(words)} (layer {layer}{beside})."
+            f"Its change of states at layer {mine['layer'].iloc[0]} promotes "
+            f"{listed(mine['token'].tolist())}."
         )
-    parts += _typical(statements, names)
-    favoured = tables["favoured"]
-    favoured = favoured[favoured["part"] == TUNE]
-    if len(favoured):
-        model = favoured["model"].iloc[0]
-        rows = favoured[favoured["model"] == model].head(NAMED_FIRST)
-        share = text_of(float(rows["raised_share"].iloc[0]), "per cent")
-        parts.append(
-            f"Its output most often raises {listed(rows['token'].tolist())} (the first of them "
-            f"{share} of the time among the {NAMED} most raised)."
-        )
-    parts += _decided(statements, names)
-    return " ".join(parts) or NOTHING
+    return " ".join((*parts, *_typical(statements, names), *_decided(statements, names)))
 
 
 def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str, float]:
@@ -116,9 +111,14 @@ def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[st
     if model not in mine:
         return ""
     best, value = _best_rival(statements)
+    (layer,) = next(
+        each.layers for each in statements if (each.subject, each.verdict) == (model, PROMOTES)
+    )
+    above = mine[model] > value
+    does = "promotes words of its text" if above else "does not promote words of its text more"
     return (
-        f"; AUC of words of its text {text_of(mine[model])}, of {names.get(best, best)} "
-        f"{text_of(value)}"
+        f"; its change at layer {layer} {does}: AUC {text_of(mine[model])}, "
+        f"{names.get(best, best)} {text_of(value)}"
     )
 
 

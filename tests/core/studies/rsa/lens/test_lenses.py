@@ -114,6 +114,19 @@ def test_the_tuned_lens_is_least_squares_onto_the_last_layer(tmp_path: Path) -> 
     assert through(maps, len(maps), top) is top
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_tuned_lens_of_equal_embeddings_is_the_mean(tmp_path: Path) -> None:
+    loaded = opened("roformer", tmp_path)  # positions stand in attention alone
+    asked = ask_masked(loaded, SENTENCES)
+    reads = list(read_asked(loaded.model, asked))
+    held = np.arange(sum(len(read.answers) for read in reads)) % 5 == 0
+    last = torch.cat([read.states[-1] for read in reads])[~held]
+    embedded = torch.cat([read.states[0] for read in reads])
+    assert not np.ptp(embedded.numpy(), 0).any()
+    mapped = through(fit_maps(loaded.model, asked), 0, embedded[:1])
+    torch.testing.assert_close(mapped[0], last.mean(0), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_a_planted_direction_is_found_first(kind: str, tmp_path: Path) -> None:
     loaded = opened(kind, tmp_path)

@@ -81,7 +81,7 @@ def test_causal_and_masked_models_have_all_tables_and_figures(kind: str, tmp_pat
     assert not unnamed(result.statements, result.headline)
     for part in PARTS:
         assert draw_lens(result, part)
-    assert len(STUDY.figures(result)) == 5
+    assert len(STUDY.figures(result)) == 6
 
 
 def test_a_masked_sentence_is_read_in_its_order(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_few_typical_tokens_are_said(tmp_path: Path) -> None:
     result = ran(base, other, labelled=str(text))
     assert any("no AUC was computed" in notice for notice in result.notices)
     assert result.table["auc"].isna().all()
-    assert "now promotes" in result.headline
+    assert "now favours" in result.headline
 
 
 def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
@@ -170,6 +170,9 @@ def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
     assert "1 of 1 fine-tune promotes words of their text above all rivals" in headline
     below = [*facts[:2], Statement("zoo:seed-1", PROMOTES, Estimate(0.85), (1,), metric=RIVAL)]
     assert "0 of 1 fine-tune " in make_headline(below, tables)
+    assert "does not promote words of its text more: AUC .80, seed-1 .85" in make_headline(
+        below, tables
+    )
     empty = {name: table.iloc[:0] for name, table in tables.items()}
     assert make_headline([], empty) == NOTHING
 
@@ -183,7 +186,7 @@ def test_methods_name_shuffles_and_the_choice_made_beforehand(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_fine_tune_without_a_head_is_read_through_its_bases() -> None:
-    result = STUDY.run(LensSpec(models=("zoo:nli-0",), **FEW))
+    result = STUDY.run(LensSpec(models=("zoo:nli-0",), **{**FEW, "sentences": 120}))
     assert not result.failures
     assert set(result.table["base"]) == {"zoo:seed-0"}
     layers = result.tables["through_head"].set_index(["lens", "layer"])
