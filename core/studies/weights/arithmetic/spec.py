@@ -36,7 +36,7 @@ class ArithmeticSpec(options.Spec):
     labelled: str = options.labelled()
     randoms: int = options.whole(
         "Random updates",
-        5,
+        3,
         low=2,
         high=50,
         help="How often each fine-tune's change is rotated at random, as a rival of equal norm and "

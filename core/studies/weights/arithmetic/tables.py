@@ -51,7 +51,7 @@ def build_arithmetic(
 
     Returns:
         `score_change` is the score minus that of the fine-tune itself, `score_excess` the score
-        minus the mean with the others' changes rotated at random; NaN without others.
+        minus the mean with the others' changes rotated at random; NaN where none is added.
     """
     import pandas as pd
 

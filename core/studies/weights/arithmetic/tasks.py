@@ -77,8 +77,8 @@ def score_sums(
 
     Returns:
         "total" (sentence,), how many answers there are; "hits" (sum, sentence), right ones;
-        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1 for
-        sums without others.
+        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1 where
+        none is added.
 
     Raises:
         ModelError: If a model cannot be read or scored, is not a fine-tune of the base, or has
@@ -113,8 +113,8 @@ def score_sums(
 
 
 def has_others(row: Factors) -> bool:
-    """Whether a sum has more in it than the first model's change."""
-    return any(row[1:])
+    """Whether another's change is added in a sum; those that only subtract have no rival."""
+    return max(row[1:], default=0.0) > 0
 
 
 def _refuse_misfits(base: str, ref: str, start: Weights, weights: Weights) -> None:

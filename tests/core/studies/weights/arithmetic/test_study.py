@@ -145,6 +145,7 @@ def test_tables_are_those_of_a_slow_loop() -> None:
             assert np.isnan(row["score_excess"])
 
 
+@pytest.mark.slow
 def test_included_fine_tunes_are_added_subtracted_and_summed(result: Any) -> None:
     table = result.tables["arithmetic"]
     assert list(dict.fromkeys(table["model"])) == ["zoo:parse-0", "zoo:sentiment-0"]
@@ -168,6 +169,7 @@ def test_included_fine_tunes_are_added_subtracted_and_summed(result: Any) -> Non
     assert TOGETHER in str(figure.charts[1].to_dict())
 
 
+@pytest.mark.slow
 def test_seeds_of_random_changes_and_of_sentences_repeat(result: Any) -> None:
     again = STUDY.run(ArithmeticSpec(models=TASKS, factors="1, 0.5, −1", **FEW))
     assert again.tables["arithmetic"].equals(result.tables["arithmetic"])

@@ -168,7 +168,10 @@ def test_models_without_a_parent_on_record_are_joined_and_not_scored(tmp_path: P
     result = run(first, second)
     assert result.table["parent"].tolist() == ["", first]
     assert result.tables["rules"].empty
-    assert result.headline == "2 models form one tree, which begins at first."
+    assert result.headline == (
+        "2 models form one tree, which begins at first. first and second (p < .001) were not "
+        "trained independently, by the order of their units."
+    )
 
 
 def test_parents_on_record_are_bases_and_earlier_checkpoints() -> None:
