@@ -48,6 +48,10 @@ SAME = "the same text"
 DEMO = TEXTS[0]
 OTHER_GENRES = ("legal", "technical")
 TOKENS = STUDY.title
+QUESTION_HELP = (
+    "Write a question with its passage and answer, or choose words to follow; answers by layer are "
+    "below."
+)
 
 
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
@@ -97,15 +101,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         form: The page's.
         spec: The study on the page, whose models are shown.
     """
-    with (
-        form.bar,
-        st.popover(
-            "Edit passage",
-            icon=":material/edit_note:",
-            help="Write a question with its passage and answer, or choose words to follow.",
-        ),
-        st.form(form.address.key("token map"), border=False),
-    ):
+    with form.bar:
+        question = st.popover("Edit passage", icon=":material/edit_note:", help=QUESTION_HELP)
+    with question, st.form(form.address.key("token map"), border=False):
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
@@ -127,7 +125,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     show_headline(form, result)
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
-        show_rows(result, STUDY.views[0])
+        with question:
+            show_rows(result, STUDY.views[0])
     show_method(result, STUDY)
 
 
@@ -204,12 +203,12 @@ def _draw_layer(address: Address, result: Result) -> None:
     pick = Picking(address, ("position",), partial(_word_at, address)).made
     show_charts(moved, key="map", alt_text=result.cautioned(), result=result, view=view, pick=pick)
     if chosen is not None:
+        st.html(passage_text(result, chosen))
         show_words_near(result, chosen, layer, drawn)
-    st.html(passage_text(result, chosen))
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
         result, maps, lambda: STUDY.figures(result), view=view, name=called,
-        caption=f"Click a word to list its nearest words. {HOW_TO_MOVE}",
+        caption=f"Click a word. {HOW_TO_MOVE}",
     )  # fmt: skip
 
 
@@ -284,8 +283,9 @@ def show_words_near(result: Result, place: int, layer: int, models: Sequence[str
     )
 
 
-def passage_text(result: Result, place: int | None) -> str:
-    """Write question and passage as text, each word underlined in the colour of its role."""
+def passage_text(result: Result, place: int) -> str:
+    """Write question and passage as text, each word underlined in the colour of its role, and the
+    chosen one marked."""
     colours = paired_colours() if page_theme() == "dark" else {}
     words = []
     for spot, (word, role) in _words_of(result).items():

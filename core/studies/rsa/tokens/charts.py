@@ -113,7 +113,7 @@ def token_map(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the words of one model at one layer; axes have the same directions at all layers, and the
+    """Draw the words of one model at one layer; axes have the same directions at all layers and the
     same ends for all models of a layer.
 
     Args:
@@ -160,11 +160,10 @@ def token_map(
         )
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
-        notes.append("purple rings: the model's answer at this layer")
+        notes.append("purple rings: its answer")
     missing = int((~rows["named"]).sum())
-    if missing and not notes[0]:
-        how = "zoom in or point" if context.zooms else "point"
-        notes.append(f"{missing} words have no label: {how} at them to read them")
+    if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
+        notes.append(f"{missing} words have no label: point at them to read them")
     what = f"{name}, layer {layer}"
     chart = layered(*zoomed(layers, context=context)).properties(
         width="container",
