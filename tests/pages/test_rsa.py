@@ -188,7 +188,7 @@ def test_the_slider_redraws_the_token_map_without_a_study() -> None:
 def test_a_word_of_the_token_map_shows_its_nearest_words_and_is_in_the_address() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     assert not html(app, "near")
-    assert "captain" in html(app, "passage")[0]
+    assert not html(app, "passage")
     app.selectbox(key="rsa/word").set_value(4).run()
     assert not app.exception
     (near,) = html(app, "near")

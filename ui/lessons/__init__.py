@@ -57,9 +57,9 @@ def predict(address: Address) -> None:
         st.header(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            guess = lesson.guess.words(cast(float, _guessed(lesson)))
+            mine = lesson.guess.words(cast(float, _guessed(lesson)))
             place = left.empty()  # the verdict replaces the sentence once the result is there
-            place.markdown(f"Your guess is **{guess}**. Compare it with the figure below.")
+            place.markdown(f"Your guess is **{mine}**. Compare it with the figure below.")
             st.session_state[_place(lesson)] = place
             _all_guesses(lesson)
             if right.button("Guess again", key=address.key("guess again")):

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 TOKENS = STUDY.title
+QUESTION_HELP = (
+    "Write a question with its passage and answer, or choose words to follow; answers by layer are "
+    "below."
+)
 
 
 def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
@@ -42,15 +46,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         form: The page's.
         spec: The study on the page, whose models are shown.
     """
-    with (
-        form.bar,
-        st.popover(
-            "Edit passage",
-            icon=":material/edit_note:",
-            help="Write a question with its passage and answer, or choose words to follow.",
-        ),
-        st.form(form.address.key("token map"), border=False),
-    ):
+    with form.bar:
+        question = st.popover("Edit passage", icon=":material/edit_note:", help=QUESTION_HELP)
+    with question, st.form(form.address.key("token map"), border=False):
         for name in ("question", "passage", "answer", "supporting", "highlight"):
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
@@ -65,7 +63,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     show_headline(form, result)
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
-        show_rows(result, STUDY.views[0])
+        with question:
+            show_rows(result, STUDY.views[0])
     show_method(result, STUDY)
 
 
@@ -105,10 +104,10 @@ def _draw_layer(address: Address, result: Result) -> None:
         movable(maps), key="map", alt_text=result.cautioned(), result=result, view=view, pick=pick
     )
     if chosen is not None:
+        st.html(passage_text(result, chosen))
         show_words_near(result, chosen, layer, drawn)
-    st.html(passage_text(result, chosen))
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
         result, maps, lambda: STUDY.figures(result), view=view, name=called,
-        caption=f"Click a word to list its nearest words. {HOW_TO_MOVE}",
+        caption=f"Click a word. {HOW_TO_MOVE}",
     )  # fmt: skip

@@ -116,8 +116,7 @@ def show_words_near(result: Result, place: int, layer: int, models: Sequence[str
         lines.append(f'<tr{here}><th scope="row">{at}</th>{cells}{shared}</tr>')
     word = escape(_words_of(result)[place][0])
     st.html(
-        f'<p class="reading"><b>Nearest words.</b>'
-        f"{escape(neighbour_sentence(result, place, layer, models))}</p>"
+        f'<p class="near-said">{escape(neighbour_sentence(result, place, layer, models))}</p>'
         f'<div class="near" tabindex="0" role="region" aria-label="Words nearest to {word}"><table>'
         f'<thead><tr><th scope="col">Layer</th>{heads}'
         f"{'<th scope=col>Shared</th>' if pair else ''}</tr></thead>"
@@ -125,8 +124,9 @@ def show_words_near(result: Result, place: int, layer: int, models: Sequence[str
     )
 
 
-def passage_text(result: Result, place: int | None) -> str:
-    """Write question and passage as text, each word underlined in the colour of its role."""
+def passage_text(result: Result, place: int) -> str:
+    """Write question and passage as text, each word underlined in the colour of its role, and the
+    chosen one marked."""
     colours = paired_colours() if page_theme() == "dark" else {}
     words = []
     for spot, (word, role) in _words_of(result).items():

@@ -66,8 +66,8 @@ def token_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the words of the passage at one layer, coloured by role; every layer and model has the
-    same axes.
+    """Draw the words of the passage at one layer, coloured by role; every layer and model has axes
+    of the same directions.
 
     Args:
         result: Of `tokens.run_tokens`.
@@ -96,8 +96,8 @@ def token_map(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the words of one model at one layer; every layer and model of the table has the same
-    axes.
+    """Draw the words of one model at one layer; axes have the same directions at all layers and the
+    same ends for all models of a layer.
 
     Args:
         result: Of `tokens.run_tokens`.
@@ -110,7 +110,8 @@ def token_map(
     rows = table[(table["model"] == model) & (table["layer"] == layer)]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
-    height, ends = context.height(MAP), (_ends(table["x"]), _ends(table["y"]))
+    height, together = context.height(MAP), table[table["layer"] == layer]
+    ends = _ends(together["x"]), _ends(together["y"])
     rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
     rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
     bold = rows["highlighted"]
@@ -137,11 +138,10 @@ def token_map(
         )
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
-        notes.append("purple rings: the model's answer at this layer")
+        notes.append("purple rings: its answer")
     missing = int((~rows["named"]).sum())
-    if missing and not notes[0]:
-        how = "zoom in or point" if context.zooms else "point"
-        notes.append(f"{missing} words have no label: {how} at them to read them")
+    if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
+        notes.append(f"{missing} words have no label: point at them to read them")
     what = f"{name}, layer {layer}"
     chart = layered(*maps.zoomed(layers, context=context)).properties(
         width="container",
@@ -175,7 +175,7 @@ def _axis(number: int, ends: list[float], share: float) -> dict[str, Any]:
 
 
 def _ends(values: pd.Series) -> list[float]:
-    """Ends of an axis that all layers and models fill."""
+    """Ends of an axis that the models of a layer fill."""
     low, high = float(values.min()), float(values.max())
     margin = 0.06 * (high - low) or 1.0
     return [low - margin, high + margin]

@@ -94,11 +94,15 @@ def test_a_ring_marks_one_word_in_every_map(result, refs: tuple[str, ...]) -> No
     assert "datum.position ===" not in str(plain)
 
 
-def test_the_map_fills_its_frame_at_some_layer_of_some_model(result) -> None:
-    chart = charts.draw_maps(result, 1).charts[0].to_dict()["layer"][0]["encoding"]
+@pytest.mark.parametrize("layer", range(LAYERS + 1))
+def test_the_maps_of_a_layer_fill_one_frame(result, layer: int) -> None:
+    first, second = (
+        chart.to_dict()["layer"][0]["encoding"] for chart in charts.draw_maps(result, layer).charts
+    )
     for axis in "xy":
-        low, high = chart[axis]["scale"]["domain"]
-        values = result.table[axis]
+        low, high = first[axis]["scale"]["domain"]
+        assert second[axis]["scale"]["domain"] == [low, high]
+        values = result.table.query("layer == @layer")[axis]
         assert low < values.min() < values.max() < high
         assert (values.max() - values.min()) / (high - low) > 0.85
 
