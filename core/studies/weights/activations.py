@@ -68,6 +68,9 @@ STATE_VECTORS: dict[str, StateVector] = {
         lambda layers: (layers + 1) // 2,
     ),
 }
+WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}  # of labels
+NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+SPELT = dict(enumerate(NUMERALS, start=2))
 
 
 def every_vector() -> dict[str, Vector | StateVector]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.numbers import text_of
-from core.studies.weights.activations import SENTENCES, every_vector
-from core.studies.weights.clusters.text import WORDS
+from core.studies.weights.activations import SENTENCES, WORDS, every_vector
 
 if TYPE_CHECKING:
     from core.studies.weights.clusters.members import Member

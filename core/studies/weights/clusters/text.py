@@ -13,7 +13,7 @@ from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.weights.activations import every_vector, title_of
+from core.studies.weights.activations import SPELT, WORDS, every_vector, title_of
 from core.studies.weights.clusters.distances import CHANCE, OF_A_PAIR, pair_sentence
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.tables import NORMS
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = 0.05
 GAUSSIAN = "Gaussian matrix of the same shape"
-WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-SPELT = dict(enumerate(NUMERALS, start=2))
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
 EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"

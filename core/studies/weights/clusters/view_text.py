@@ -9,7 +9,7 @@ from core.errors import listed
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.statements import Statement
-from core.studies.weights.activations import title_of
+from core.studies.weights.activations import WORDS, title_of
 from core.studies.weights.clusters.distances import CHANCE
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
@@ -17,7 +17,6 @@ from core.studies.weights.clusters.text import (
     EXPECTED,
     LOWER,
     TOO_FEW,
-    WORDS,
     neighbour_sentence,
     row_of,
     state_ranks,

@@ -15,13 +15,13 @@ from core.results.drawing.curves import WIDE
 from core.results.drawing.style import GREY, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
 from core.results.numbers import label_expr, text_of
+from core.studies.weights.activations import SPELT, WORDS
 from core.studies.weights.clusters.charts.marks import (
     group_channels,
     model_names,
     ordered,
     vector_name,
 )
-from core.studies.weights.clusters.text import SPELT, WORDS
 
 if TYPE_CHECKING:
     import pandas as pd
