@@ -49,12 +49,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
     floor = 1.0 - ceiling_of(table["nmse"])
-    boxes = _boxes(result, table, words)
-    boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
-    boxes = boxes.rename(columns={"nmse": "share", "low": "high", "high": "low"})
     again_tip = Tip("again", "Second run of the seed", "per cent")
     tips = (Tip("label", "Map"), Tip("share", PREDICTED, "per cent"), "low", again_tip)
-    rows, tooltip = told(boxes, tips)
+    rows, tooltip = told(_boxes(result, table, words), tips)
     rows = rows.assign(written=[text_of(each, "per cent") for each in rows["share"]])
     rows = rows.assign(out=rows["share"] < floor, edge=1.0, begin=floor)
     room = round(4.4 * context.letter)
@@ -190,8 +187,8 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
 
 
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
-    """A row per method of the first group: its mean with the interval, its quartiles and ends, and
-    its mean for a second run."""
+    """A row per method of the first group: the share that it predicts on average with the interval,
+    its quartiles and ends, and its mean for a second run."""
     means = with_labels(result.tables["methods"])
     means = means[means["words"] == words]
     again = means[means["group"] == AGAIN].set_index("method")["nmse"]
@@ -199,7 +196,9 @@ def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
     means = means.assign(again=means["method"].map(again))
     spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
-    return means.merge(spread.reset_index(), on="label")
+    boxes = means.merge(spread.reset_index(), on="label")
+    boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
+    return boxes.rename(columns={"nmse": "share", "low": "high", "high": "low"})
 
 
 def held_out(result: Result, words: str) -> pd.DataFrame:

@@ -60,8 +60,11 @@ def make_methods(
             "permuted labels, the mean of (m - 1) / (n - 1) over models, each in a group of m "
             f"among n. One-sided p-values come from {spec.permutations:,} permutations, or from "
             "all arrangements of the labels where there are fewer; they are not corrected for "
-            "the number of k and vectors. The share that the norms of the updates reach, without "
-            "any direction, is the baseline."
+            "the number of k and vectors. What the norms of the updates reach, without any "
+            "direction, is the baseline. "
+            f"A model's {WORDS[spec.label_by]} is named by a vote of its {scored.k} nearest "
+            "neighbours, in a tie by the nearest; chance is the mean number of right names under "
+            "the same permutations."
         )
     method = (
         "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"

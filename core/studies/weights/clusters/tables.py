@@ -80,17 +80,15 @@ def score(
     places = [place for place, label in enumerate(labels) if label and place not in aside]
     labelled = [labels[place] for place in places]
     check_counts(spec, len(labelled), len(labels))
-    chosen = distances[spec.vector]
-    clusters = _cluster(spec, chosen, len(set(labelled)))
+    clusters = _cluster(spec, distances[spec.vector], len(set(labelled)))
     columns = ["k", "share", "chance", "p_value"]
     if reason := describe_unscored(labelled):
         empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
-        nothing, no_votes = pd.DataFrame(columns=columns), pd.DataFrame(columns=list(VOTES))
-        return Scored(0, nothing, empty, clusters, {}, (reason,), no_votes)
+        no_votes = pd.DataFrame(columns=list(VOTES))
+        return Scored(0, empty[columns], empty, clusters, {}, (reason,), no_votes)
     compared = len(labels) - len(aside)
     unlabelled = describe_unlabelled(compared - len(labelled), compared)
-    sizes = [labelled.count(label) for label in set(labelled)]
-    most = min(MOST_NEIGHBOURS, len(labelled) - 1)
+    most, sizes = min(MOST_NEIGHBOURS, len(labelled) - 1), map(labelled.count, set(labelled))
     k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
     vectors = pd.concat(
         [
@@ -100,14 +98,9 @@ def score(
         ignore_index=True,
     )
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
-    guesses = predict_labels(chosen[np.ix_(places, places)], labelled, k)
-    predictions = {
-        place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
-        for place, guess in zip(places, guesses, strict=True)
-    }
+    predictions = _predict(distances[spec.vector][np.ix_(places, places)], labelled, places, k)
+    votes = _votes(spec, labelled, distances, places, k)
     told = tuple(filter(None, [unlabelled]))
-    among = {name: each[np.ix_(places, places)] for name, each in distances.items()}
-    votes = _votes(spec, labelled, among, k)
     return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
 
 
@@ -120,8 +113,6 @@ def _shares(
     most: int,
 ) -> pd.DataFrame:
     """The neighbours of one vector by k, up to `most`, and how its clusters agree with labels."""
-    import pandas as pd
-
     rng = np.random.default_rng(spec.seed)
     inner = matrix[np.ix_(places, places)]
     shares = calc_neighbour_shares(inner, labelled, most, spec.permutations, rng)
@@ -146,16 +137,28 @@ def _shares(
     )
 
 
+def _predict(
+    distances: ndarray, labels: Sequence[str], places: Sequence[int], k: int
+) -> dict[int, Prediction]:
+    """Predict the label of each labelled model, by its place among all models."""
+    return {
+        place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
+        for place, guess in zip(places, predict_labels(distances, labels, k), strict=True)
+    }
+
+
 def _votes(
-    spec: WeightsSpec, labels: Sequence[str], distances: Mapping[str, ndarray], k: int
+    spec: WeightsSpec,
+    labels: Sequence[str],
+    distances: Mapping[str, ndarray],
+    places: Sequence[int],
+    k: int,
 ) -> pd.DataFrame:
     """Count the labels that the vote names right, by the chosen vector and by norms: VOTES."""
-    import pandas as pd
-
     rows = []
-    for vector in dict.fromkeys((spec.vector, NORMS)):
-        rng = np.random.default_rng(spec.seed)
-        vote = count_votes(distances[vector], labels, k, spec.permutations, rng)
+    for vector in (name for name in dict.fromkeys((spec.vector, NORMS)) if name in distances):
+        rng, among = np.random.default_rng(spec.seed), distances[vector][np.ix_(places, places)]
+        vote = count_votes(among, labels, k, spec.permutations, rng)
         rows.append((vector, k, vote.right, len(labels), vote.expected, vote.p_value))
     return pd.DataFrame(rows, columns=list(VOTES))
 

@@ -30,6 +30,7 @@ from core.studies.weights.unlabelled import WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
 FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"

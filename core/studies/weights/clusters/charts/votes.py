@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+
 ROOM = 292  # height with which headline, chart and legend fit 720 pixels
 ROW, LEAST = 22, 1.03  # height of a row: at most in pixels, at least this times the letters'
 MOST = 40  # others drawn in a row, the nearest ones
