@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import core.runs.store as runs_store
 from core.catalogue import STUDIES
-from core.commands.examples.every import EXAMPLES, STORY, Example
+from core.commands.examples.every import DECODED, EXAMPLES, STORY, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
 from core.runs.tasks import Signal
-from core.studies.alignment.barrier.spec import DECODERS
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
@@ -108,7 +107,7 @@ def requests() -> list[Request]:
         ("align", STUDIES["align"].Spec()),
         *_experiments(),
         ("probe edges", STUDIES["probe edges"].Spec(conditional=True)),
-        ("align barrier", STUDIES["align barrier"].Spec(models=DECODERS)),
+        ("align barrier", DECODED),
         ("lens", STUDIES["lens"].Spec(**CLASSIFIERS)),
     ]
     views += [study for example in EXAMPLES for study in example.studies]

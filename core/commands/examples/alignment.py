@@ -8,12 +8,13 @@ from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import BLUE, ORANGE
 from core.results.export import Result
-from core.studies.alignment.barrier.spec import BarrierSpec
+from core.studies.alignment.barrier.spec import DECODERS, BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.text import make_headline
 from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
+DECODED = BarrierSpec(models=DECODERS)  # the same of decoders
 BOTH = "state-and-window"
 
 

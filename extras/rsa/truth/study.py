@@ -12,7 +12,7 @@ Reference:
     testing (measures compared with known differences).
 Deviations: the known differences are changed layers of fine-tunes, and the score is the AUC.
 
-The headline's number: `extras.rsa.truth.areas.area`.
+The headline's number: `core.maths.areas.area`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.maths.areas import area
 from core.studies.kit import (
     Corpus,
     Findings,
@@ -42,7 +43,6 @@ from core.studies.kit import (
     words_beside,
 )
 from extras.rsa.truth.areas import (
-    area,
     area_at_equal_depth,
     area_band,
     area_replicates,
