@@ -77,8 +77,8 @@ def score_sums(
 
     Returns:
         "total" (sentence,), how many answers there are; "hits" (sum, sentence), right ones;
-        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1 where
-        none is added.
+        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1
+        where none is added.
 
     Raises:
         ModelError: If a model cannot be read or scored, is not a fine-tune of the base, or has
