@@ -55,7 +55,7 @@ def build_tables(
     kept = shared_sentences(values, sentences) if values else np.zeros(0, np.int64)
     if not len(kept):
         return pd.DataFrame(columns=list(BITS)), pd.DataFrame(columns=list(BIT_GAPS))
-    texts = [scored_text(sentences[number]) for number in kept]
+    texts = [scored_text(sentences[int(number)]) for number in kept]
     size = np.array([len(text.encode()) for text in texts])
     counts = sentence_counts(len(kept), draws, np.random.default_rng(seed))
     rows: list[dict[str, Any]] = []
@@ -64,10 +64,13 @@ def build_tables(
     for ref, value in values.items():
         total, subwords = float(bits[ref].sum()), int(np.asarray(value["subwords"])[kept].sum())
         low, high = bootstrap_interval(total / size.sum(), drawn[ref])
-        row = (ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts)))
         uniform = float(np.log2(value["vocabulary"])) * subwords / size.sum()
-        row += (total / max(subwords, 1), uniform, size.sum() / max(subwords, 1))
-        rows.append(dict(zip(BITS, (*row, value["vocabulary"], size.sum()), strict=True)))
+        row = (
+            *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
+            *(total / max(subwords, 1), uniform, size.sum() / max(subwords, 1)),
+            *(value["vocabulary"], size.sum()),
+        )
+        rows.append(dict(zip(BITS, row, strict=True)))
     gaps = []
     for first, second in combinations(values, 2):
         gap = float((bits[first] - bits[second]).sum() / size.sum())

@@ -67,7 +67,12 @@ def build_arithmetic(
         change, moved = score - score[whole], drawn - drawn[:, whole : whole + 1]
         ends = bootstrap_interval(change, moved)
         for place, each in enumerate(sums[model]):
-            row = {"model": model, "metric": metrics[model], "way": each.way, "added": each.added}
+            row: dict[str, Any] = {
+                "model": model,
+                "metric": metrics[model],
+                "way": each.way,
+                "added": each.added,
+            }
             row |= {"scale": each.scale, "score": score[place], "chance": chances[model]}
             row |= {"low": low[place], "high": high[place], "score_change": change[place]}
             row |= {"score_change_low": ends[0][place], "score_change_high": ends[1][place]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.errors import counted, listed
 from core.results.estimates import Estimate, estimate_of
@@ -35,7 +35,7 @@ def statements_of(
     statements = []
     if len(harms):
         worst = harms.loc[harms["score_excess"].idxmin()]
-        about = {"baseline": str(worst["added"]), "metric": str(worst["metric"])}
+        about: dict[str, Any] = {"baseline": str(worst["added"]), "metric": str(worst["metric"])}
         model = str(worst["model"])
         for verdict, column in ((HARMED, "score_change"), (BEYOND, "score_excess")):
             statements.append(Statement(model, verdict, estimate_of(worst, column), **about))
