@@ -15,6 +15,7 @@ from core.studies.rsa.bits.tasks import FIRST
 if TYPE_CHECKING:
     import pandas as pd
 
+
 BITS = (
     *("model", "bits_per_byte", "low", "high", "bits_per_character", "bits_per_subword"),
     *("uniform_bits", "bytes_per_subword", "vocabulary_size", "bytes_read"),
@@ -64,11 +65,13 @@ def build_tables(
     for ref, value in values.items():
         total, subwords = float(bits[ref].sum()), int(np.asarray(value["subwords"])[kept].sum())
         low, high = bootstrap_interval(total / size.sum(), drawn[ref])
-        row: tuple[Any, ...] = (ref, total / size.sum(), float(low), float(high))
-        row += (total / sum(map(len, texts)),)
         uniform = float(np.log2(value["vocabulary"])) * subwords / size.sum()
-        row += (total / max(subwords, 1), uniform, size.sum() / max(subwords, 1))
-        rows.append(dict(zip(BITS, (*row, value["vocabulary"], size.sum()), strict=True)))
+        row = (
+            *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
+            *(total / max(subwords, 1), uniform, size.sum() / max(subwords, 1)),
+            *(value["vocabulary"], size.sum()),
+        )
+        rows.append(dict(zip(BITS, row, strict=True)))
     gaps = []
     for first, second in combinations(values, 2):
         gap = float((bits[first] - bits[second]).sum() / size.sum())

@@ -9,10 +9,11 @@ from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, line_chart
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.panels import Panels, legend_strip
+from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
+from core.results.numbers import text_of
 from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ACROSS = 2
-HEIGHT = 170.0  # pixels of a panel's plot
 RANDOM = "others random"
 LOOKS = {
     ALONE: Look(BLUE),
@@ -36,30 +36,35 @@ def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
     if table.empty:
         return Panels(())
     names = short_names(dict.fromkeys([*table["model"], *harms["added"]]))
-    panels = [_scores(rows, names[str(model)], context)
-              for model, rows in table.groupby("model", sort=False)]  # fmt: skip
-    charts = [_harms(harms, names, context), *panels]
+    models = list(dict.fromkeys(table["model"]))
+    places = [Place(number, len(models) + 1, ACROSS) for number in range(len(models) + 1)]
+    charts = [
+        _scores(table[table["model"] == model], names[model], place, context)
+        for model, place in zip(models, places, strict=False)
+    ]
+    charts.append(_harms(harms, names, places[-1], context))
     strip = legend_strip(LOOKS, context=context)
-    return Panels(charts, ACROSS, strip, names=["harms", *["sums"] * len(panels)])
+    return Panels(charts, ACROSS, strip, names=[*["sums"] * len(models), "harms"])
 
 
-def _harms(harms: pd.DataFrame, names: dict[str, str], context: Context) -> Chart:
+def _harms(harms: pd.DataFrame, names: dict[str, str], place: Place, context: Context) -> Chart:
     """Draw the change of each task's score by the change that is added."""
     rows = harms.assign(model=harms["model"].map(names), added=harms["added"].map(names))
     ends = (
         min(0.0, float(harms["score_change"].min())),
         max(0.0, float(harms["score_change"].max())),
     )
+    order = [[name for name in names.values() if name in set(rows[side])]
+             for side in ("added", "model")]  # fmt: skip
     return heatmap(
         rows, "Who harms whom", "change of a task's score by another's change",
         x="added", y="model", value="score_change", x_title="Change added", y_title="Scored",
-        ends=ends, also=["metric", "score_excess"], height=HEIGHT,
-        order=(list(dict.fromkeys(rows["added"])), list(dict.fromkeys(rows["model"]))),
-        context=context,
+        ends=ends, also=["metric", "score_excess"], height=place.height,
+        order=(order[0], order[1]), context=context,
     )  # fmt: skip
 
 
-def _scores(table: pd.DataFrame, name: str, context: Context) -> Chart:
+def _scores(table: pd.DataFrame, name: str, place: Place, context: Context) -> Chart:
     """Draw one model's score by the factor of its change, alone, with all, and with random ones."""
     import pandas as pd
 
@@ -73,9 +78,9 @@ def _scores(table: pd.DataFrame, name: str, context: Context) -> Chart:
     metric = str(table["metric"].iloc[0])
     title = metric[0].upper() + metric[1:]
     plane = Plane(
-        "scale", "score", "Factor of the changes", title, low, high, (-1.0, 1.0),
-        kind="share", height=HEIGHT, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},
+        "scale", "score", "Factor of the changes" * place.lowest, title, low, high, (-1.0, 1.0),
+        kind="share", height=place.height, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},
         context=replace(context, unnamed=True),
     )  # fmt: skip
-    below = f"chance {float(table['chance'].iloc[0]):.2f}; bands: 95 %"
+    below = f"chance {text_of(float(table['chance'].iloc[0]), 'share')}; bands: 95 %"
     return line_chart(rows, plane, LOOKS, name, below, line="Sum")

@@ -16,6 +16,7 @@ from core.studies.weights.arithmetic.tasks import has_others
 if TYPE_CHECKING:
     import pandas as pd
 
+
 ARITHMETIC = (
     *("model", "metric", "way", "added", "scale", "score", "low", "high", "score_change"),
     *(
