@@ -70,6 +70,7 @@ DECODERS = ("zoo:decoder-0", "zoo:decoder-1", "zoo:decoder-2")
 ADAPTED = ("zoo:parse-0", "zoo:parse-0-lora-8")
 BASES = ("zoo:seed-?", "zoo:decoder-*")
 DECODED = alignment.DECODED
+QUICK = ("identity", "lookup", "procrustes", "ridge")
 SENTENCES, DRAWS = ProbeSpec().sentences, ProbeSpec().draws
 RSA, PROBE, WEIGHTS, ALIGN = (
     *("pages/rsa.py", "pages/probe_trees.py"),

@@ -49,7 +49,7 @@ def _cost(
     )
 
 
-@pure("alignment.rotation", version=2, guard=as_identified, cost=_cost)
+@pure("alignment.rotation", version=3, guard=as_identified, cost=_cost)
 def compare_rotation(
     one: str,
     other: str,
@@ -128,7 +128,8 @@ def compare_maps(
         gap, values = _of_planted(x, rotated + dealt, parts)
         gaps.append(gap)
         spectra.append(values)
-    value["planted_gap"], value["planted_spectrum"] = np.array(gaps), np.array(spectra)
+    value["planted_gap"] = np.array(gaps)
+    value["planted_spectrum"] = np.array(spectra, dtype=np.float32)  # for a range alone
     return value
 
 

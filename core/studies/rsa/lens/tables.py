@@ -108,8 +108,8 @@ def layer_tables(values: Mapping[str, Value]) -> dict[str, pd.DataFrame]:
             low, high = mean_band(value["first"][number].astype(float), sentence)
             first = float(value["first"][number].mean())
             decided.append({**about, "first_layer": first, "low": low, "high": high})
-            for layer, lost in enumerate(value["kl"][number]):
-                low, high = mean_band(lost.astype(float), sentence, positive=True)
+            for layer, lost in enumerate(value["kl"][number].astype(float)):
+                low, high = mean_band(lost, sentence, positive=True)
                 same = float(value["same"][number, layer].mean())
                 numbers = {"lens_kl": float(lost.mean()), "low": low, "high": high}
                 seen.append({**about, "layer": layer, **numbers, "same_top": same})
