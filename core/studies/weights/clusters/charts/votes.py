@@ -46,12 +46,12 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     if result.tables["predictions"].empty:
         raise SpecError("No neighbours were scored: at least three models need labels.")
     k, (vote, *_) = int(result.arrays["k"]), result.tables["votes"].to_dict("records")
-    others, own = _rows(result, k)
-    names, groups = list(own["model"]), ordered(own["label"])
+    others, scored = _rows(result, k)
+    names, groups = list(scored["model"]), ordered(scored["label"])
     low, high = float(others["distance"].min()), float(others["distance"].max())
     span = (high - low) or abs(high) or 1.0
     left, right = low - MARGIN * span, high + 0.02 * span
-    longest = max(len(text) for text in own["named"])
+    longest = max(len(text) for text in scored["named"])
     room = round(WIDE * context.letter * longest + 12)
     across = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [left, right], "nice": False, "zero": False, "range": [0, across]}
@@ -63,7 +63,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     dots = Chart(rows).encode(
         x=channel("distance:Q", title=title, scale=scale, axis=axis), y=y, tooltip=tooltip, **looks
     )
-    marks = Chart(own.assign(distance=left + MARGIN / 3 * span, edge=right)).encode(y=y)
+    marks = Chart(scored.assign(distance=left + MARGIN / 3 * span, edge=right)).encode(y=y)
     voting = 130 * context.thin
     layers = [
         dots.mark_point(filled=True).encode(
@@ -73,7 +73,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
         marks.mark_point(filled=True, size=voting, opacity=1).encode(
             x=channel("distance:Q", scale=scale), **looks
         ),
-        Chart(own.head(1).assign(edge=left + 0.7 * MARGIN * span))
+        Chart(scored.head(1).assign(edge=left + 0.7 * MARGIN * span))
         .mark_rule(color=GREY)
         .encode(x=channel("edge:Q", scale=scale)),
         marks.mark_text(align="left", dx=8, fontSize=context.small, color=GREY).encode(
@@ -88,10 +88,10 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
         f"by chance for {text_of(vote['expected'], 'amount')}"
     )
     below = f"{score}; large: the {near}, which vote; left: the model's own {word}"
-    height = max(context.height(min(ROW * len(own), ROOM)), LEAST * context.letter * len(own))
+    height = max(context.height(min(ROW * len(scored), ROOM)), LEAST * context.letter * len(scored))
     return layered(*layers).properties(
         width="container", height=height, title=heading(what, below),
-        description=f"{what}: {score}. {_mistakes(own, word)}",
+        description=f"{what}: {score}. {_mistakes(scored, word)}",
     )  # fmt: skip
 
 
@@ -118,12 +118,12 @@ def _rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         guess if guess == label else f"{guess}, not {label}"
         for guess, label in zip(predictions["predicted"], labels, strict=True)
     ]
-    own = pd.DataFrame({"model": names, "label": labels, "group": labels, "named": named})
-    return pd.concat(frames, ignore_index=True), own
+    scored = pd.DataFrame({"model": names, "label": labels, "group": labels, "named": named})
+    return pd.concat(frames, ignore_index=True), scored
 
 
-def _mistakes(own: pd.DataFrame, word: str) -> str:
+def _mistakes(scored: pd.DataFrame, word: str) -> str:
     """Say of which models the vote names another label."""
-    wrong = own[own["named"] != own["label"]]
+    wrong = scored[scored["named"] != scored["label"]]
     said = [f"{row.model} ({row.named})" for row in wrong.itertuples()]
     return f"Another {word} is named of {', '.join(said)}." if said else "None is named wrong."
