@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.areas import area
 from core.studies.kit import (
     Corpus,
     Findings,
@@ -40,7 +41,6 @@ from core.studies.kit import (
     words_beside,
 )
 from extras.rsa.truth.areas import (
-    area,
     area_at_equal_depth,
     area_band,
     area_replicates,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 WORDS, OUTPUT, LAYERS, SENTENCE = "words", "output", "layers", "sentence"
 PARTS = {
     **{WORDS: "Words promoted", OUTPUT: "Words favoured"},
-    **{LAYERS: "By layer", SENTENCE: "A sentence"},
+    **{LAYERS: "Layer by layer", SENTENCE: "A sentence"},
 }
 ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}

@@ -12,13 +12,8 @@ from core.maths.areas import area
 from core.models.identity import check_tokenizers
 from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
-from core.vectors.predicting import (
-    EVERY,
-    ask_following,
-    ask_masked,
-    cut_sentences,
-    pad_sentences,
-)
+from core.vectors.forward import cut_sentences
+from core.vectors.predicting import EVERY, ask_following, ask_masked, pad_sentences
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
