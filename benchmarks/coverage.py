@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.maths.areas import area
 from core.maths.similarity.angles import Space, angle, between
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import compare, get_measure
@@ -26,7 +27,7 @@ from core.maths.spectra.shape import MEASURES as SHAPES
 from core.maths.spectra.shape import shape_intervals, shape_of
 from core.maths.statistics import bootstrap_interval, interval, sentence_counts, t_interval
 from core.studies.rsa.layers.runs import pooled_band
-from extras.rsa.truth.areas import area, area_band, area_replicates, lows_together
+from extras.rsa.truth.areas import area_band, area_replicates, lows_together
 
 REPLICATES = 200
 DRAWS = 200

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 WORDS, OUTPUT, LAYERS, SENTENCE = "words", "output", "layers", "sentence"
 PARTS = {
-    **{WORDS: "Words promoted", OUTPUT: "Words favoured"},
-    **{LAYERS: "By layer", SENTENCE: "A sentence"},
+    **{OUTPUT: "Words favoured", WORDS: "Words promoted"},
+    **{LAYERS: "Layer by layer", SENTENCE: "A sentence"},
 }
 ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
@@ -53,7 +53,7 @@ HALVES = ("half_low", "half_high", "stable")
 MOST_BITS = 8.0  # end of the colours
 
 
-def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> dict[str, Chart]:
+def draw_lens(result: Result, part: str = OUTPUT, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw one part of the result, by file name.
 
     Args:
@@ -71,9 +71,9 @@ def draw_lens(result: Result, part: str = WORDS, *, context: Context = PAGE) -> 
             f"lens-sentence-{number}": sentence_chart(result, model, context=context)
             for number, model in enumerate(models, start=1)
         }
-    if part == OUTPUT:
-        return {"lens-output": favoured_chart(result, context=context)}
-    return {"lens-words": promoted_chart(result, context=context)}
+    if part == WORDS:
+        return {"lens-words": promoted_chart(result, context=context)}
+    return {"lens-output": favoured_chart(result, context=context)}
 
 
 def promoted_chart(result: Result, *, context: Context = PAGE) -> Chart:

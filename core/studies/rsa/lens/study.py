@@ -155,7 +155,7 @@ def shown_parts(result: Result) -> list[tuple[str, ...]]:
     return [(part,) for part in PARTS]
 
 
-def tables_of(result: Result, part: str = WORDS) -> dict[str, pd.DataFrame]:
+def tables_of(result: Result, part: str = OUTPUT) -> dict[str, pd.DataFrame]:
     """Choose the tables below a part's figures."""
     return {name: result.tables[name] for name in SHOWN[part]}
 

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-
+from collections.abc import Callable
+from collections.abc import Mapping
 from core.errors import ModelError
 from core.maths.areas import area
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind, load_on_head, predicts
-from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
+from core.models.loading.language_models import head_kind
+from core.models.loading.language_models import load_on_head
+from core.models.loading.language_models import predicts
+from core.studies.task_kit import Cost
+from core.studies.task_kit import Size
+from core.studies.task_kit import Value
+from core.studies.task_kit import Words
+from core.studies.task_kit import as_identified
+from core.studies.task_kit import costs
+from core.studies.task_kit import pure
+from core.studies.task_kit import span
+from core.studies.task_kit import tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import (
-    EVERY,
-    ask_following,
-    ask_masked,
-    pad_sentences,
-)
+from core.vectors.predicting import EVERY
+from core.vectors.predicting import ask_following
+from core.vectors.predicting import ask_masked
+from core.vectors.predicting import pad_sentences
+from typing import Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
     from core.studies.rsa.lens.lenses import Head
     from core.vectors.predicting import Asked
+
 
 NAMED = 10  # words that are written down of a difference
 SHUFFLES = 40  # of the dimensions of a difference

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from core.maths.areas import area
 from extras.rsa.truth.areas import (
-    area,
     area_at_equal_depth,
     area_band,
     area_replicates,
