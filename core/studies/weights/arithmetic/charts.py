@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ACROSS = 2
-HEIGHT = 72.0  # pixels of a plot: two rows and the legend of colours fit a screen
+HEIGHT = 80.0  # pixels of a plot: two rows and the legend of colours fit a screen
 RANDOM = "others random"
 LOOKS = {
     ALONE: Look(BLUE),
@@ -58,7 +58,7 @@ def _harms(harms: pd.DataFrame, names: dict[str, str], context: Context) -> Char
     order = [[name for name in names.values() if name in set(rows[side])]
              for side in ("added", "model")]  # fmt: skip
     return heatmap(
-        rows, "Who harms whom", "score of the row with the column's change, minus without",
+        rows, "Who harms whom", "change of the row's score by the column's",
         x="added", y="model", value="score_change", ends=ends, also=["metric", "score_excess"],
         height=HEIGHT, order=(order[0], order[1]), context=context,
     )  # fmt: skip
