@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ACROSS = 2
+HEIGHT = 80.0  # pixels of a plot: two rows and the legend of colours fit a screen
 RANDOM = "others random"
 LOOKS = {
     ALONE: Look(BLUE),
@@ -42,12 +43,12 @@ def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
         _scores(table[table["model"] == model], names[model], place, context)
         for model, place in zip(models, places, strict=False)
     ]
-    charts.append(_harms(harms, names, places[-1], context))
+    charts.append(_harms(harms, names, context))
     strip = legend_strip(LOOKS, context=context)
-    return Panels(charts, ACROSS, strip, names=[*["sums"] * len(models), "harms"])
+    return Panels(charts, ACROSS, strip, inline=True, names=[*["sums"] * len(models), "harms"])
 
 
-def _harms(harms: pd.DataFrame, names: dict[str, str], place: Place, context: Context) -> Chart:
+def _harms(harms: pd.DataFrame, names: dict[str, str], context: Context) -> Chart:
     """Draw the change of each task's score by the change that is added."""
     rows = harms.assign(model=harms["model"].map(names), added=harms["added"].map(names))
     ends = (
@@ -57,10 +58,9 @@ def _harms(harms: pd.DataFrame, names: dict[str, str], place: Place, context: Co
     order = [[name for name in names.values() if name in set(rows[side])]
              for side in ("added", "model")]  # fmt: skip
     return heatmap(
-        rows, "Who harms whom", "change of a task's score by another's change",
-        x="added", y="model", value="score_change", x_title="Change added", y_title="Scored",
-        ends=ends, also=["metric", "score_excess"], height=place.height,
-        order=(order[0], order[1]), context=context,
+        rows, "Who harms whom", "change of the row's score by the column's",
+        x="added", y="model", value="score_change", ends=ends, also=["metric", "score_excess"],
+        height=HEIGHT, order=(order[0], order[1]), context=context,
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _scores(table: pd.DataFrame, name: str, place: Place, context: Context) -> C
     title = metric[0].upper() + metric[1:]
     plane = Plane(
         "scale", "score", "Factor of the changes" * place.lowest, title, low, high, (-1.0, 1.0),
-        kind="share", height=place.height, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},
+        kind="share", height=HEIGHT, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},
         context=replace(context, unnamed=True),
     )  # fmt: skip
     below = f"chance {text_of(float(table['chance'].iloc[0]), 'share')}; bands: 95 %"
