@@ -25,7 +25,7 @@ import pandas as pd
 from core.maths.independence import compare_units, layers_log_p
 from core.maths.spectra.forests import NONE, root_at_lowest, span_models
 from core.maths.spectra.intruders import compare_directions, turned_cosines
-from core.maths.spectra.neighbours import calc_neighbour_shares
+from core.maths.spectra.neighbours import calc_neighbour_shares, count_votes
 from core.maths.spectra.products import distances_from, norms_of
 from core.maths.statistics import corrected
 from core.studies.probes.behaviour.tables import correlation_table
@@ -92,11 +92,13 @@ MADE_IN: Mapping[str, tuple[str, ...]] = {
     "core.studies.weights.lineage.tables.build_rules": ("rules.p_value",),
     "core.studies.weights.lineage.tables.start_p_values": ("start_p",),
     "core.maths.spectra.neighbours.calc_neighbour_shares": ("p_value",),
+    "core.maths.spectra.neighbours.count_votes": ("votes.p_value",),
 }  # functions of core that compute a p-value that is shown, and its columns
 
 
-def neighbours(labels: int, each: int, permutations: int) -> Draw:
-    """Models in families of three, whose labels are dealt at random; shares of two neighbours."""
+def neighbours(labels: int, each: int, permutations: int, *, votes: bool = False) -> Draw:
+    """Models in families of three, whose labels are dealt at random; shares of two neighbours, or
+    how many labels their vote names."""
     models = labels * each
 
     def draw(rng: np.random.Generator) -> float:
@@ -104,6 +106,8 @@ def neighbours(labels: int, each: int, permutations: int) -> Draw:
         places = families + rng.standard_normal((models, 8))
         distances = np.linalg.norm(places[:, None] - places, axis=-1)
         dealt = [str(label) for label in rng.permutation(np.repeat(range(labels), each))]
+        if votes:
+            return count_votes(distances, dealt, 2, permutations, rng).p_value
         shares = calc_neighbour_shares(distances, dealt, 2, permutations, rng)
         return float(shares.p_value[1])
 
@@ -319,6 +323,14 @@ CASES = (
         "because 9 models allow few shares",
     ),
     Case("weight neighbours, 18 models of 6 labels", DEALT, ("p_value",), neighbours(6, 3, 999)),
+    Case(
+        "votes of neighbours, 9 models of 3 labels", DEALT, ("votes.p_value",),
+        neighbours(3, 3, 10_000, votes=True), "because votes name whole models",
+    ),
+    Case(
+        "votes of neighbours, 18 models of 6 labels", DEALT, ("votes.p_value",),
+        neighbours(6, 3, 999, votes=True),
+    ),
     Case(
         "rank correlation, 5 models", NOTHING, ("rank_correlations.p_value",), correlation(5),
         "because 5 models have few orders",

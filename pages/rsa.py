@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core import options
-from core.options import Spec, options_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.views import GRID, TEXTS
@@ -29,7 +28,7 @@ VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
 
 @dataclass(frozen=True)
-class Display(Spec):
+class Display(options.Spec):
     """What is shown of the study: in the address, no part of the study."""
 
     view: str = view_option(VIEWS)
@@ -45,11 +44,11 @@ class Display(Spec):
     )
 
 
-token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]
+token_options = [option for option in options.options_of(TokenMapSpec) if option.name != "models"]
 form = Form(
     "rsa",
     RsaSpec,
-    display=(*options_of(Display), *token_options),
+    display=(*options.options_of(Display), *token_options),
     title="Which layers does fine-tuning change?",
     lead="Each layer of a fine-tuned model is given the base's own input: a layer that changed "
     "moves its output further than random changes do. States show from where models differ.",

@@ -6,7 +6,7 @@ found. Options come from `core.options`, what tasks are written with from `core.
 
 from core.maths.arrays import Value
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import Identity, contents, depths, identities, identity_tasks
+from core.models.identity import contents, identities, identity_tasks
 from core.results.differences import ComparedTable
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
@@ -28,7 +28,6 @@ __all__ = [
     "Context",
     "Corpus",
     "Findings",
-    "Identity",
     "Outputs",
     "Result",
     "Study",
@@ -39,7 +38,6 @@ __all__ = [
     "change_tasks",
     "changes_of",
     "contents",
-    "depths",
     "given_task",
     "identities",
     "identity_tasks",

@@ -68,7 +68,12 @@ def predict_outsider(
 
 
 def share_of(guess: Prediction) -> float:
-    """The share of the votes that a prediction has, by which `rate_votes` keeps its rates."""
+    """The share of the votes that a prediction has, by which `rate_votes` keeps its rates.
+
+    Example:
+        >>> share_of(Prediction("a", 2 / 3, 0, 1.0))
+        0.666667
+    """
     return round(guess.votes, DIGITS)
 
 
@@ -103,6 +108,5 @@ def rate_votes(
     for _ in range(shuffles):
         count(rng.permutation(labels).tolist(), drawn)
     for share, rate in drawn.items():
-        known = rates.get(share, VoteRate())
-        rates[share] = replace(known, shuffled=rate.right / rate.judged)
+        rates[share] = replace(rates.get(share, VoteRate()), shuffled=rate.right / rate.judged)
     return rates

@@ -71,7 +71,7 @@ def shape_intervals(
     value, *without = _measured(vectors, group * blocks // sentences, blocks)
     if blocks < 2:
         ends = (np.nan, np.nan)
-        return {name: (one, *ends) for name, one in zip(MEASURES, value.tolist(), strict=True)}
+        return {name: (point, *ends) for name, point in zip(MEASURES, value.tolist(), strict=True)}
     left = np.array(without)
     variance = (blocks - 1) / blocks * ((left - left.mean(0)) ** 2).sum(0)
     low, high = t_interval(value, [variance], [blocks - 1])

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
+from core.models.identity import depths
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -28,7 +29,6 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
-    depths,
     start_notices,
     words_beside,
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import TaskError
+from core.models.identity import depths
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -24,7 +25,6 @@ from core.studies.kit import (
     Text,
     Value,
     View,
-    depths,
     identities,
     words_beside,
 )

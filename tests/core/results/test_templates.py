@@ -21,7 +21,8 @@ HOSTILE = (
     "</pre></style><script>alert('1')</script><img src=x onerror=\"alert(2)\"> & {{ 7 * 7 }} "
     "' onload='x"
 )
-ALLOWED = {"href", "class", "style", "lang", "charset", "border"}
+OF_META = {"name", "property", "content"}  # what a chat shows of a report
+ALLOWED = {"href", "class", "style", "lang", "charset", "border", *OF_META}
 
 
 class Markers(HTMLParser):

@@ -58,7 +58,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
         refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
     first = next(iter(heads))
-    own = {"own": ready.need(OWN)} if spec.pairs_file else {}
+    given = {"own": ready.need(OWN)} if spec.pairs_file else {}
     tasks = [
         Task.of(
             "bigram baseline",
@@ -69,7 +69,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             sentences=ready.need(INCLUDED),
             kinds=spec.scored_kinds,
             pairs=spec.pairs,
-            **own,
+            **given,
         )
     ]
     for ref, head in heads.items():
@@ -84,7 +84,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
                 head=head,
                 kind=kind,
                 pairs=spec.pairs,
-                **own,
+                **given,
             )
             for kind in spec.scored_kinds
         ]

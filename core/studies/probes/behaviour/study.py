@@ -63,11 +63,11 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
             kind: tables.hits_of(values[tables.BIGRAM], ending=f"/{kind}")
             for kind in spec.scored_kinds
         }
-    own = own_groups(ready.values[OWN]) if spec.pairs_file else None
-    behaviour = tables.behaviour_table(hits, own)
+    groups = own_groups(ready.values[OWN]) if spec.pairs_file else None
+    behaviour = tables.behaviour_table(hits, groups)
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table(hits, models, whole, own),
+        "behaviour_margins": tables.margin_table(hits, models, whole, groups),
     }
     treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
     few: list[str] = []
@@ -88,7 +88,9 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
-        methods=text.make_methods(spec, heads, counted, treebank, 0 if own is None else len(own)),
+        methods=text.make_methods(
+            spec, heads, counted, treebank, 0 if groups is None else len(groups)
+        ),
         cites=(*text.CITATIONS, *(text.PROBE_CITATIONS if treebank else ())),
     )
 

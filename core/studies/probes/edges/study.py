@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import COVERAGE
+from core.models.identity import depths
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -27,7 +28,6 @@ from core.studies.kit import (
     Value,
     View,
     changes_of,
-    depths,
     start_notices,
     words_beside,
 )

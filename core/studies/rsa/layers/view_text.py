@@ -13,6 +13,7 @@ from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
+from core.studies.rsa.layers import function_text
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
     COMPARED,
@@ -35,16 +36,6 @@ from core.studies.rsa.layers.differences import (
     text_differences,
     text_statement,
 )
-from core.studies.rsa.layers.function_text import (
-    MOST_NAMED,
-    Facts,
-    changed_sentence,
-    changed_sentences,
-    facts_of,
-    functions_sentence,
-    levels_of,
-    names_of,
-)
 from core.studies.rsa.layers.text import RULE, UNEQUAL
 
 NOTHING = words_beside(__file__).sentence("nothing")
@@ -56,7 +47,7 @@ def curves_sentence(result: Result) -> str:
     room; without functions, where the models differ from the base; "" where there are none."""
     if result.table.empty:
         return ""
-    sentences = [*changed_sentences(result.statements), summarise(result.statements)]
+    sentences = [*function_text.changed_sentences(result.statements), summarise(result.statements)]
     return leading(sentences, TWO_LINES) if len(sentences) > 1 else sentences[0]
 
 
@@ -133,7 +124,7 @@ def summarise(statements: Sequence[Statement]) -> str:
     Args:
         statements: Of `differences.statements_of`.
     """
-    facts = facts_of(statements)
+    facts = function_text.facts_of(statements)
     if not facts.get(COMPARED):
         return _unmeasured(facts) or NOTHING
     return _finding(facts) + _comparison(facts) + _unequal(facts)
@@ -147,12 +138,12 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         statements: Of `differences.statements_of` and `differences.function_statements`.
         label: Of the measure.
     """
-    facts = facts_of(statements)
+    facts = function_text.facts_of(statements)
     compared = list(facts.get(COMPARED, ()))
     if not compared:
         return summarise(statements)
-    names = names_of(facts)
-    named = len(first_of(compared, MOST_NAMED))
+    names = function_text.names_of(facts)
+    named = len(first_of(compared, function_text.MOST_NAMED))
     clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
     if len(compared) > named:
         rest = compared[named:]
@@ -161,15 +152,15 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
     details = f"By model: {'; '.join(clauses)}."
     parts = (
-        *(changed_sentence(statements), summarise(statements), _second_run(facts)),
-        *(details, _unmeasured(facts), RULE, functions_sentence(statements)),
+        *(function_text.changed_sentence(statements), summarise(statements), _second_run(facts)),
+        *(details, _unmeasured(facts), RULE, function_text.functions_sentence(statements)),
     )
     return " ".join(filter(None, parts))
 
 
-def _unmeasured(facts: Facts) -> str:
+def _unmeasured(facts: function_text.Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
-    names, parts = names_of(facts), []
+    names, parts = function_text.names_of(facts), []
     for verdict, reason in (
         (UNMEASURED, ""),
         (SATURATED, " by this measure, because unrelated spaces score 1, too"),
@@ -183,10 +174,10 @@ def _unmeasured(facts: Facts) -> str:
     return " ".join(parts)
 
 
-def _finding(facts: Facts) -> str:
+def _finding(facts: function_text.Facts) -> str:
     """Say where the models differ from the base, and what the least similar one scores."""
-    compared, names, kind = list(facts[COMPARED]), names_of(facts), _kind(facts)
-    levels = levels_of(facts)
+    compared, names, kind = list(facts[COMPARED]), function_text.names_of(facts), _kind(facts)
+    levels = function_text.levels_of(facts)
     least = min(compared, key=lambda model: levels[model].number.value)
     score, at = levels[least].number, f"layer {levels[least].layers[0]}"
     level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
@@ -227,13 +218,13 @@ def _counted(count: int, total: int, kind: str) -> str:
     return f"{count} of {total} {kind} {by_number(count, 'differs', 'differ')}"
 
 
-def _kind(facts: Facts) -> str:
+def _kind(facts: function_text.Facts) -> str:
     """Call them fine-tunes unless one of them may not have been trained from the base."""
     tuned = all(model in facts.get(WEIGHT_CHANGE, ()) for model in facts[COMPARED])
     return "models" if facts.get(NOT_FROM_BASE) or not tuned else "fine-tunes"
 
 
-def _place(facts: Facts, model: str) -> str:
+def _place(facts: function_text.Facts, model: str) -> str:
     """Say where one model differs."""
     layers = facts[COMPARED][model].layers
     return place_in_words(
@@ -241,9 +232,9 @@ def _place(facts: Facts, model: str) -> str:
     )
 
 
-def _clause(facts: Facts, model: str, name: str, label: str) -> str:
+def _clause(facts: function_text.Facts, model: str, name: str, label: str) -> str:
     """Say where one model differs, with its lowest similarity, its runs and its weight change."""
-    lowest, uncertain = levels_of(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
+    lowest, uncertain = function_text.levels_of(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
     place, also = "does not detectably differ", ""
     if model in facts.get(DIFFERS, ()):
         place, also = f"differs {_place(facts, model)}", "also "
@@ -262,19 +253,19 @@ def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
 
 
-def _comparison(facts: Facts) -> str:
+def _comparison(facts: function_text.Facts) -> str:
     """Say what another pretraining seed scores at the layer where the models differ most."""
     scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
     return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
 
 
-def _second_run(facts: Facts) -> str:
+def _second_run(facts: function_text.Facts) -> str:
     """Say what a second run of the base scores there."""
     scores = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
     return f"Two runs of one seed score {scores[0]}." if scores else ""
 
 
-def _unequal(facts: Facts) -> str:
+def _unequal(facts: function_text.Facts) -> str:
     """Say that the weights moved unequally far, a rival explanation of every difference between
     models."""
     strangers = facts.get(NOT_FROM_BASE, {})

@@ -152,7 +152,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
         "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
         y_title="AUC", null="Shuffled dimensions", height=CURVE,
-        tips=(Tip("name", "Model"), "layer", Tip("auc", "AUC", "share"), *HALVES, "promoted"),
+        tips=(Tip("name", "Model"), "layer", "auc", *HALVES, "promoted"),
         context=context,
     )  # fmt: skip
 

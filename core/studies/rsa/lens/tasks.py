@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
-from collections.abc import Callable
-from collections.abc import Mapping
+
 from core.errors import ModelError
 from core.maths.areas import area
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind
-from core.models.loading.language_models import load_on_head
-from core.models.loading.language_models import predicts
-from core.studies.task_kit import Cost
-from core.studies.task_kit import Size
-from core.studies.task_kit import Value
-from core.studies.task_kit import Words
-from core.studies.task_kit import as_identified
-from core.studies.task_kit import costs
-from core.studies.task_kit import pure
-from core.studies.task_kit import span
-from core.studies.task_kit import tick
+from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import EVERY
-from core.vectors.predicting import ask_following
-from core.vectors.predicting import ask_masked
-from core.vectors.predicting import pad_sentences
-from typing import Any
-from typing import TYPE_CHECKING
+from core.vectors.predicting import EVERY, ask_following, ask_masked, pad_sentences
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -255,7 +242,7 @@ def _said(
     differs = np.linalg.norm(rows, axis=-1) > 0
     auc = np.where(differs, np.array(aucs).reshape(shape), np.nan)
     shared = [
-        [len({*one} & {*two}) / top.shape[-1] for one, two in zip(*pair, strict=True)]
+        [len({*left} & {*right}) / top.shape[-1] for left, right in zip(*pair, strict=True)]
         for pair in zip(top[1], top[2], strict=True)
     ]
     words = np.array(loaded.tokenizer.tokens(top[0].ravel().tolist())).reshape(top[0].shape)
