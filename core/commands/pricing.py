@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
-from core.options.layers import EVERY_LAYER
+from core.options.layer_numbers import EVERY_LAYER
 from core.runs.price import Price
 
 Pricing = Callable[[Any], Price]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from core.errors import SpecError
 from core.models.references import is_of_revisions, is_pattern
-from core.options.layers import ALL_LAYERS, EVERY_LAYER
+from core.options.layer_numbers import ALL_LAYERS, EVERY_LAYER
 from core.options.option import (
     CHECKS,
     LONGEST_LINE,

@@ -148,7 +148,7 @@ def layers(
     help: str = "Restricts the study to these layers; layer 0 is the output of the embeddings.",
     shown: bool = False,
 ) -> Any:
-    """Declare layers by number; empty for `core.options.layers.layers_of` to choose."""
+    """Declare layers by number; empty for `core.options.layer_numbers.layers_of` to choose."""
     return _field("layers", label, (), help, shown=shown)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
 from core.models.references import SURROGATE
-from core.options.layers import ALL_LAYERS, EVERY_LAYER, SOME_LAYERS
+from core.options.layer_numbers import ALL_LAYERS, EVERY_LAYER, SOME_LAYERS
 
 Kind = Literal[
     "whole",

@@ -15,7 +15,7 @@ from core.catalogue import STUDIES
 from core.commands.study import add_flag, spec_of
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
-from core.options.layers import EVERY_LAYER, layers_of, some_read, which_layers
+from core.options.layer_numbers import EVERY_LAYER, layers_of, some_read, which_layers
 
 EVERY = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec)]
 NAMES = [f"{study}: {option.name}" for study, option in EVERY]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from core.errors import listed
-from core.options.layers import which_layers
+from core.options.layer_numbers import which_layers
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading

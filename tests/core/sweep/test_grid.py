@@ -9,7 +9,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import SpecError
-from core.options.layers import EVERY_LAYER
+from core.options.layer_numbers import EVERY_LAYER
 from core.studies.rsa.layers.spec import RsaSpec
 from core.sweep import grid
 from core.sweep.grid import Sweep, read_sweep

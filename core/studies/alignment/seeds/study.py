@@ -23,7 +23,7 @@ from core.errors import listed
 from core.maths.maps.registry import METHODS
 from core.models.identity import Identity, depths
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.options import layers as layer_options
+from core.options import layer_numbers
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import WINDOW, judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -146,8 +146,8 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
 def _layers(spec: AlignSpec, first: Identity, second: Identity) -> tuple[int, ...]:
     """The layers of a pair to map; none for all."""
     if first.layers != second.layers:  # the task refuses the pair
-        return tuple(layer for layer in spec.layers if layer != layer_options.EVERY_LAYER)
-    layers = layer_options.layers_of(spec.layers, first.layers)
+        return tuple(layer for layer in spec.layers if layer != layer_numbers.EVERY_LAYER)
+    layers = layer_numbers.layers_of(spec.layers, first.layers)
     return () if layers == tuple(range(first.layers + 1)) else layers
 
 
@@ -199,7 +199,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
     )
     deep = {ref: count for ref, count in depths(ready).items() if ref in refs}
-    some = layer_options.some_read(spec.layers, deep)
+    some = layer_numbers.some_read(spec.layers, deep)
     return Findings(
         headline=make_headline(statements, judged(tables["methods"])),
         statements=statements,

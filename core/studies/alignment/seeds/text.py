@@ -9,7 +9,7 @@ from core.errors import by_number, listed
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
-from core.options.layers import which_layers
+from core.options.layer_numbers import which_layers
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside

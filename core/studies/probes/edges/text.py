@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.options.layers import which_layers
+from core.options.layer_numbers import which_layers
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement

@@ -14,7 +14,7 @@ from core.errors import SpecError, listed
 from core.maths.structural.costs import training
 from core.models.identity import Identity, depths
 from core.models.sizes import Size
-from core.options import layers as layer_options
+from core.options import layer_numbers
 from core.results.names import short_names
 from core.studies.kit import (
     Findings,
@@ -177,7 +177,7 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
     """
-    layers = layer_options.layers_of(spec.layers, model.layers)
+    layers = layer_numbers.layers_of(spec.layers, model.layers)
     missing = [layer for layer in layers if layer > model.layers]
     if missing:
         named = (
@@ -214,7 +214,7 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
 
 def layers_read(spec: ProbeSpec, ready: Outputs) -> str:
     """Say which layers are probed, for a methods paragraph."""
-    return layer_options.which_layers(spec.layers, depths(ready))
+    return layer_numbers.which_layers(spec.layers, depths(ready))
 
 
 def with_limits(
@@ -231,7 +231,7 @@ def with_limits(
     """
     models = tuple(models)
     deep = {ref: count for ref, count in depths(ready).items() if ref in models}
-    some = layer_options.some_read(asked, deep) if asked is not None else ""
+    some = layer_numbers.some_read(asked, deep) if asked is not None else ""
     if foreign := ready.need(TREEBANK).foreign:
         return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)

@@ -12,7 +12,7 @@ from core.errors import ShapeError
 from core.maths.similarity.angles import Space, between
 from core.maths.spectra.shape import BLOCKS, MEASURES, shape_intervals
 from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_labels
-from core.options.layers import layers_of
+from core.options.layer_numbers import layers_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, extract, pure, span, tick
 from core.vectors.activations import Activations
 from core.vectors.pairs import LEAST_ITEMS, Items, in_common

@@ -11,7 +11,7 @@ import pytest
 from core.catalogue import STUDIES
 from core.errors import SpecError
 from core.models.identity import Identity
-from core.options.layers import EVERY_LAYER
+from core.options.layer_numbers import EVERY_LAYER
 from core.results.export import Result
 from core.runs.runner import Outputs, run_here
 from core.studies.probes.trees.planning import TREEBANK, chosen_layers, few_sentences, with_limits

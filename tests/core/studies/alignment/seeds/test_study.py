@@ -15,7 +15,7 @@ from core.commands import main as cli
 from core.errors import ModelError, SpecError
 from core.maths.maps import kernel
 from core.models.identity import Identity
-from core.options.layers import EVERY_LAYER
+from core.options.layer_numbers import EVERY_LAYER
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.alignment.seeds.charts import method_chart, pair_chart
