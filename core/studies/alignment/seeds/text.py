@@ -78,7 +78,7 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     text = f"{on}, {named(best.subject)} predicts {share.value_text} of the {whose}"
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
-        return f"{text}, the source's static window (its embeddings) {amount(window)}."
+        return f"{text}, the source's static window (embeddings) {amount(window)}."
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))
