@@ -17,6 +17,8 @@ from core.results.drawing.style import (
     DASHES,
     GREY,
     ORANGE,
+    SKY,
+    YELLOW,
     colours_of,
     gradient,
     heading,
@@ -164,16 +166,13 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = short_names(models)
     rows = rows[rows["model"].isin(models)]
     rows = rows.assign(name=rows["model"].map(names) + ", " + rows["lens"])
-    colours, shapes = dict(zip(models, (BLUE, ORANGE), strict=False)), shapes_of(models)
-    looks = {
-        f"{names[ref]}, {lens}": Look(colours[ref], shapes[ref], dash)
-        for ref in models
-        for lens, dash in ((PLAIN, (1, 0)), (TUNED, DASHES[0]))
-    }
+    lines = [f"{names[ref]}, {lens}" for ref in models for lens in (PLAIN, TUNED)]
+    shapes, colours = shapes_of(lines), (BLUE, SKY, ORANGE, YELLOW)
+    looks = {line: Look(colour, shapes[line]) for line, colour in zip(lines, colours, strict=False)}
     low, high = reach(rows[(rows["layer"] > 0) | (rows["lens"] == TUNED)], "lens_kl", zero=True)
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
-        "KL divergence of the lens from the output; bands: 95 % intervals over sentences",
+        "KL divergence of lens and output; bands: 95 %",
         y_title="Bits", ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
@@ -198,6 +197,7 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
     across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
+    across["labelFlush"] = False
     x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
     y = channel("layer:O", title="Layer", sort="descending", axis=axis)
     base = Chart(drawn).encode(x=x, y=y)
