@@ -18,7 +18,7 @@ class ArithmeticSpec(options.Spec):
     base: str = options.base()
     models: tuple[str, ...] = options.models(
         "Fine-tunes",
-        ("zoo:parse-0", "zoo:pos-0", "zoo:sentiment-0", "zoo:nli-0"),
+        ("zoo:parse-0", "zoo:pos-0", "zoo:sentiment-0"),
         least=2,
         most=MOST_MODELS,
         patterns=True,
