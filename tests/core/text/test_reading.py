@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.options.summary import summary
+from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.layers import study
 from core.studies.rsa.layers.spec import RsaSpec
@@ -27,6 +28,10 @@ def test_a_first_stage_reads_the_text_and_identifies_the_models_that_a_spec_name
     assert [(task.role[1], task.values["run"]) for task in models] == [
         ("zoo:seed-0", True), ("zoo:pos-0", True)
     ]  # fmt: skip
+    groups = AlignSpec().groups  # with a second run, which no option names
+    every = {ref for group in groups.values() for ref in group}
+    asked = {task.role[1] for task in prepare_named(AlignSpec())[1:]}
+    assert asked == every > {*AlignSpec().models}
     seeds = ("zoo:seed-0", "zoo:seed-1")
     alone = prepare_named(AuditSpec(models=seeds, kind="seeds"))
     assert [(task.role[1], task.values["run"]) for task in alone] == [(ref, False) for ref in seeds]
