@@ -85,7 +85,11 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             for each in sorted(of, key=lambda each: each.baseline != first.subject)
         ]
         lead = _lead(score, names[score.subject], metric, edges, tied)
-        yield f"{lead}, {listed(compared)}."
+        whole = f"{lead}, {listed(compared)}."
+        fits = len(whole) <= TWO_LINES or len(compared) < 2
+        yield whole if fits else f"{lead}, {compared[0]}."
+        if not fits:
+            yield f"It is {listed(compared[1:])}."
         yield f"{sentence}."
         return
     yield f"{sentence}."

@@ -17,7 +17,7 @@ from core.errors import CancelledError, CorpusError, ShapeError, SpecError
 from core.maths.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.maths.structural.positions import SIZE
 from core.maths.structural.predict import SentenceView
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of
 from core.results.statements import TWO_LINES, Statement
 from core.runs.runner import run
 from core.runs.tasks import Task
@@ -43,6 +43,7 @@ from core.studies.probes.trees.data import (
 from core.studies.probes.trees.result import ProbeResult, conllu_block, predicted_conllu
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import (
+    ABOVE,
     BELOW,
     BEST,
     CONTROL_TREES,
@@ -435,9 +436,10 @@ def test_the_headline_states_the_margin_and_the_other_models(
     assert (score.subject, score.verdict, score.layers) == (box["gpt2"], SCORES, other.layers)
     assert (above.subject, above.layers) == (box["gpt2"], other.layers)
     assert above.baseline in (POSITION, WINDOW, EMBEDDINGS, f"random:{box['gpt2']}")
-    first, second = result.headline.split(". ")[:2]
-    assert all(each.named_in(first) for each in (score, above, other)), "the one asked about first"
-    assert margin.named_in(second)
+    first, *_ = result.headline.split(". ")
+    assert all(each.named_in(first) for each in (score, other)), "the one asked about first"
+    told = [each for each in (score, other, above, margin) if each.named_in(result.headline)]
+    assert told == [score, other, above, margin]
     three = (*spec.probed, box["bert"].replace("bert", "third"))
     assert SCORES in {each.verdict for each in statements_of(result.tables, three, "uuas")}
     scores = result.table
@@ -984,3 +986,26 @@ def test_predictions_are_refused_by_shape() -> None:
 
     with pytest.raises(ShapeError):
         gold_of([Tree(("a", "b"), (1, 2), (True, True))])
+
+
+@pytest.mark.parametrize(("gap", "sentences"), [((22, 19, 25), 2), ((1, -10, 25), 3)])
+def test_the_fine_tuned_model_comes_first_within_two_lines(
+    gap: tuple[float, float, float], sentences: int
+) -> None:
+    base, tuned = "zoo:seed-0", "zoo:parse-0"
+    difference = Estimate(*gap, kind="gain")
+    verdict = ABOVE if difference.clear else SIMILAR
+    score = Statement(tuned, SCORES, Estimate(79, 76, 81, kind="points"), (6,))
+    stated = (
+        Statement(base, BEST, Estimate(57, 54, 59, kind="points"), (2,)),
+        score,
+        Statement(tuned, verdict, difference, (6,), WINDOW),
+        Statement(tuned, verdict, difference, (6,), base),
+    )
+    said = make_headline(stated, "uuas", parsed=True)
+    first, *rest = said.split(". ")
+    assert score.named_in(first)
+    assert "seed-0" in first
+    assert len(first) < TWO_LINES
+    assert len(rest) == sentences - 1
+    assert all(each.named_in(said) for each in stated)
