@@ -89,6 +89,7 @@ def test_a_model_of_ones_own_is_placed_on_the_map_with_a_vote(tmp_path: Path) ->
     assert not app.exception
     assert app.session_state["weights/models"] == [EVERY, f"path:{tmp_path}/mine"]
     assert app.session_state["weights/view"] == "Map"
+    assert not app.session_state["weights/fold"]
     assert "the task of mine is pos" in headline(app)
     assert app.session_state["weights/shown_model"] == f"path:{tmp_path}/mine"
     with_spectra(app)

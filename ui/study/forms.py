@@ -185,6 +185,10 @@ class Form(Generic[S]):
         st.session_state[self._presses] = st.session_state.get(self._presses, 0) + 1
         st.session_state.pop(self.address.key("unfolded for"), None)
 
+    def close(self) -> None:
+        """Fold the form, from a callback that has filled it."""
+        st.session_state[self._open] = False
+
     def _study(self) -> S | None:
         """Make the spec of the controls' values; None if they are invalid."""
         try:

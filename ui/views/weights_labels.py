@@ -15,7 +15,6 @@ from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from core.studies.weights.label_tables import read_label_table
 from core.studies.weights.unlabelled import unlabelled_sentence
-from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.frame.uploads import uploader
 from ui.study.forms import Form
@@ -92,14 +91,15 @@ def own_model(form: Form[WeightsSpec]) -> None:
     ):
         st.text_input("Folder or reference", key=address.key(OWN), placeholder=OWN_EXAMPLE)
         st.form_submit_button(
-            "Place it on the map", type="primary", on_click=_place_own, args=(address,)
+            "Place it on the map", type="primary", on_click=_place_own, args=(form,)
         )
         if problem := st.session_state.pop(address.key(OWN_REFUSED), ""):
             st.error(plain(problem), icon=":material/error:")
 
 
-def _place_own(address: Address) -> None:
+def _place_own(form: Form[WeightsSpec]) -> None:
     """Add the model to those of the study and show the map; note why if it is no reference."""
+    address = form.address
     text = str(st.session_state[address.key(OWN)]).strip().strip("\"'")
     models = list(address["models"])
     try:
@@ -110,3 +110,4 @@ def _place_own(address: Address) -> None:
         st.session_state[address.key(OWN_REFUSED)] = str(error)
         return
     address.take({"models": added, "view": STUDY.words.view(MAP).name})
+    form.close()
