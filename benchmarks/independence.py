@@ -103,11 +103,8 @@ def copies(layers: Layers) -> Iterator[tuple[str, str, Layers]]:
     for size in (1, 4, 16):
         yield f"noise-{size}", f"noise of {size} times its norm", each(noised(size))
     for count in (1, 3, 5, 6):
-        yield (
-            f"drawn-{count}",
-            f"{count} of {len(layers)} layers drawn anew",
-            redrawn(layers, count, rng),
-        )
+        what = f"{count} of {len(layers)} layers drawn anew"
+        yield f"drawn-{count}", what, redrawn(layers, count, rng)
     turn = np.linalg.qr(rng.standard_normal((layers[0][0].shape[1],) * 2))[0]
     yield "rotated", "states rotated", each(lambda matrix, rng: matrix @ turn)
 

@@ -26,6 +26,7 @@ from core.runs.tasks import Task
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
 DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and its genres of equal size
+GOLD = 60.0  # sentences of demo-gold
 WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
 NUMPY, TORCH = 0.2, 0.45  # gigabytes of memory before any model: without torch, and with it
 STARTING = 5.6  # processor seconds to import torch, transformers and scientific packages
@@ -55,6 +56,8 @@ def sentences_of(spec: Any) -> float:
 def count_sentences(corpus: str, genres: Sequence[str], limit: float) -> float:
     """Count the sentences of these genres up to a limit; all of them if none is named."""
     ref, _, named = corpus.partition(":")
+    if corpus == "demo-gold":
+        return min(float(limit), GOLD)
     if ref != "demo":
         return float(limit)
     included = len(named.split(",")) if named else len(genres)

@@ -30,6 +30,8 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former na
     "probe behaviour": {"models": "scored", "kinds": "pair_kinds"},
     "weights intruders": {"models": "intruder_models", "threshold": "cosine"},
     "weights lineage": {"models": "lineage_models", "pair": "lineage_pair"},
+    # younger than such links; without a name of its own it would take that of intruders
+    "weights arithmetic": {"draws": "sum_draws"},
     "align rotation": {"draws": "planted_rotations"},
     "align stitch": {"models": "stitch_models", "methods": "stitch_methods"},
     "align check": {"layer": "check_layer", "methods": "check_methods"},

@@ -1,5 +1,4 @@
-"""Figures of the lenses: words that each change promotes, curves by layer, and a sentence read at
-every layer."""
+"""Figures of the lenses: words that each change promotes, and curves by layer."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ import numpy as np
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart, reach
-from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import (
     BLUE,
     DASHES,
@@ -20,14 +18,14 @@ from core.results.drawing.style import (
     SKY,
     YELLOW,
     colours_of,
-    gradient,
     heading,
     legend,
     shapes_of,
 )
-from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
+from core.results.drawing.vega import Chart, channel
 from core.results.names import short_names
 from core.results.numbers import text_of
+from core.studies.rsa.lens.sentence_charts import room_of, sentence_chart
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,
     KINDS,
@@ -49,10 +47,9 @@ PARTS = {
     **{OUTPUT: "Words favoured", WORDS: "Words promoted"},
     **{LAYERS: "Layer by layer", SENTENCE: "A sentence"},
 }
-ROW, CURVE, CELL = 25, 190, 22  # heights of a row of words, of curves, of a layer's row
+ROW, CURVE = 25, 190  # heights of a row of words, of curves
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
 HALVES = ("half_low", "half_high", "stable")
-MOST_BITS = 8.0  # end of the colours
 
 
 def draw_lens(result: Result, part: str = OUTPUT, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -114,7 +111,7 @@ def _words(
     rows = rows.assign(name=rows["model"].map(headed))
     tips = (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
     drawn, tooltip = told(rows, tips)
-    room = _room(len(headed))
+    room = room_of(len(headed))
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
     x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
@@ -176,53 +173,3 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
         y_title="Bits", ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
-
-
-def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
-    """Draw the most likely word at every layer, for each word of the typed sentence.
-
-    Args:
-        result: Of this study.
-        model: Whose layers are read.
-    """
-    rows = result.tables["said"]
-    rows = rows[(rows["model"] == model) & (rows["lens"] == PLAIN)]
-    rows = rows.assign(
-        at=[f"{position} {token}" for position, token in zip(rows["position"], rows["token"],
-                                                            strict=True)],
-        light=rows["said_kl"] < MOST_BITS * 0.4,
-    )  # fmt: skip
-    drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
-    room = _room(rows["at"].nunique())
-    axis = {"ticks": False, "domain": False, "labelLimit": room}
-    written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
-    across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
-    across["labelFlush"] = False
-    x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
-    y = channel("layer:O", title="Layer", sort="descending", axis=axis)
-    base = Chart(drawn).encode(x=x, y=y)
-    scale = {"scheme": "viridis", "domain": [0, MOST_BITS], "clamp": True, "reverse": True}
-    colour = channel(
-        "said_kl:Q", title="Bits from the output", scale=scale,
-        legend=gradient("Bits from the output", context=context),
-    )  # fmt: skip
-    cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
-    ink = either("datum.light", "black", "white")
-    words = base.mark_text(baseline="middle", fontSize=context.small, limit=room)
-    name = short_names((model,))[model]
-    what = f"What the layers of {name} say"
-    text = cells_in_words(
-        rows, what, row="layer", column="at", value="said_kl", value_title="bits from the output"
-    )
-    return layered(cells, words.encode(text="said:N", color=ink)).properties(
-        width="container",
-        height=context.height(CELL * max(rows["layer"].nunique(), 1)),
-        title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
-        description=text,
-    )
-
-
-def _room(columns: int) -> OfWidth:
-    """Compute the pixels that a word has in one of several columns."""
-    columns = max(columns, 1)
-    return OfWidth(f"width / {columns} - 2", lambda width: round(width / columns - 2, 1))
