@@ -121,7 +121,7 @@ def _check_models(option: Option, value: Any) -> tuple[str, ...]:
     check = _check_pattern if option.patterns else _check_model
     named = [ref for part in _several(option, value) for ref in matching_presets(option, part)]
     refs = tuple(dict.fromkeys(check(option, part) for part in named))
-    if len(refs) < option.low:
+    if len(refs) < option.low and not any(map(is_pattern, refs)):  # what one matches is not known
         raise SpecError(f"Choose at least {option.low} under {option.label} ({option.name}).")
     if len(refs) > option.high:
         raise option.refuse(f"{len(refs)}")

@@ -26,6 +26,7 @@ SMALL = {
     **{"steps": 2, "noises": 2, "length": 16},
 }
 PREDICTING = (
+    "bits",
     "divergence",
     "probe behaviour",
     "probe removal",
@@ -37,6 +38,7 @@ MORE: dict[str, dict[str, Any]] = {
     "align check": {"methods": ("ols",), "truths": ("bend",)},
     "align stitch": {"methods": ("ols",)},
     "align attention": {"methods": ("ols",)},
+    "lens": {"others": ("zoo:nli-0",)},
     "probe removal": {"layers": (2,)},
     "spaces": {"words": 20},
     "swap": {"random": False, "frozen": False},

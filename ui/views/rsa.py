@@ -82,7 +82,7 @@ def show_layers(form: Form[RsaSpec], result: Result, view: View) -> None:
         result,
         view,
         figures=STUDY.figures,
-        caption="Click a point or a cell to open the token map at its layer.",
+        caption="A point or a cell opens the token map at its layer.",
         name=f"{view.name} {result.spec['measure']}",
         lesson=form.address.page if view is STUDY.views[0] else "",
         pick=Picking(form.address, ("layer", "model"), _token_map_at).made,

@@ -66,7 +66,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             role=BIGRAM,
             model=first,
             model_identity=identified[first].content,
-            sentences=ready.need(INCLUDED),
+            words=ready.need(INCLUDED),
             kinds=spec.scored_kinds,
             pairs=spec.pairs,
             **given,

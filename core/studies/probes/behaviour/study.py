@@ -13,7 +13,7 @@ The headline's number: `core.studies.probes.minimal_pairs.accuracy.correct`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,6 @@ from core.studies.probes.minimal_pairs.own import OWN, own_groups
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, few_sentences
-
-if TYPE_CHECKING:
-    pass
-
 
 UUAS = "uuas"
 

@@ -60,7 +60,8 @@ def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, own: Own = ()
     memory = costs.resident({model: size}, head=True)
     if costs.is_by_layer(size):
         memory += LOGITS * costs.SINGLE
-    return Cost(costs.passes(size, 2 * pairs, passes_per_pair(size), LENGTHS), memory)
+    seconds = costs.passes(size, 2 * pairs, passes_per_pair(size), LENGTHS)
+    return Cost(seconds, shared={("head", model): Cost(0.0, memory)})  # one is borrowed at a time
 
 
 @pure("probes.minimal_pairs", version=2, guard=as_identified, cost=_pairs_cost)
@@ -108,7 +109,7 @@ def score_pairs(
 def score_bigrams(
     model: str,
     model_identity: str,
-    sentences: Sentences,
+    words: Sentences,
     kinds: tuple[str, ...],
     pairs: int,
     own: Own = (),
@@ -118,7 +119,7 @@ def score_bigrams(
     Args:
         model: Reference of the model whose tokenizer is used.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
-        sentences: What is counted.
+        words: The sentences that are counted, in words.
         kinds: Of `templates.KINDS`, or OWN.
         pairs: How many of each of the templates' kinds.
         own: A reader's own.
@@ -132,7 +133,7 @@ def score_bigrams(
     """
     tokenizer = load_tokenizer(model)
 
-    counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, sentences)]
+    counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, words)]
     made = {kind: own_pairs(own) or make_pairs(kind, pairs) for kind in kinds}
     cut = {kind: cut_sentences(tokenizer, _sentences(each)) for kind, each in made.items()}
     every = {token for row in counted for token in row[1:]}
@@ -140,11 +141,11 @@ def score_bigrams(
     bigrams = Bigrams(counted, len(every))
     value: Value = {"tokens": bigrams.tokens}
     for kind, rows in cut.items():
-        words = np.zeros((len(rows), max(row.length for row in rows)))
-        for sums, row in zip(words, rows, strict=True):
+        scores = np.zeros((len(rows), max(row.length for row in rows)))
+        for sums, row in zip(scores, rows, strict=True):
             owners = [word for word in row.words if word >= 0]
             np.add.at(sums, owners, bigrams.score([BEGIN, *row.inside]))
-        value |= {f"{name}/{kind}": row for name, row in _readings(words, made[kind]).items()}
+        value |= {f"{name}/{kind}": row for name, row in _readings(scores, made[kind]).items()}
     return value
 
 

@@ -93,8 +93,8 @@ def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str)
 
 
 def _times(number: Estimate) -> str:
-    """Write a ratio with its interval: "26 times [21, 31]"."""
-    return f"{number.value_text} times{number.text.removeprefix(number.value_text)}"
+    """Write a ratio with its interval: "26 [21, 31] times"."""
+    return f"{number.text} times"
 
 
 def functions_sentence(statements: Sequence[Statement]) -> str:

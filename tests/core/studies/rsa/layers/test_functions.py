@@ -199,13 +199,13 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
 
     few = [*ratio("zoo:a", 9, 2), *ratio("zoo:c", 20, 0, 1), *ratio("zoo:d", 4, 0, 1)]
     assert changed_sentence(few) == (
-        "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs move up to 20 "
-        "times [19, 21] as far as after random changes."
+        "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs move up to "
+        "20 [19, 21] times as far as after random changes."
     )
     many = [each for n in range(30) for each in ratio(f"zoo:model-{n}", 5 + n, n % 3)]
     said = changed_sentence(many)
     assert len(said) <= TWO_LINES
-    assert "layer 2 of model-29 most (34 times [33, 35]" in said
+    assert "layer 2 of model-29 most (34 [33, 35] times" in said
     assert "the other 29 models change most in layers 0 to 2" in said
     alone = [each for each in few if each.verdict != BEYOND_RANDOM]
     assert changed_sentence(alone) == ""
