@@ -12,7 +12,7 @@ def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> Non
     app = open_page("pages/rsa.py", **SMALL, names=["zoo:parse-0=Our parser", "zoo:seed-0=Base"])
     assert not app.exception
     assert not app.warning
-    spec = str(drawn[0])  # the first panel
+    spec = str(drawn)  # functions of layers, and states
     assert "Our parser" in spec
     assert "to Base" in spec
     assert "parse-0 (" not in spec
@@ -25,5 +25,5 @@ def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> Non
 @pytest.mark.usefixtures("box")
 def test_without_names_a_page_has_the_short_ones(drawn: list[object]) -> None:
     app = open_page("pages/rsa.py", **SMALL)
-    assert "parse-0 (" in str(drawn[0])
+    assert "parse-0 (" in str(drawn)
     assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}

@@ -26,6 +26,7 @@ from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views import rsa as rsa_views
 from ui.views.rsa_experiments import AUDIT, EXPERIMENTS, TRAINING, TRUTH
+from ui.views.tokens.words import word_at
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -204,9 +205,9 @@ def test_a_word_of_the_token_map_shows_its_nearest_words_and_is_in_the_address()
 def test_a_clicked_word_is_chosen_and_a_second_click_lets_it_go() -> None:
     address = {"word": 0}
     for expected in (4, 0):
-        address |= rsa_views._word_at(address, {"position": 3})  # type: ignore[arg-type]
+        address |= word_at(address, {"position": 3})  # type: ignore[arg-type]
         assert address["word"] == expected
-    assert rsa_views._word_at(address, {}) == {}  # type: ignore[arg-type]
+    assert word_at(address, {}) == {}  # type: ignore[arg-type]
 
 
 def test_a_model_and_a_layer_of_one_figure_are_those_of_the_next() -> None:

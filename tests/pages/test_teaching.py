@@ -33,7 +33,7 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     (judged,) = [line for line in sentences(app).splitlines() if "Your guess, layer 0" in line]
     assert "the figure shows layer" in judged
     said = [str(each.value) for each in app.markdown]
-    figure = next(n for n, line in enumerate(said) if "States" in line)
+    figure = next(n for n, line in enumerate(said) if line.startswith("**Layer functions"))
     assert said.index(judged) < figure, "feedback stands above the figure, where the guess was made"
     assert not any("Compare it with the figure" in line for line in said)
 
@@ -45,7 +45,7 @@ def test_a_class_sees_its_guesses_in_the_figure_once_they_are_revealed(
     guesses._guesses.clear()
     contexts = iter(SimpleNamespace(session_id=str(number)) for number in range(9))
     monkeypatch.setattr(guesses, "get_script_run_ctx", lambda: next(contexts))
-    for value in (0.2, 0.2, 0.9):
+    for value in (2.0, 2.0, 5.0):
         guesses.note_guess("rsa", value)
     app = open_page("pages/rsa.py", lesson="true", **SMALL)
     assert not app.toggle or not [t for t in app.toggle if "guesses" in t.label]  # not before

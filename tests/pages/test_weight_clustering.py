@@ -22,7 +22,7 @@ from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_mode
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
-from ui.views import weights
+from ui.views import weights_labels
 from ui.views.weights_spectra import SPECTRA
 
 PAGE = "pages/weight_clustering.py"
@@ -280,7 +280,7 @@ def test_a_label_table_that_cannot_be_read_is_refused_with_the_reason_on_the_pag
     content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload = SimpleNamespace(name="mine.csv", file_id="1", getvalue=lambda: content)
-    monkeypatch.setattr(weights, "uploader", lambda *given, **layout: upload)
+    monkeypatch.setattr(weights_labels, "uploader", lambda *given, **layout: upload)
     app = open_page(PAGE, **LINK)
     assert not app.exception
     refused = [error.value.replace("\\", "") for error in app.error]
@@ -296,7 +296,7 @@ def test_a_label_table_takes_the_names_that_are_shown_and_says_what_it_accepted(
     rows = ["model,kind", "run1,x", "run2,x", "nli-0,x", "zoo:pos-0,y", "pos-1,y", "run9,y"]
     content = "\n".join(rows).encode()
     upload = SimpleNamespace(name="mine.csv", file_id="1", getvalue=lambda: content)
-    monkeypatch.setattr(weights, "uploader", lambda *given, **layout: upload)
+    monkeypatch.setattr(weights_labels, "uploader", lambda *given, **layout: upload)
     app = open_page(PAGE, **LINK, models=[EVERY, f"path:{tmp_path}/run*"])
     assert not app.exception
     assert not app.error

@@ -16,7 +16,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.curves import error_chart
 
-HEADS = 290  # height of the plot of matched heads, with a legend below
+HEADS = 268  # height of the plot of matched heads, with a legend below
 LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
 
 

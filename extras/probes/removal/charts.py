@@ -13,7 +13,7 @@ from core.results.names import short_names
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
 
-HEIGHT = 268
+HEIGHT = 262
 SHOWN = {PROBE: "probe's subspace", RANDOM: "random subspaces", MATCHED: "random, equal change"}
 DASHES = {RANDOM: (2, 3), MATCHED: (6, 4)}
 
