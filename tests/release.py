@@ -59,7 +59,7 @@ def versions(root: Path) -> dict[str, str]:
         said[name] = match[1] if match else ""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf8"))
     read = settings["tool"]["setuptools"]["dynamic"].get("version", {}).get("attr")
-    from_core = read == "core.__version__" and "version" in settings["project"]["dynamic"]
+    from_core = read == "core.__version__" and "version" in settings["project"].get("dynamic", ())
     said["pyproject.toml"] = (
         said["core/__init__.py"] if from_core else settings["project"].get("version", "")
     )

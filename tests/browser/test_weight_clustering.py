@@ -84,7 +84,7 @@ def test_no_view_scrolls_sideways_on_a_telephone(page: Page, app_url: str) -> No
     open_study(page, app_url)
     views = page.get_by_role("radiogroup", name="View").get_by_role("radio")
     names = views.all_inner_texts()
-    assert {"Vote", "Map", "Neighbours", "Distances", "Rank by depth"} <= {*names}
+    assert {"Vote", "Map", "Neighbours", "Distances"} <= {*names}
     for number in range(len(names)):
         choose(views.nth(number), page)
         page.wait_for_timeout(500)

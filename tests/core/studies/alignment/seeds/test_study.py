@@ -457,7 +457,7 @@ def test_without_any_pair_nothing_is_stated() -> None:
         ({"split": "letter"}, "split takes one of word, sentence"),
         ({"sentences": 3}, "sentences takes a whole number"),
         ({"seed": "x"}, "seed takes a whole number"),
-        ({"layers": (-3, "a")}, "layers takes all, or numbers"),
+        ({"layers": (-3, "a")}, "layers takes some, all, or numbers"),
         ({"models": tuple(f"zoo:seed-{n}" for n in range(30))}, "up to 25|2 to 25"),
     ],
 )
@@ -560,8 +560,8 @@ def test_the_command_writes_the_files_and_a_second_run_computes_nothing(
     pd.testing.assert_frame_equal(one, two)
     assert tuple(one.columns) == COLUMNS
     assert (tmp_path / "one" / "figure.svg").stat().st_size
-    assert cli.main([*command, "--layers", "some", "--out", str(tmp_path / "three")]) == 2
-    assert "layers takes all, or numbers" in capsys.readouterr().err
+    assert cli.main([*command, "--layers", "most", "--out", str(tmp_path / "three")]) == 2
+    assert "layers takes some, all, or numbers" in capsys.readouterr().err
 
 
 def test_the_commands_seed_reaches_the_numbers(command, tmp_path) -> None:

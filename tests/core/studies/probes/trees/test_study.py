@@ -694,7 +694,7 @@ def test_texts_that_overlap_and_other_head_rules_are_remarked(
         ({"probes": ()}, "probes needs at least 1"),
         ({"train": "demo"}, "go together"),
         ({"corpus": ""}, "corpus"),
-        ({"layers": (-1,)}, "numbers from 0"),
+        ({"layers": (-2,)}, "numbers from 0"),
         ({"rank": 0}, "rank takes"),
         ({"draws": 3}, "draws takes"),
         ({"sweep": True, "probes": ("depth",)}, "sweep trains distance probes"),
