@@ -124,7 +124,7 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
 
 
 def _beside_sentence(facts: Sequence[Statement]) -> str:
-    """What layers add where the static window stands beside them; "" where it does not."""
+    """What layers add to the static window where both are read; "" where they are not."""
     added = [fact for fact in facts if fact.subject == BESIDE]
     if not added:
         return ""
