@@ -75,8 +75,8 @@ def grammar(results: Sequence[Result]) -> Finding:
     return Finding(
         f"Of minimal pairs, the seeds prefer the grammatical sentence in {said[0]}, the decoders "
         f"in {said[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %. "
-        f"Detectably above the bigrams: {clear or 'none'} of {len(margins)}. Masked models see both "
-        "sides of a word.",
+        f"Detectably above the bigrams: {clear or 'none'} of {len(margins)}. Masked models see "
+        "both sides of a word.",
         "bars",
         (
             *(
