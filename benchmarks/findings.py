@@ -19,6 +19,12 @@ from docs.make.numbers import asked_by
 
 TASKS = ("parse", "sentiment", "nli", "pos", "question", "subjectivity")
 RUNS = " ".join(["rsa --compare", *(f"zoo:{task}-[0-9]" for task in TASKS)])
+OTHERWISE_MEASURED = (  # outputs of layers beside random changes: other runs, other measures
+    "rsa --compare zoo:parse-1 zoo:parse-2 zoo:sentiment-1 zoo:sentiment-2 --no-pool-runs "
+    "--no-references",
+    "rsa --compare zoo:parse-0 zoo:sentiment-0 --no-references --measure procrustes",
+    "rsa --standardise --no-references",
+)
 SCALED = ("model", "metric", "way", "scale", "value", "change", "beyond", "excess")
 
 
@@ -47,7 +53,8 @@ def asked() -> list[Asked]:
     adapters = "weights intruders --models zoo:parse-0-lora-* zoo:parse-0 --scaling"
     feelings = "weights intruders --models zoo:sentiment-0-lora-* zoo:sentiment-0 --scaling"
     tagged = "probe --models zoo:seed-0 zoo:pos-0"
-    layered = ("model", "layer", "similarity")
+    decoded = "rsa --base zoo:decoder-0 --compare zoo:decoder-1 --no-references --drop-rogue 1"
+    layered, moved = ("model", "layer", "similarity"), ("model", "layer", "ratio")
     return [
         Asked(
             decoders,
@@ -91,6 +98,8 @@ def asked() -> list[Asked]:
             "metric == 'uuas' and probe == 'distance'",
             ("model", "layer", "value"),
         ),
+        *(Asked(each, "random_functions", "layer > 0", moved) for each in OTHERWISE_MEASURED),
+        Asked(decoded, "similarity", "layer >= 0", layered),
     ]
 
 

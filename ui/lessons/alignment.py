@@ -76,9 +76,9 @@ ALIGNMENT = Lesson(
         ),
         Try(
             "Average the two models",
-            "Halfway between the weights of two seeds, how much higher is the loss than at both "
-            "ends? How much of that is left once units and heads are matched, and what does a "
-            "random order do?",
+            "Halfway between the weights of two seeds, how much higher is the loss than the mean "
+            "of both ends? How much of that is left once units and heads are matched, and what "
+            "does a random order do?",
             {"study": "align barrier"},
         ),
         Try(

@@ -8,8 +8,11 @@ from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import BLUE, ORANGE
 from core.results.export import Result
+from core.results.names import short_name
+from core.results.numbers import text_of
 from core.studies.alignment.barrier.spec import DECODERS, BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
+from core.studies.alignment.barrier.tasks import RAW
 from core.studies.alignment.barrier.text import make_headline
 from core.studies.alignment.seeds.text import lead_sentence
 
@@ -38,12 +41,19 @@ def seeds(results: Sequence[Result]) -> Finding:
 
 
 def averaged(results: Sequence[Result]) -> Finding:
-    """Say what the mean of two models' weights loses, as they are and with units matched."""
+    """Say what the mean of two models' weights loses, as they are and with units matched, and what
+    that of the base and its fine-tunes loses beside the base alone."""
     result = results[1]
     halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in result.statements}
     colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
+    barriers, base = result.tables["barriers"], result.spec["base"]
+    of_base = barriers[(barriers["source"] == base) & (barriers["relation"] == ONE_ORIGIN)]
+    of_base = of_base[of_base["order"] == RAW]
+    above = (of_base["middle_loss"] - of_base["source_loss"]).tolist()
+    ends = " to ".join(dict.fromkeys(text_of(end) for end in (min(above), max(above))))
     return Finding(
-        make_headline(result.statements),
+        f"{make_headline(result.statements)} Beside {short_name(base)} alone, the mean of it and a "
+        f"fine-tune loses {ends}: it is below the mean of both because fine-tunes have forgotten.",
         "bars",
         tuple(
             Series(

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.commands.examples.finding import INK, Finding, Series
+from core.errors import listed
 from core.results.drawing.style import GREY, ORANGE
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.studies.probes.trees.statements import BEST
+
+RIVALS = {
+    "static window": "the embeddings of a word and its neighbours give",
+    "linear chain": "linking adjacent words gives",
+}
 
 
 def tree(results: Sequence[Result]) -> Finding:
@@ -28,18 +34,19 @@ def tree(results: Sequence[Result]) -> Finding:
     layers = result.probes[model].layers
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = result.draw(model, layer, read.trees[0], read.vectors[0])
-    chain = result.table[
-        (result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")
+    scores = result.table[result.table["metric"] == "uuas"]
+    rivals = [
+        f"{words} {text_of(rows['value'].iloc[0], 'points')} %"
+        for name, words in RIVALS.items()
+        if len(rows := scores[scores["model"] == name])
     ]
-    neighbours = ""
-    if len(chain):
-        neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
+    beside = f"; {listed(rivals)}" if rivals else ""
     arcs = [(edge, -1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
     arcs += [(edge, 1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
         f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
         f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {best.number.value_text} on "
-        f"test sentences{neighbours}.",
+        f"test sentences{beside}.",
         "arcs",
         tuple(
             Series(
@@ -58,6 +65,8 @@ def grammar(results: Sequence[Result]) -> Finding:
     table = results[1].tables["behaviour"].query("kind == 'all' and metric == 'accuracy'")
     shares = {short_name(str(row.model)): float(row.value) for row in table.itertuples()}
     bigram = shares.pop("bigram")
+    margins = results[1].tables["behaviour_margins"].query("kind == 'all' and rival == 'bigram'")
+    clear = int((margins["low"] > 0).sum())
     said = []
     for family in ("seed", "decoder"):
         of_family = [share for name, share in shares.items() if name.startswith(family)]
@@ -65,7 +74,9 @@ def grammar(results: Sequence[Result]) -> Finding:
         said.append(f"{low} to {high} %")
     return Finding(
         f"Of minimal pairs, the seeds prefer the grammatical sentence in {said[0]}, the decoders "
-        f"in {said[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %.",
+        f"in {said[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %. "
+        f"Detectably above the bigrams: {clear or 'none'} of {len(margins)}. Masked models see "
+        "both sides of a word.",
         "bars",
         (
             *(

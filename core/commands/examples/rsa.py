@@ -15,7 +15,7 @@ from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
 from core.studies.rsa.layers.function_text import changed_sentence, facts_of, levels_of
 from core.studies.rsa.spaces.charts import map_chart
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED, relations
 from core.studies.rsa.spaces.text import ANGLE, WITHOUT
 
 PLACES = 2  # decimals of degrees in a stored map
@@ -27,11 +27,12 @@ def spaces(results: Sequence[Result]) -> Finding:
     result = results[1]
     angles = {(each.subject, each.verdict): each.number for each in result.statements}
     start, end = ({who: angles[who, at] for who in (SEEDS, TUNED)} for at in (WITHOUT, ANGLE))
-    share = text_of(end[TUNED].value / end[SEEDS].value, "per cent")
+    nearest, furthest = ends_of_tunes(result)
     shuffled = angles[CHANCE, ANGLE].value_text
     return Finding(
         f"Seeds start {start[SEEDS].value_text} apart and end {end[SEEDS].value_text} apart; "
-        f"fine-tunes end {end[TUNED].value_text} from their base, {share} as far as another seed.",
+        f"fine-tunes start {start[TUNED].value_text} from their base and end {nearest} to "
+        f"{furthest} from it.",
         "chart",
         (),
         "each line is a model, from its embeddings (start) to its last layer (end). Points that "
@@ -39,6 +40,19 @@ def spaces(results: Sequence[Result]) -> Finding:
         f"{shuffled} apart",
         rounded(map_chart(result).to_dict()),
     )
+
+
+def ends_of_tunes(result: Result) -> list[str]:
+    """Write the smallest and the largest angle of a fine-tune to its base in the last layer."""
+    angles = result.tables["angles"]
+    last = angles["layer"].max()
+    tops = angles[(angles["layer"] == last) & (angles["other_layer"] == last)]
+    refs = list(dict.fromkeys([*tops["model"], *tops["other"]]))
+    tuned = {frozenset(pair) for pair in relations(refs)[TUNED]}
+    of_tunes = [
+        row.angle for row in tops.itertuples() if frozenset((row.model, row.other)) in tuned
+    ]
+    return [text_of(end, "degrees") for end in (min(of_tunes), max(of_tunes))]
 
 
 def rounded(part: Any) -> Any:
@@ -56,9 +70,10 @@ def rewrites(results: Sequence[Result]) -> Finding:
     sizes = {ref: fact.number.value_text for ref, fact in facts[WEIGHT_CHANGE].items()}
     least = min(levels_of(facts).values(), key=lambda fact: fact.number.value)
     return Finding(
-        f"{changed_sentence(results[0].statements)} States differ most in "
-        f"{short_name(least.subject)}, at layer {least.layers[0]} (similarity "
-        f"{least.number.text}), whose weights moved by {sizes[least.subject]} of their size.",
+        f"{changed_sentence(results[0].statements)} Of these {len(sizes)} models, states differ "
+        f"most in {short_name(least.subject)}, at layer {least.layers[0]} (similarity "
+        f"{least.number.text}), whose weights moved by {sizes[least.subject]} of their size; "
+        "another run of a task may give another order.",
         "lines",
         lines(table.dropna(subset=["ratio"]), "model", "ratio"),
         "distance of each layer's output, times that after a random change",
@@ -73,12 +88,13 @@ def rogue(results: Sequence[Result]) -> Finding:
     dropped = int(results[0].spec["drop_rogue"])
     named = by_number(dropped, "one dimension", f"{dropped} dimensions")
     model = short_name(shift["model"])
+    raised = int((both["similarity_without"] > both["similarity"]).sum())
     rows = both[both["model"] == shift["model"]]
     return Finding(
         f"Without {named} of the vectors, the similarity of {model} to the base at layer "
         f"{shift['layer']} is "
-        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part "
-        f"of the measured difference is due to {named}.",
+        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}, the "
+        f"largest of {len(both)} changes, of which {raised} are rises.",
         "lines",
         (
             Series("all dimensions", GREY, points(rows, "similarity")),
@@ -136,8 +152,8 @@ def decoders(results: Sequence[Result]) -> Finding:
     names = ("two decoders", "two masked models")
     return Finding(
         f"Two decoders that differ in their seed have a similarity of {said[0]}; two masked models "
-        f"have {said[1]}. No word is masked here, so that only the decoders predict one from each "
-        "state.",
+        f"have {said[1]}. Objective, architecture, learning rate and tokens read differ together. "
+        "Drop one rogue dimension before the middle layers are compared.",
         "lines",
         tuple(
             Series(name, colour, points(rows.reset_index(), "similarity"))

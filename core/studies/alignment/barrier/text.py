@@ -73,8 +73,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def _loss(estimate: Estimate) -> str:
     if not estimate.clear:
-        return f"the loss is not detectably above theirs ({estimate.text} nats per token)"
-    above = estimate.direction("nats per token above theirs", "nats per token below theirs")
+        return f"the loss is not detectably above the mean of both ({estimate.text} nats per token)"
+    above = estimate.direction(
+        "nats per token above the mean of both", "nats per token below the mean of both"
+    )
     return f"the loss is {above}"
 
 

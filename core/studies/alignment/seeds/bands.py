@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from core.maths.maps.moments import TINY
 from core.maths.statistics import jackknife_variance, t_interval
@@ -32,11 +32,11 @@ class Replicates:
     models: Float[np.ndarray, "model layer"]
     units: Float[np.ndarray, "unit layer"]
 
-    def mean(self) -> Replicates:
-        """Average over layers."""
-        return Replicates(
-            *(part.mean(-1, keepdims=True) for part in (self.point, self.models, self.units))
-        )
+    def mean(self, chosen: Bool[np.ndarray, " layer"] | None = None) -> Replicates:
+        """Average over layers: over those chosen, or over all where none is."""
+        places = slice(None) if chosen is None or not chosen.any() else chosen
+        parts = (self.point, self.models, self.units)
+        return Replicates(*(part[..., places].mean(-1, keepdims=True) for part in parts))
 
     def __sub__(self, other: Replicates) -> Replicates:
         """Subtract another map on the same pairs and rows."""

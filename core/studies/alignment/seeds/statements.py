@@ -10,14 +10,14 @@ from core.maths.maps.registry import NON_LINEAR, OF_STATES
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.tables import GAIN_OF_LAYERS, OVERALL
+from core.studies.alignment.seeds.tables import GAIN_BESIDE, GAIN_OF_LAYERS, OVERALL
 
 PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
 BETTER, WORSE, EQUAL = "predicts more", "predicts less", "no detectable difference"
 LOWEST, HIGHEST = "lowest error", "highest error"
 SEEN = " on seen words"  # behind the name of a method whose fact is of words seen in training
 FIRST, SECOND = "first group", "second group"
-LAYERS, WINDOW = "the layers", "static-window"
+LAYERS, BESIDE, WINDOW = "the layers", "the layers beside the window", "static-window"
 NOTHING = 0.005  # share of the variance below which a map predicts none of it
 
 
@@ -135,21 +135,23 @@ def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
 
 
 def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
-    """What the layers add to the static window: over all of them, then at each from the first up.
+    """How much more states predict than the static window: over all layers that are run, then at
+    each; then what each adds beside the window.
 
     Layer 0 is left out: no layer has been run there.
     """
     rows = gains[
-        (gains["group"] == "models")
-        & (gains["words"] == words)
-        & (gains["gain"] == GAIN_OF_LAYERS)
-        & (gains["layer"] != 0)
-    ]
-    for _, row in rows.sort_values("layer").iterrows():
-        points = Estimate(100 * row["difference"], 100 * row["low"], 100 * row["high"], kind="gain")
-        verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
-        at = () if row["layer"] == OVERALL else (int(row["layer"]),)
-        yield Statement(LAYERS, verdict, points, at, WINDOW)
+        (gains["group"] == "models") & (gains["words"] == words) & (gains["layer"] != 0)
+    ].sort_values("layer")
+    for subject, gain in ((LAYERS, GAIN_OF_LAYERS), (BESIDE, GAIN_BESIDE)):
+        for _, row in rows[rows["gain"] == gain].iterrows():
+            points = Estimate(
+                100 * row["difference"], 100 * row["low"], 100 * row["high"], kind="gain"
+            )
+            verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
+            at = () if row["layer"] == OVERALL else (int(row["layer"]),)
+            if subject == LAYERS or at:
+                yield Statement(subject, verdict, points, at, WINDOW)
 
 
 def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:

@@ -39,12 +39,12 @@ OVERALL = -1  # the layer of a mean over layers
 GAINS = ("group", "gain", "words", "layer", "difference", "low", "high")
 # by what errors differ: the name of a gain -> the map that gains and the one that it is compared
 # with
-GAIN_OF_LAYERS = "state over window"
+GAIN_OF_LAYERS, GAIN_BESIDE = "state over window", "state beside window"
 PAIRS = {
     GAIN_OF_LAYERS: ("kernel", "static-window"),
     "window over word": ("static-window", "static-word"),
     "window beside state": ("state-and-window", "kernel"),
-    "state beside window": ("state-and-window", "static-window"),
+    GAIN_BESIDE: ("state-and-window", "static-window"),
 }
 CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
 
@@ -200,8 +200,8 @@ def band_tables(
 def _gains(
     replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]],
 ) -> pd.DataFrame:
-    """GAINS: how much lower one map's error is than another's, layer by layer and over all (layer
-    -1).
+    """GAINS: how much lower one map's error is than another's, layer by layer and over all that are
+    run (layer -1), which layer 0 is not.
 
     Positive is better. Both are maps of the same rows, so that what they share cancels from the
     band.
@@ -213,7 +213,8 @@ def _gains(
             if method != better or rival_estimate is None or rival_ends != ends:
                 continue
             difference = rival_estimate - estimate
-            for part, places in ((difference, layers), (difference.mean(), np.array([OVERALL]))):
+            mean = difference.mean(layers > 0)
+            for part, places in ((difference, layers), (mean, np.array([OVERALL]))):
                 low, high = part.band()
                 columns = {"layer": places, "difference": part.point, "low": low, "high": high}
                 frames.append(

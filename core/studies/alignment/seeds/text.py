@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.errors import by_number, listed
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
 from core.options.layer_numbers import which_layers
+from core.results.names import layers_in_words
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
+    BESIDE,
     BETTER,
     EQUAL,
     HIGHEST,
@@ -96,7 +97,8 @@ def again_sentence(facts: Sequence[Statement]) -> str:
 
 
 def gain_sentence(facts: Sequence[Statement]) -> str:
-    """What the layers add to the static window, and at which layer most; "" without a window."""
+    """How much more states predict than the static window, at which layer most, and what layers
+    add beside it; "" without a window."""
     gains = [fact for fact in facts if fact.subject == LAYERS]
     overall = next((fact for fact in gains if not fact.layers), None)
     by_layer = [fact for fact in gains if fact.layers]
@@ -104,18 +106,35 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
         return ""
     most = max(by_layer, key=lambda fact: fact.number.value)
     size = overall.number.size
-    text = {
-        BETTER: f"The layers add {size} to what embeddings predict",
-        EQUAL: f"The layers add nothing detectable to what embeddings predict ({size})",
-        WORSE: f"Hidden states predict {size} less than embeddings alone",
-    }[overall.verdict]
+    over = layers_in_words([fact.layers[0] for fact in by_layer])
+    text = (
+        f"At {over}, hidden states predict "
+        + {
+            BETTER: f"{size} more than embeddings alone",
+            EQUAL: f"not detectably more than embeddings alone ({size})",
+            WORSE: f"{size} less than embeddings alone",
+        }[overall.verdict]
+    )
     if most.verdict == BETTER:
         text += f", most at layer {most.layers[0]} ({most.number.text})"
-    unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
+    unclear = [fact.layers[0] for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
-        places = by_number(len(unclear), "layer", "layers")
-        text += f" and nothing detectable at {places} {listed(unclear)}"
-    return f"{text}."
+        text += f" and not detectably more at {layers_in_words(unclear)}"
+    return f"{text}.{_beside_sentence(facts)}"
+
+
+def _beside_sentence(facts: Sequence[Statement]) -> str:
+    """What layers add to the static window where both are read; "" where they are not."""
+    added = [fact for fact in facts if fact.subject == BESIDE]
+    if not added:
+        return ""
+    least, most = (
+        choose(added, key=lambda fact: fact.number.value).number.value for choose in (min, max)
+    )
+    places = [fact.layers[0] for fact in added if fact.verdict == BETTER]
+    clear = f"detectably at {layers_in_words(places)}" if places else "nothing detectable"
+    ends = " to ".join(dict.fromkeys(text_of(end, "points") for end in (least, most)))
+    return f" Beside the embeddings they add {ends} points, {clear}."
 
 
 def _beside(ridge: Statement, compared: Statement | None) -> str:

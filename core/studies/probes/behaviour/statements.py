@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.errors import by_number
 from core.models import parse_ref
@@ -15,6 +17,8 @@ from core.studies.probes.behaviour.tables import (
     EVERY,
     UNRELATED,
     WHOLE,
+    Hits,
+    corrected_share,
     longest_run,
     whole_kind,
 )
@@ -111,20 +115,29 @@ def among_models(count: int, origins: int) -> str:
     return f"{count} models, of which only {origins} {by_number(origins, 'is', 'are')} unrelated,"
 
 
-def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tuple[Statement, ...]:
-    """State which kinds of pairs final models have wrong more often than chance, and which they
-    judge otherwise where whole sentences are scored.
+def doubts_of(
+    hits: Mapping[str, Hits],
+    margins: pd.DataFrame,
+    models: Sequence[str],
+    own: NDArray[np.int64] | None = None,
+) -> tuple[Statement, ...]:
+    """State which kinds of pairs final models have wrong more often than chance, corrected for all
+    models and kinds, and which they judge otherwise where whole sentences are scored.
 
     Args:
-        tables: The study's `behaviour` and `behaviour_margins`.
+        hits: By model.
+        margins: The study's `behaviour_margins`.
         models: Those that were scored.
+        own: As of `behaviour_table`.
     """
-    run, table, margins = longest_run(models), tables["behaviour"], tables["behaviour_margins"]
+    run = longest_run(models)
     final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
-    rows = table[table["model"].isin(final) & (table["kind"] != ALL)]
+    tried = [(ref, kind) for ref in final for kind in hits[ref]]
+    shares = [(*each, corrected_share(hits[each[0]], each[1], len(tried), own)) for each in tried]
     below = [
-        Statement(row["model"], BELOW_CHANCE, estimate_of(row, "value"), metric=row["kind"])
-        for _, row in rows[rows["high"] < CHANCE].iterrows()
+        Statement(model, BELOW_CHANCE, share, metric=kind)
+        for model, kind, share in shares
+        if share.high < CHANCE
     ]
     differing = margins[
         (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))

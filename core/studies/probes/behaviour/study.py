@@ -73,7 +73,8 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         if not treebank.foreign:
             few = few_sentences(ready, models)
             made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
-    statements, doubts = statements_of(made, models), doubts_of(made, models)
+    statements = statements_of(made, models)
+    doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
     counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
     texts = treebank.notices if treebank else ()
     notices = (*few, *text.make_notices(doubts, refused_of(spec, ready)), *texts, *outputs.notices)

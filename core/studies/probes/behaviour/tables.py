@@ -17,6 +17,7 @@ from core.maths.arrays import Value
 from core.maths.statistics import t_interval
 from core.models.steps import in_order_of_training, origin_of, run_of
 from core.results.drawing.training import with_progress
+from core.results.estimates import Estimate
 from core.studies.probes.minimal_pairs.accuracy import (
     correct,
     correlation_interval,
@@ -113,6 +114,23 @@ def _margins(
         low, high = t_interval(margin, [variance], [several - 1]) if several > 1 else (np.nan,) * 2
         rows.append((model, kind, METRIC, rival, against, margin, float(low), float(high)))
     return rows
+
+
+def corrected_share(
+    hits: Hits, kind: str, tests: int, own: NDArray[np.int64] | None = None
+) -> Estimate:
+    """Estimate a model's accuracy on a kind in per cent, its interval corrected for several tests
+    (Bonferroni).
+
+    Args:
+        hits: Of the model.
+        kind: Of pairs.
+        tests: How many accuracies are tested.
+        own: As of `behaviour_table`.
+    """
+    right, level = hits[kind], 1 - 0.05 / tests
+    low, high = grouped_interval(right, _groups(hits, [kind], own), level)
+    return Estimate(100 * float(right.mean()), 100 * low, 100 * high, level, "points")
 
 
 def _together(kinds: Sequence[str], hits: Hits) -> dict[str, list[str]]:

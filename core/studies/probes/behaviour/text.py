@@ -157,13 +157,15 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
         scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
         scores.setdefault(kind, []).append(score)
     notices += [
-        f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
-        f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
+        f"On pairs of {NAMES[kind]}, accuracy is detectably below 50 %, corrected for all models "
+        f"and kinds ({', '.join(scores)}): "
+        f"{INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
         for kind, scores in worse.items()
     ]
     notices += [
         f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
-        f"scored, with the words that differ themselves ({', '.join(scores)})."
+        f"scored, with the words that differ themselves ({', '.join(scores)}); these intervals are "
+        "not corrected for the number of models and kinds."
         for kind, scores in otherwise.items()
     ]
     if refused:

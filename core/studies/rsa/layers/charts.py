@@ -157,7 +157,7 @@ def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
     names, colours, shapes = short_names(compared), colours_of(compared), shapes_of(compared)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
     rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
-    below = "1: as far as a random change with the same singular values; bands: 95 %"
+    below = "1: as different as after a random change with the same singular values; bands: 95 %"
     return layer_chart(
         rows, "ratio", looks, "Layer functions, compared with random changes", below,
         y_title=RATIO, zero=True, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"],

@@ -21,8 +21,8 @@ from core.studies.rsa.layers.differences import (
 
 CHANGES = {
     BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
-    "spectrum, the output that moved furthest is that of",
-    LIKE_RANDOM: "Given the base's own input, no output moved detectably further than after random "
+    "spectrum, the output that differs most (1 − similarity) is that of",
+    LIKE_RANDOM: "Given the base's own input, no output differs detectably more than after random "
     "changes of equal spectrum in",
     CHANGED_MOST: "Given the base's own input, the output that differs most from the base's is "
     "that of",
@@ -55,7 +55,7 @@ def changed_sentences(statements: Sequence[Statement]) -> list[str]:
         of = listed([names[fact.subject] for fact in alike], MOST_NAMED)
         sentences.append(
             f"No layer of {of} changes detectably more than at random: at most {_times(most)} as "
-            "far as after random changes of equal spectrum."
+            "much as after random changes of equal spectrum."
         )
     return sentences
 
@@ -73,8 +73,8 @@ def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str
         moved = f"similarity of {whose} to the base's {'down to ' * several}{least.text}"
     else:
         most = max(stated, key=lambda fact: fact.number.value).number
-        moves = "move up to" if several else "moves"
-        moved = f"{whose} {moves} {_times(most)} as far as after random changes"
+        differs = "differ up to" if several else "differs"
+        moved = f"{whose} {differs} {_times(most)} as much as after random changes"
     return f"Fine-tuning changes {listed(places)} most: {moved}."
 
 
@@ -83,7 +83,8 @@ def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str)
     choose = min if verdict == CHANGED_MOST else max
     first = choose(stated, key=lambda fact: fact.number.value)
     number = first.number
-    shown = number.text if verdict == CHANGED_MOST else f"{_times(number)} as far as random changes"
+    ratio = f"{_times(number)} as much as random changes"
+    shown = number.text if verdict == CHANGED_MOST else ratio
     text = f"Fine-tuning changes {layers_in_words(first.layers)} of {names[first.subject]} most"
     rest = [fact for fact in stated if fact is not first]
     if not rest:
@@ -121,9 +122,9 @@ def _most_changed(facts: Facts, verdict: str, words: str) -> str:
             score = f"{unclear}{number.text}"
         else:
             unclear = "not distinguishable, at most " if len(layers) > 1 else ""
-            score = f"{unclear}{number.value_text} times as far"
+            score = f"{unclear}{number.value_text} times as much"
         if verdict == LIKE_RANDOM:
-            clauses.append(f"{names[model]} ({number.text} times as far at most)")
+            clauses.append(f"{names[model]} ({number.text} times as much at most)")
         else:
             clauses.append(f"{layers_in_words(layers)} of {names[model]} ({score}{elsewhere})")
     if not clauses:

@@ -6,14 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import ShapeError
 from core.maths.maps.registry import STATIC
 from core.studies.alignment.seeds import tasks, window
 from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.statements import _of_layers
 from core.studies.alignment.seeds.study import _reaches_in_words, plan, prepare
-from core.studies.alignment.seeds.tables import OVERALL, band_tables, error_table
+from core.studies.alignment.seeds.tables import GAINS, OVERALL, band_tables, error_table
+from core.studies.alignment.seeds.text import gain_sentence
 from core.studies.alignment.seeds.window import align_static
 from core.study import read_first
 from core.vectors.pairs import Paired
@@ -154,5 +157,24 @@ def test_gains_are_differences_of_errors_with_bands(
     assert gain.loc[("window over word", 1), "low"] > 0.5
     mean = gain.loc[("state over window", OVERALL), "difference"]
     assert mean == pytest.approx(
-        np.mean([gain.loc[("state over window", layer), "difference"] for layer in range(3)])
+        np.mean([gain.loc[("state over window", layer), "difference"] for layer in (1, 2)])
+    )
+
+
+def test_the_sentence_says_which_layers_and_both_comparisons() -> None:
+    rows = [("state over window", layer, 0.0, 0.01) for layer in (1, 2)]
+    rows += [("state over window", 3, 0.06, 0.01), ("state over window", OVERALL, 0.02, 0.01)]
+    rows += [("state beside window", layer, 0.01 * layer, 0.005) for layer in (0, 1, 2, 3)]
+    gains = pd.DataFrame(
+        [
+            ("models", gain, "unseen", layer, middle, middle - half, middle + half)
+            for gain, layer, middle, half in rows
+        ],
+        columns=list(GAINS),
+    )
+    sentence = gain_sentence(tuple(_of_layers(gains, "unseen")))
+    assert sentence == (
+        "At layers 1 to 3, hidden states predict 2.0 points [1.0, 3.0] more than embeddings alone, "
+        "most at layer 3 (6.0 points [5.0, 7.0]) and not detectably more at layers 1 and 2. Beside "
+        "the embeddings they add 1.0 to 3.0 points, detectably at layers 1 to 3."
     )

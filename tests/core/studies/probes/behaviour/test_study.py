@@ -188,7 +188,8 @@ def test_statements_lead_to_the_headline() -> None:
     headline = make_headline(statements)
     assert all(each.named_in(headline) for each in statements)
     assert headline.startswith(pairs_sentence(statements)[:60])
-    below, otherwise, further = doubts_of(made, [SEED, FIRST])
+    below, otherwise, further = doubts_of(MADE, made["behaviour_margins"], [SEED, FIRST])
+    assert below.estimate.level == pytest.approx(1 - 0.05 / 2)  # one final model, two kinds
     assert below.verdict == BELOW_CHANCE
     assert below.subject == otherwise.subject == SEED
     assert below.metric == otherwise.metric == "agreement"
@@ -212,6 +213,18 @@ def test_statements_lead_to_the_headline() -> None:
     assert [each.verdict for each in above] == [OVERALL, ABOVE]
 
 
+def test_accuracies_below_chance_are_corrected_for_models_and_kinds() -> None:
+    """One accuracy whose 95 % interval ends below 50 % is not reported where several are tested."""
+    low = {SEED: hits({"agreement": 0.32})}
+    none = tables.margin_table(low, [SEED], {})
+    row = tables.behaviour_table(low).iloc[0]
+    assert row["high"] < 50
+    assert [each.verdict for each in doubts_of(low, none, [SEED])] == [BELOW_CHANCE]
+    several = {f"zoo:seed-{n}": hits({"agreement": 0.32 if n == 0 else 0.5}) for n in range(5)}
+    margins = tables.margin_table(several, list(several), {})
+    assert doubts_of(several, margins, list(several)) == ()
+
+
 def test_both_readings_stand_in_the_headline_where_they_differ() -> None:
     hits_, whole = ({SEED: hits({"polarity": share})} for share in (0.8, 0.3))
     for other, differ in ((whole, True), (hits_, False)):
@@ -224,7 +237,7 @@ def test_both_readings_stand_in_the_headline_where_they_differ() -> None:
         assert ("Scored on whole sentences" in headline) == differ
         assert ("30 %" in headline) == differ
         assert "80 %" in headline
-        notices = make_notices(doubts_of(made, [SEED]), [])
+        notices = make_notices(doubts_of(hits_, made["behaviour_margins"], [SEED]), [])
         assert any("where whole sentences are scored" in notice for notice in notices) == differ
 
 

@@ -199,8 +199,8 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
 
     few = [*ratio("zoo:a", 9, 2), *ratio("zoo:c", 20, 0, 1), *ratio("zoo:d", 4, 0, 1)]
     assert changed_sentence(few) == (
-        "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs move up to "
-        "20 [19, 21] times as far as after random changes."
+        "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs differ up to "
+        "20 [19, 21] times as much as after random changes."
     )
     many = [each for n in range(30) for each in ratio(f"zoo:model-{n}", 5 + n, n % 3)]
     said = changed_sentence(many)
@@ -258,7 +258,7 @@ def test_a_planted_change_moves_its_layer_further_than_random_ones_and_a_rotated
     assert stated(result.statements, BEYOND_RANDOM).subject == "zoo:special"
     assert stated(result.statements, LIKE_RANDOM).subject == "zoo:rotated"
     assert not unnamed(result.statements, result.headline)
-    assert "moved furthest is that of layer 1 of special" in result.headline
+    assert "differs most (1 − similarity) is that of layer 1 of special" in result.headline
     assert result.headline.startswith("Fine-tuning changes layer 1 of special most: its output")
     assert "No layer of rotated changes detectably more than at random" in result.headline
     assert RANDOM in result.methods
