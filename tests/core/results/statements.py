@@ -28,6 +28,7 @@ FREE_COLUMNS = (
     "same_dose",
     "word",
     "said",
+    "promoted",
     "span",
     "data_from",
     "corpus",

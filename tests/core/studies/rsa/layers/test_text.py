@@ -29,6 +29,7 @@ from core.studies.rsa.layers.differences import (
     statements_of,
     uncertain_layers,
 )
+from core.studies.rsa.layers.function_text import MOST_NAMED
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import (
     NULL,
@@ -39,7 +40,7 @@ from core.studies.rsa.layers.text import (
     jackknife_in_words,
     make_methods,
 )
-from core.studies.rsa.layers.view_text import MOST_NAMED, NOTHING, make_headline, summarise
+from core.studies.rsa.layers.view_text import NOTHING, make_headline, summarise
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
 BAND = ["low", "high", "null_low", "null_high"]
