@@ -20,6 +20,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.alignment.stitching.study._accuracy": ("share of texts",),
     "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
     "core.studies.probes.behaviour.tables._margins": ("difference of shares of pairs",),
+    "core.studies.probes.behaviour.tables.corrected_share": ("share of pairs, in groups",),
     "core.studies.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
     "extras.probes.removal.tables._estimate": (
         *("erasure, loss", "erasure, cost", "erasure, cost of random subspaces"),
