@@ -17,7 +17,7 @@ from tests.core.commands.test_headlines import shown
 from tests.core.shipped import walked
 
 NUMBER = rf"{MINUS}?(?:\d[\d,]*\d|\d)?(?:(?<=\d)\.\d+|\.\d+)?"
-BAND = re.compile(rf"({NUMBER})(?: %| points|°)? \[({NUMBER}), ({NUMBER})\]")
+BAND = re.compile(rf"({NUMBER})(?: %| points|°| times)? \[({NUMBER}), ({NUMBER})\]")
 SINGLE = re.compile(rf"(?<![\w.@-])({MINUS}?\d*\.\d+|{MINUS}?\d+(?= %|°))(?![\w.]*\])")
 P_VALUE = re.compile(rf"p (=|<) ({NUMBER})")
 RECIPE = re.compile(r"\(rate [\d.]+, \d+ steps\)")  # of the models' cards

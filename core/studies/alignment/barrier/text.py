@@ -73,10 +73,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def _loss(estimate: Estimate) -> str:
     if not estimate.clear:
-        return f"the loss is not detectably above the mean of both ({estimate.text} nats per token)"
-    above = estimate.direction(
-        "nats per token above the mean of both", "nats per token below the mean of both"
-    )
+        return f"the loss is not detectably above their mean ({estimate.text} nats per token)"
+    above = estimate.direction("nats per token above their mean", "nats per token below their mean")
     return f"the loss is {above}"
 
 

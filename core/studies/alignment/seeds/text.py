@@ -53,6 +53,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         lead_sentence(facts, words),
         again_sentence(facts),
         gain_sentence(facts),
+        beside_sentence(facts),
         *_comparison_sentences(facts),
         _identity_sentence(facts),
         seen_sentence(facts),
@@ -97,8 +98,8 @@ def again_sentence(facts: Sequence[Statement]) -> str:
 
 
 def gain_sentence(facts: Sequence[Statement]) -> str:
-    """How much more states predict than the static window, at which layer most, and what layers
-    add beside it; "" without a window."""
+    """How much more states predict than the static window, and at which layer most; "" without a
+    window."""
     gains = [fact for fact in facts if fact.subject == LAYERS]
     overall = next((fact for fact in gains if not fact.layers), None)
     by_layer = [fact for fact in gains if fact.layers]
@@ -107,23 +108,21 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
     most = max(by_layer, key=lambda fact: fact.number.value)
     size = overall.number.size
     over = layers_in_words([fact.layers[0] for fact in by_layer])
-    text = (
-        f"At {over}, hidden states predict "
-        + {
-            BETTER: f"{size} more than embeddings alone",
-            EQUAL: f"not detectably more than embeddings alone ({size})",
-            WORSE: f"{size} less than embeddings alone",
-        }[overall.verdict]
-    )
+    compared = {
+        BETTER: f"{size} more than embeddings",
+        EQUAL: f"not detectably more than embeddings ({size})",
+        WORSE: f"{size} less than embeddings",
+    }
+    text = f"{_upper(over)} predict {compared[overall.verdict]}"
     if most.verdict == BETTER:
         text += f", most at layer {most.layers[0]} ({most.number.text})"
     unclear = [fact.layers[0] for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
         text += f" and not detectably more at {layers_in_words(unclear)}"
-    return f"{text}.{_beside_sentence(facts)}"
+    return f"{text}."
 
 
-def _beside_sentence(facts: Sequence[Statement]) -> str:
+def beside_sentence(facts: Sequence[Statement]) -> str:
     """What layers add to the static window where both are read; "" where they are not."""
     added = [fact for fact in facts if fact.subject == BESIDE]
     if not added:
@@ -134,7 +133,7 @@ def _beside_sentence(facts: Sequence[Statement]) -> str:
     places = [fact.layers[0] for fact in added if fact.verdict == BETTER]
     clear = f"detectably at {layers_in_words(places)}" if places else "nothing detectable"
     ends = " to ".join(dict.fromkeys(text_of(end, "points") for end in (least, most)))
-    return f" Beside the embeddings they add {ends} points, {clear}."
+    return f"Beside the embeddings, layers add {ends} points, {clear}."
 
 
 def _beside(ridge: Statement, compared: Statement | None) -> str:

@@ -152,9 +152,8 @@ def test_the_headline_says_what_rises_and_what_does_not() -> None:
     headline = make_headline(facts)
     assert all(fact.named_in(headline) for fact in facts)
     assert (
-        "2.00 [1.80, 2.20] nats per token above the mean of both, 1.50 with units and heads"
-        in headline
+        "2.00 [1.80, 2.20] nats per token above their mean, 1.50 with units and heads" in headline
     )
-    assert "is not detectably above the mean of both" in headline
+    assert "is not detectably above their mean" in headline
     sags = [Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)]
-    assert ".20 [.10, .30] nats per token below the mean of both" in make_headline(sags)
+    assert ".20 [.10, .30] nats per token below their mean" in make_headline(sags)

@@ -16,7 +16,7 @@ from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.statements import _of_layers
 from core.studies.alignment.seeds.study import _reaches_in_words, plan, prepare
 from core.studies.alignment.seeds.tables import GAINS, OVERALL, band_tables, error_table
-from core.studies.alignment.seeds.text import gain_sentence
+from core.studies.alignment.seeds.text import beside_sentence, gain_sentence
 from core.studies.alignment.seeds.window import align_static
 from core.study import read_first
 from core.vectors.pairs import Paired
@@ -172,9 +172,9 @@ def test_the_sentence_says_which_layers_and_both_comparisons() -> None:
         ],
         columns=list(GAINS),
     )
-    sentence = gain_sentence(tuple(_of_layers(gains, "unseen")))
+    facts = tuple(_of_layers(gains, "unseen"))
+    sentence = f"{gain_sentence(facts)} {beside_sentence(facts)}"
     assert sentence == (
-        "At layers 1 to 3, hidden states predict 2.0 points [1.0, 3.0] more than embeddings alone, "
-        "most at layer 3 (6.0 points [5.0, 7.0]) and not detectably more at layers 1 and 2. Beside "
-        "the embeddings they add 1.0 to 3.0 points, detectably at layers 1 to 3."
+        "Layers 1 to 3 predict 2.0 points [1.0, 3.0] more than embeddings, most at layer 3 (6.0 points [5.0, 7.0]) and not detectably more at layers 1 and 2. Beside "
+        "the embeddings, layers add 1.0 to 3.0 points, detectably at layers 1 to 3."
     )
