@@ -136,6 +136,9 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
     beyond = page.get_by_role("menuitem").all_inner_texts()
     page.keyboard.press("Escape")
     expect(page.get_by_role("menuitem")).to_have_count(0)  # it fades, and pale letters are grave
+    more.blur()
+    page.mouse.move(0, 0)
+    expect(page.get_by_role("tooltip")).to_have_count(0)  # as does what the button says of itself
     for number in range(in_row + len(beyond)):
         if number < in_row:
             choose(views.nth(number), page)
