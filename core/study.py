@@ -165,7 +165,7 @@ class View:
     first: Callable[..., Any] | None = None
     table: str = ""
     asked: str = ""
-    titles: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict, hash=False)
     name: str = ""
     purpose: str = ""
     how_to_read: str = ""
