@@ -27,6 +27,7 @@ FREE_COLUMNS = (
     "equation",
     "same_dose",
     "word",
+    "token",
     "said",
     "promoted",
     "span",

@@ -203,7 +203,10 @@ def build_independence(value: Value) -> pd.DataFrame:
     import pandas as pd
 
     names = np.asarray(value["models"], dtype=object)[np.asarray(value["pairs"])]
-    order, matched = (np.exp(value[f"{name}_log_p"]) for name in ("order", "matched"))
+    least = np.finfo(np.float64).tiny  # of what a table holds: none of them is 0
+    order, matched = (
+        np.maximum(np.exp(value[f"{name}_log_p"]), least) for name in ("order", "matched")
+    )
     tests = len(names)
     outcome = [
         IN_ORDER if corrected(in_order, tests) < SIGNIFICANT
