@@ -24,6 +24,8 @@ from core.errors import ShapeError
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
+SIGNIFICANT = 0.05  # a p-value below it is said to be clear of chance
+
 
 def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
     """Renumber sentences consecutively.

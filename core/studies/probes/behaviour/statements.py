@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import by_number
+from core.maths.statistics import SIGNIFICANT
 from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
@@ -27,7 +28,6 @@ from core.studies.probes.trees.statements import verdict_of
 OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
 CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"
 TOO_FEW = "too few models to tell"
-SIGNIFICANT = 0.05
 BELOW_CHANCE = "accuracy below chance"
 OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
 UNSCORED = "no language-model head"

@@ -294,10 +294,3 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
     )
     below = "bands: 95 % intervals over sentences and probes"
     return line_chart(rows, plane, looks, f"{label} by rank", below)
-
-
-def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Both charts of a sweep, by file name."""
-    sweep = result.tables["sweep"]
-    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
-    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.errors import by_number, listed
+from core.maths.statistics import SIGNIFICANT
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -22,7 +23,6 @@ from core.studies.weights.clusters.tables import NORMS, Scored
 from core.studies.weights.pairs import CHANCE, OF_A_PAIR, pair_sentence
 from core.studies.weights.unlabelled import SPELT, WORDS
 
-SIGNIFICANT = 0.05
 GAUSSIAN = "Gaussian matrix of the same shape"
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"

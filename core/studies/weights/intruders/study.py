@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import TaskError
-from core.maths.statistics import corrected
+from core.maths.statistics import SIGNIFICANT, corrected
 from core.studies.kit import Findings, Outputs, Study, Task, Value, View, text_task, words_beside
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
@@ -174,7 +174,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices += value["notices"]
         below = value["null"] < spec.threshold  # False for NaN, as it should be
         together = joint_p_values(value, len(measured))
-        clear = (value["cosines"] < spec.threshold) & (together < text.SIGNIFICANT)
+        clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)
         for place, (family, layer) in enumerate(value["places"]):
             row = {"model": model, "family": str(family), "layer": int(layer) + 1}
             new = direction_rows(value, place, row, spec.threshold, together[place])

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.errors import by_number, listed
 from core.maths.spectra.directions import SMALL
-from core.maths.statistics import corrected
+from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import short_names
@@ -18,7 +18,6 @@ from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tasks import LARGE_DRAWS
 
 ALL = "all"  # the row of a model's families together
-SIGNIFICANT = 0.05
 DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
 EXCESS = "more intruder dimensions than chance"
 CHANCE = "random update of equal norm"

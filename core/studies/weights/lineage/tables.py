@@ -16,7 +16,7 @@ from core.maths.arrays import Value
 from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import cosines_from, distances_from, norms_of
-from core.maths.statistics import corrected
+from core.maths.statistics import SIGNIFICANT, corrected
 from core.models import zoo_models
 from core.models.changes import share_start
 from core.models.identity import Identity
@@ -40,7 +40,6 @@ INDEPENDENCE = (
     *("model", "other", "outcome", "one_tree", "order_correlation", "order_p"),
     *("matched_correlation", "matched_p", "corrected_p", "agreeing", "matched_units"),
 )
-SIGNIFICANT = 0.05
 TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
 
 

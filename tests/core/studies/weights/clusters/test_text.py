@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from core.maths.spectra.registry import VECTORS
+from core.maths.statistics import SIGNIFICANT
 from core.results.statements import Statement
 from core.studies.weights.clusters import text
 from core.studies.weights.clusters.doses import COLUMNS, VERDICT_OF_GROUP
@@ -20,7 +21,6 @@ from core.studies.weights.clusters.method_text import make_methods
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import VOTES, Scored
 from core.studies.weights.clusters.text import (
-    SIGNIFICANT,
     make_headline,
     state_ranks,
     statements_of,
