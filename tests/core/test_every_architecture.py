@@ -35,7 +35,7 @@ def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
         rng = np.random.default_rng(number)
         weights = {
             name: (value * (1 + change * rng.normal(size=value.shape))).astype(value.dtype)
-            for name, value in load_file(path).items()
+            for name, value in sorted(load_file(path).items())
         }
         save_file(weights, path, metadata={"format": "pt"})
     with using(Store(tmp_path / "store")):

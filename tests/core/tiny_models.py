@@ -3,7 +3,6 @@ second."""
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -124,57 +123,28 @@ SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
 
 
-@cache
-def _trained(model_type: str) -> str:
-    """As JSON, the tokenizer of `tiny_tokenizer` before it knows what begins and ends a text.
+def _tokenizer(model_type: str) -> Any:
+    """The tokenizer of `tiny_tokenizer` before it knows what begins and ends a text.
 
-    Trained once: of equally frequent pieces the trainer takes another one each time, and models of
-    a test share their tokenizer.
+    One was trained for each kind, three times on `TEXT`, with the `tokenizers` library's trainers
+    (90 pieces of WordPiece, 340 of bytes, 60 of Unigram). The trainer takes another one of equally
+    frequent pieces each time, so all tests share the files that it wrote.
     """
-    from tokenizers import (
-        Regex,
-        Tokenizer,
-        decoders,
-        models,
-        normalizers,
-        pre_tokenizers,
-        trainers,
-    )
+    from tokenizers import Tokenizer
 
+    kind = "unigram" if model_type in UNIGRAM else "wordpiece"
     if model_type in BYTE_LEVEL:
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        if model_type.startswith("qwen"):
-            cut = pre_tokenizers.Split(Regex(r"'\w+|\s?\w+|\s?[^\s\w]+"), "isolated")
-            whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-            tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, whole])
-        tokenizer.decoder = decoders.ByteLevel()
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer: Any = trainers.BpeTrainer(
-            vocab_size=340, special_tokens=SPECIALS, initial_alphabet=alphabet
-        )
-    elif model_type in UNIGRAM:
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        tokenizer.decoder = decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=60, special_tokens=SPECIALS, unk_token="<unk>")
-    else:
-        tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
-        tokenizer.normalizer = normalizers.BertNormalizer()
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.decoder = decoders.WordPiece()
-        trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=SPECIALS)
-    tokenizer.train_from_iterator([TEXT] * 3, trainer)
-    return str(tokenizer.to_str())
+        kind = "bytes_qwen" if model_type.startswith("qwen") else "bytes"
+    return Tokenizer.from_file(str(Path(__file__).with_name("tokenizers") / f"{kind}.json"))
 
 
 def tiny_tokenizer(model_type: str) -> Any:
     """A fast tokenizer of the kind that this model type has, trained on a few words."""
-    from tokenizers import Tokenizer, processors
+    from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
     names: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
-    tokenizer = Tokenizer.from_str(_trained(model_type))
+    tokenizer = _tokenizer(model_type)
     if model_type in ("t5", "mt5"):
         tokenizer.post_processor = processors.TemplateProcessing(
             single="$A </s>", special_tokens=[("</s>", 2)]

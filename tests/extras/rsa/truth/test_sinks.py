@@ -23,7 +23,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     tensors, rng = load_file(path), np.random.default_rng(0)
     changed = {
         name: tensor + rng.normal(size=tensor.shape).astype(tensor.dtype)
-        for name, tensor in tensors.items()
+        for name, tensor in sorted(tensors.items())
         if "layers." in name and tensor.ndim == 2
     }
     assert changed

@@ -187,7 +187,7 @@ def test_models_without_a_head_that_labels_are_compared_and_not_scored(
         rng = np.random.default_rng(number)
         weights = {
             name: (value + 0.01 * rng.normal(size=value.shape)).astype(value.dtype)
-            for name, value in weights.items()
+            for name, value in sorted(weights.items())
         }
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         refs.append(f"path:{folder}")

@@ -48,7 +48,7 @@ def changed(folder: Path, part: str, shift: float) -> None:
     """Add noise of this standard deviation to all tensors whose name has this part in it."""
     weights = load_file(folder / "model.safetensors")
     rng = np.random.default_rng(0)
-    for name, tensor in weights.items():
+    for name, tensor in sorted(weights.items()):
         if part in name:
             weights[name] = (tensor + shift * rng.standard_normal(tensor.shape)).astype(
                 tensor.dtype
