@@ -130,7 +130,7 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> None:
     enter()
     st.title(title, anchor=False, help=lead if brief else None)
     if not brief:
-        with st.container(width=PROSE):
+        with st.container(width=PROSE, key="lead"):
             st.markdown(lead)
 
 
