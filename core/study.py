@@ -154,7 +154,8 @@ class View:
         table: The table that CSV and Parquet files hold; empty for the study's main one.
         asked: What a page asks for, such as "Metric", where `titles` names choices.
         titles: The choices that a page offers where `choices` has them, with what it calls them.
-        name, purpose, how_to_read, missing: Its words, see `ViewWords`; taken from the study's.
+        name, purpose, how_to_read, missing, question: Its words, see `ViewWords`; taken from the
+            study's.
     """
 
     key: str = ""
@@ -170,6 +171,7 @@ class View:
     purpose: str = ""
     how_to_read: str = ""
     missing: str = ""
+    question: str = ""
 
     def of_study(self, study: Study) -> View:
         """Take this view's words from a study."""

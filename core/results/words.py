@@ -32,12 +32,14 @@ class ViewWords:
         purpose: What it shows, in a few words.
         how_to_read: What the axes are, what their ends mean and what is grey, in one line.
         missing: What to say and do where nothing can be drawn; without it, the study's.
+        question: What its headline answers, the title of the page that shows it.
     """
 
     name: str
     purpose: str
     how_to_read: str
     missing: str = ""
+    question: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Words:
 
     Attributes:
         title: What the pages call it.
+        question: What its only view's headline answers, see `ViewWords`.
         purpose: What it tells, in the words of the command's help.
         reason: Why one would run it, in one sentence.
         how_to_read: Of its only view, see `ViewWords`.
@@ -61,6 +64,7 @@ class Words:
     title: str
     purpose: str
     reason: str = ""
+    question: str = ""
     how_to_read: str = ""
     missing: str = ""
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -72,7 +76,13 @@ class Words:
         """Look up the words of a view; those of the study for a view without a key. Raises
         PalimpsestError if there are none."""
         if not key:
-            return ViewWords(self.title, self.purpose, self.how_to_read, self.missing)
+            return ViewWords(
+                self.title,
+                self.purpose,
+                self.how_to_read,
+                self.missing,
+                self.question or self.title,
+            )
         words = self._entry(self.views, key, "view")
         return replace(words, missing=words.missing or self.missing)
 

@@ -83,7 +83,8 @@ def study_page(name: str) -> str:
 def _question(study: Study, result: Result) -> list[str]:
     spec = study.Spec(**result.spec)
     return [
-        f"*{plain(study.purpose[0].upper() + study.purpose[1:])}.*",
+        f"*{plain(study.words.question or study.title)}*",
+        f"{plain(study.purpose[0].upper() + study.purpose[1:])}.",
         study.words.reason,
         f"```sh\n{command_line(study.name, spec)}\n```",
     ]

@@ -87,8 +87,10 @@ class Form(Generic[S]):
         self.aside: DeltaGenerator = first_line
         self._corner: DeltaGenerator = first_line
         if title:
+            view = self._views.get(str(self.address["view"])) if self._views else None
+            title = view.question or title if view is not None else title
             if self.experiment is not None:
-                title, lead = self.experiment.study.title, reason_of(self.experiment.study)
+                lead = reason_of(self.experiment.study)
             with first_line:
                 self.aside, self._corner = shell.show_head(title)
         self._lead = lead

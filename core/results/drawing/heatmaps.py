@@ -19,6 +19,7 @@ from core.results.names import short_names
 from core.results.numbers import Kind, label_expr, text_of
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
+EQUAL = 1e-6  # by which what is equal may differ from 1
 TURN = 0.6  # share of the scale from which letters on it are dark: viridis ends in yellow
 
 
@@ -69,7 +70,7 @@ def heatmap(
     rows, tooltip = told(table, (*tips, Tip(value, value_title, kind), *also))
     share = ((table[value] - ends[0]) / ((ends[1] - ends[0]) or 1.0)).clip(0, 1)
     light = (1 - share if reverse else share) > TURN
-    rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
+    rows = rows.assign(written=[_written(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
     # Streamlit's setting moves the first column's name to the right, into the next.
     every = {"labelOverlap": table[x].nunique() > MOST_NUMBERED, "labelFlush": False}
@@ -128,6 +129,12 @@ def models_heatmap(
         also=[also], context=context,
     )  # fmt: skip
     return {result.study: chart}
+
+
+def _written(value: float, kind: Kind) -> str:
+    """Write a cell; one that is only almost 1, and would be written as 1, as "<1"."""
+    text = text_of(value, kind)
+    return "<1" if text == text_of(1.0, kind) and value < 1.0 - EQUAL else text
 
 
 def _axis_tip(column: str, title: str | None) -> Tip:

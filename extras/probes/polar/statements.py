@@ -9,7 +9,16 @@ import pandas as pd
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
-from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, at_layer, compared, tied_of
+from core.studies.probes.trees.statements import (
+    BEST,
+    SCORES,
+    SIMILAR,
+    TIED,
+    at_layer,
+    beside_rival,
+    compared,
+    tied_of,
+)
 from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.tables import LABEL, LAS, METRICS, UUAS, best_row
 
@@ -29,8 +38,9 @@ def statements_of(
     Returns:
         The first model's score at its best layer; for LAS also its UUAS there and the share of gold
         edges whose label it predicts; its margin over the baseline that scores highest; the other
-        trained models' differences from it, each at its own best layer; then the layers that are
-        not distinguishable from a best one.
+        trained models' differences from it, each at its own best layer, a single other model's
+        after its own score and margin; then the layers that are not distinguishable from a best
+        one.
     """
     assert metric in METRICS
     rows = {ref: best_row(tables["polar"], ref, metric) for ref in models}
@@ -44,17 +54,18 @@ def statements_of(
         row = best_row(tables["polar"], first, more)
         if row is not None:
             statements.append(Statement(first, verdict, estimate_of(row, "value"), (layer,)))
-    margins = at_layer(tables["polar_margins"], first, metric, layer)
-    if len(margins):
-        strongest = margins.loc[margins["rival_value"].idxmax()]
-        statements.append(compared(first, strongest, "margin", str(strongest["rival"])))
-    for ref, row in best.items():
-        if ref != first and not parse_ref(ref).random:
-            differences = at_layer(tables["differences"], ref, metric, int(row["layer"]))
-            statements += [
-                compared(ref, difference, "difference", first)
-                for _, difference in differences.iterrows()
-            ]
+    statements += beside_rival(tables["polar_margins"], first, metric, layer)
+    others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
+    for ref, row in others.items():
+        at = int(row["layer"])
+        differences = at_layer(tables["differences"], ref, metric, at)
+        if len(others) == 1 and len(differences):  # the fine-tuned model that the page asks about
+            statements.append(Statement(ref, SCORES, estimate_of(row, "value"), (at,)))
+            statements += beside_rival(tables["polar_margins"], ref, metric, at)
+        statements += [
+            compared(ref, difference, "difference", first)
+            for _, difference in differences.iterrows()
+        ]
     named = {each.subject for each in statements}
     for ref in best:
         tied = tied_of(tables["best_layers"], ref, metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.errors import first_of
+from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
@@ -13,7 +13,7 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import BEST, SIMILAR, TIED
+from core.studies.probes.trees.statements import BEST, SCORES, SIMILAR, TIED
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
     MOST_NAMED,
@@ -58,27 +58,40 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     assert first.verdict == BEST
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
-    best = best_in_words(tied.get(first.subject, first.layers))
-    sentence = LEADS[metric].format(
-        name=name, value=first.number.value_text, best=best, edges=edges
-    )
-    if rest and rest[0].subject == first.subject:
-        gap = compared_with(rest.pop(0))
+
+    def lead(score: Statement) -> str:
+        best = best_in_words(tied.get(score.subject, score.layers))
+        return LEADS[metric].format(
+            name=names[score.subject], value=score.number.value_text, best=best, edges=edges
+        )
+
+    def beside(gap: Statement) -> str:
+        if gap.baseline == first.subject:
+            size = gap.number.direction("above", "below")
+            tied_with = f"not detectably different from {name} ({size})"
+            return tied_with if gap.verdict == SIMILAR else f"{size} {name}"
+        text = compared_with(gap)
         if metric in (LABEL, DIRECTION):  # given the edges, its row is the most frequent answer
-            gap = gap.replace(baseline_name(CHAIN), "the majority baseline")
-        sentence += f", {gap}"
-    yield f"{sentence}."
+            text = text.replace(baseline_name(CHAIN), "the majority baseline")
+        return text
+
+    score = next((each for each in rest if each.verdict == SCORES), None)
+    if score is not None:  # the fine-tuned model first, with what it is compared with
+        gaps = [each for each in rest if each.subject == score.subject and each is not score]
+        gaps.sort(key=lambda each: each.baseline != first.subject)
+        yield f"{lead(score)}, {listed([beside(gap) for gap in gaps])}."
+        rest = [each for each in rest if each.subject != score.subject]
+    margins = [beside(each) for each in rest if each.subject == first.subject]
+    yield f"{', '.join((lead(first), *margins))}."
+    rest = [each for each in rest if each.subject != first.subject]
     if UNDIRECTED in more and GIVEN in more:
         yield (
-            f"Without head and label it predicts {more[UNDIRECTED].number.value_text} of the "
+            f"Without head and label {name} predicts {more[UNDIRECTED].number.value_text} of the "
             f"edges; given the edges, it predicts {more[GIVEN].number.value_text} of the labels."
         )
     for each in first_of(rest, MOST_NAMED):
-        gap = each.number.direction("above", "below")
-        how = f"not detectably different from {name} ({gap})"
-        how = how if each.verdict == SIMILAR else f"{gap} {name}"
         where = best_in_words(tied.get(each.subject, each.layers))
-        yield f"At {where}, {names[each.subject]} is {how}."
+        yield f"At {where}, {names[each.subject]} is {beside(each)}."
 
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:

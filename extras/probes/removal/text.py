@@ -13,7 +13,7 @@ from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import SIMILAR
 from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.statements import COST
+from extras.probes.removal.statements import COST, WHERE
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
@@ -37,7 +37,12 @@ def view_sentence(result: Result, metric: str = LOSS) -> str:
 
 
 def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
-    gaps = {(each.subject, each.metric): each for each in statements if each.verdict != COST}
+    where = {(each.subject, each.metric): each for each in statements if each.verdict == WHERE}
+    gaps = {
+        (each.subject, each.metric): each
+        for each in statements
+        if each.verdict not in (COST, WHERE)
+    }
     for each in statements:
         if each.verdict != COST:
             continue
@@ -53,6 +58,9 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
                 if gap.verdict == SIMILAR
                 else f", {more} than by {what}"
             )
+        layers = where.get((each.subject, each.metric))
+        if layers is not None and gap is not None and gap.verdict != SIMILAR:
+            sentence += f" (detectably at {len(layers.layers)} of {layers.number.text} layers)"
         yield f"{sentence}."
 
 

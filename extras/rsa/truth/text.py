@@ -131,9 +131,9 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [
             "In frozen fine-tunes, "
             f"measures find changed states with AUC {_range(facts, UNROUNDED)}; "
-            f"rounded by as much as weights changed, {_range(facts, FROZEN)}.",
-            "Without rounding, unchanged states are equal bit for bit. "
-            f"The layer number alone reaches {_rival(facts, 'depth', FROZEN)}.",
+            f"rounded by as much as weights changed, {_range(facts, FROZEN)}, where the layer "
+            f"number alone reaches {_rival(facts, 'depth', FROZEN)}.",
+            "Without rounding, unchanged states are equal bit for bit.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:

@@ -158,11 +158,13 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     """
     table = result.need("curves", "the invertible network or the MLP among its maps")
     low, high = span_of(table["validation"])
-    table = (
-        table[table["method"] == method]
-        .groupby(["layer", "step"], as_index=False)["validation"]
-        .mean()
+    # A network that has converged keeps its error; without it, the mean over pairs would jump.
+    wide = table[table["method"] == method].pivot_table(
+        "validation", "step", ["layer", "source", "target"]
     )
+    in_training = wide.T.groupby("layer").count().T > 0
+    means = wide.ffill().T.groupby("layer").mean().T.where(in_training)
+    table = means.melt(ignore_index=False, value_name="validation").dropna().reset_index()
     layers = sorted(set(table["layer"]))
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
     looks = graded([f"layer {layer}" for layer in layers], point=False)

@@ -87,7 +87,7 @@ def grid_sentence(result: Result) -> str:
     beside = f"; from layer {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
     return (
         f"{text}; layer {layer} is predicted best from layer "
-        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."
+        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside}; not tested)."
     )
 
 

@@ -85,14 +85,14 @@ def statements_of(
             compared(first, row, "value", CONTROL_TREES) for _, row in selectivity.iterrows()
         )
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
-    statements += _beside_rival(tables["margins"], first, metric, layer)
+    statements += beside_rival(tables["margins"], first, metric, layer)
     others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
     for ref, row in others.items():
         at = int(row["layer"])
         differences = at_layer(tables["differences"], ref, metric, at)
         if len(others) == 1 and len(differences):  # the fine-tuned model that the page asks about
             statements.append(Statement(ref, SCORES, estimate_of(row, "value"), (at,)))
-            statements += _beside_rival(tables["margins"], ref, metric, at)
+            statements += beside_rival(tables["margins"], ref, metric, at)
         statements += [
             compared(ref, difference, "difference", first)
             for _, difference in differences.iterrows()
@@ -107,7 +107,7 @@ def statements_of(
     return tuple(statements)
 
 
-def _beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
+def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
     """State a model's margin over the baseline that scores highest, other than parts of speech."""
     rows = at_layer(margins, model, metric, layer)
     rows = rows[~rows["rival"].isin(TAGS.values())]
@@ -124,7 +124,8 @@ def arc_statements(
 
     Args:
         tables: The study's tables; without `arcs` there are no statements.
-        models: References; the first trained one is described.
+        models: References; the first trained one is described, or the one that is compared with it
+            where that is a single one.
 
     Returns:
         For both kinds of arcs the score at the model's best layer and its margin over the baseline
@@ -133,8 +134,8 @@ def arc_statements(
     stated = statements_of(tables, models, "uuas")
     if not stated or "arcs" not in tables:
         return ()
-    first, *rest = stated
-    rivals = [each for each in rest if each.subject == first.subject and each.baseline]
+    first = next((each for each in stated if each.verdict == SCORES), stated[0])
+    rivals = [each for each in stated if each.subject == first.subject and each.baseline]
     statements = []
     for arcs in (FAR, ADJACENT):
         here = [

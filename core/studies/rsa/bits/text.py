@@ -52,15 +52,12 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
     if not statements:
         return NOTHING
     names, best = short_names(table["model"]), statements[0]
-    parts = [
-        f"{names[best.subject]} predicts the text with {best.number.text} bits per byte, "
-        "the fewest of all." if len(table) > 1 else
-        f"{names[best.subject]} predicts the text with {best.number.text} bits per byte."
-    ]  # fmt: skip
+    first = f"{names[best.subject]} predicts the text with {best.number.text} bits per byte"
     for each in statements[1:]:
         needs = f"{names[each.subject]} needs {each.number.direction('more', 'fewer')}"
-        noise = "" if each.number.clear else ", which is within noise"
-        parts.append(f"{needs} than {names[each.baseline]}{noise}.")
+        noise = "" if each.number.clear else ", not detectably different"
+        first += f"; {needs} than {names[each.baseline]}{noise}"
+    parts = [f"{first}."]
     uniform = float(table.set_index("model").loc[best.subject, "uniform_bits"])
     parts.append(
         f"Guessing each of its subwords at random would take {text_of(uniform, 'share')} bits."

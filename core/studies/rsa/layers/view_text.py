@@ -86,7 +86,7 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     return (
         f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
         f"similar to a different layer of the base (layer {layer} to layer "
-        f"{int(best['base_layer'])}: {statement.number.value_text}{against})."
+        f"{int(best['base_layer'])}: {statement.number.value_text}{against}; not tested)."
     )
 
 

@@ -124,7 +124,8 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
         if worst is None:
             kept.append(scored)
         else:
-            lowered.append(f"{scored} by up to {worst.number.value_text}")
+            where = layers_in_words(worst.layers)
+            lowered.append(f"{scored} by {worst.number.text} at most ({where})")
     lost = f"Reverting one layer to the base lowers {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
     return " ".join(filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else "")))
