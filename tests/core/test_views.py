@@ -40,6 +40,15 @@ def test_names_of_a_page_are_its_own_and_each_view_says_how_it_is_read() -> None
         assert [view.name for view in views if not (view.purpose and view.how_to_read)] == []
 
 
+def test_every_view_asks_a_question_of_its_own_but_the_first_of_a_page() -> None:
+    room = lambda study: study.Spec.__module__.split(".")[-3]  # noqa: E731
+    for of, studies in groupby(sorted(STUDIES.values(), key=room), key=room):
+        asked = [view.question for study in studies for view in study.views]
+        assert [question for question in asked if question and not question.endswith("?")] == [], of
+        assert asked.count("") == 1, f"the page of {of} asks for its first view"
+        assert len({*asked}) == len(asked), of
+
+
 def test_no_two_studies_have_one_title() -> None:
     titles = [study.title for study in STUDIES.values()]
     assert sorted({*titles}) == sorted(titles)

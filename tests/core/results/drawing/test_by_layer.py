@@ -107,6 +107,15 @@ def test_a_table_may_say_more_of_a_column() -> None:
     assert tip_of("divergence.items") == Tip("items", "Number of words", "whole")
 
 
+def test_a_cell_that_is_almost_one_is_not_written_as_one() -> None:
+    cells = pd.DataFrame({"layer": [0, 1, 2], "family": "all", "accuracy": [1.0, 0.9996, 0.9]})
+    spec = heatmap(cells, "Cells", x="layer", y="family", value="accuracy", context=PAGE).to_dict()
+    (rows,) = spec["datasets"].values()
+    whole, almost, less = (row["written"] for row in rows)
+    assert almost == "<1"
+    assert "<" not in whole + less
+
+
 def test_a_heatmap_says_its_value_as_its_record_does() -> None:
     cells = pd.DataFrame({"layer": [1, 2], "family": ["q", "k"], "accuracy": [0.25, 0.5]})
     spec = heatmap(cells, "Cells", x="layer", y="family", value="accuracy", context=PAGE).to_dict()

@@ -288,8 +288,8 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     assert row["rival_value"] == pytest.approx(theirs)
     assert row["margin"] == pytest.approx(values[box["bert"], 2] - theirs)
     far, margin, *_ = arc_statements(result.tables, list(result.probes))
-    assert (far.subject, far.baseline) == (box["bert"], FAR)
-    assert far.layers == (result.best_layer(box["bert"]),)
+    assert (far.subject, far.baseline) == (box["gpt2"], FAR), "what is compared with the first"
+    assert far.layers == (result.best_layer(box["gpt2"]),)
     assert far.named_in(arcs_sentence(result))
     assert margin.named_in(arcs_sentence(result))
     assert len(arcs_sentence(result)) <= TWO_LINES
