@@ -24,6 +24,7 @@ DATASETS = {
 }
 """A word of a source's name -> the Hub's data set with the same data, where there is one."""
 LICENCE = re.compile(r"CC BY[A-Z-]* \d\.\d")
+NOBODY = "OWNER"  # stands in the address until somebody publishes it
 OTHER = "other"  # the Hub's name of a licence that it has no name for
 
 
