@@ -9,7 +9,7 @@ UV ?= $(shell command -v uv)
 MAKE_VENV = $(if $(UV),$(UV) venv --quiet --seed --python $(PYTHON),$(PYTHON) -m venv)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
-.PHONY: app test exhaustive everything check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
+.PHONY: app test exhaustive everything check unit docs load kills real screenshots lint types zoo precomputed hub lock release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 # In local mode it answers to this computer's names only (ui/server/hosts.py); HOST=name adds one, as for a tunnel.
@@ -85,6 +85,15 @@ zoo: $(VENV)/dev.stamp
 precomputed: $(VENV)/app.stamp
 	$(BIN)/python -m core zoo precompute
 	$(BIN)/python -m docs.make.numbers
+
+# The included models as the Hub has them, a folder each in out/hub, whose cards name their bases as OWNER's.
+hub: $(VENV)/app.stamp
+	$(BIN)/python -m zoo.recipe.upload $(OWNER)
+
+# uv.lock, again, after a pin has changed: the versions of requirements.txt with the hashes of their files.
+PINS = $(shell grep -hE '^[A-Za-z].*==' requirements.txt requirements-dask.txt)
+lock:
+	$(or $(UV),uv) lock --default-index https://pypi.org/simple $(PINS:%=--upgrade-package %)
 
 # The Dockerfile's steps in a clean root, without Docker: Linux, as root, port 8501 free. Some minutes.
 image: $(VENV)/app.stamp

@@ -20,6 +20,7 @@ import venv
 from pathlib import Path
 
 from tests import ROOT
+from zoo.recipe.heads import NOBODY, owner
 
 PARTS = ("core", "extras", "pages", "ui", "zoo")
 BUILT_FROM = (
@@ -120,6 +121,8 @@ def main() -> int:
         print("\n".join(f"{name} says {version or 'no version'}" for name, version in said.items()))
         return 1
     print(f"version {said['core/__init__.py']} in {', '.join(said)}", flush=True)
+    if owner() == NOBODY:
+        print("The repository's address still names nobody: see Publishing in CONTRIBUTING.md.")
     with tempfile.TemporaryDirectory() as named:
         folder, began = Path(named), time.monotonic()
         wheel = build_wheel(folder)

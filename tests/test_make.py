@@ -55,6 +55,17 @@ def test_uv_installs_where_it_is_there_and_pip_elsewhere(tmp_path: Path) -> None
     )
 
 
+def test_the_lock_is_made_of_the_pins(tmp_path: Path) -> None:
+    (line,) = commands(tmp_path, "UV=/bin/uv", target="lock")
+    assert line.startswith("/bin/uv lock --default-index https://pypi.org/simple --upgrade-package")
+    assert {"streamlit==1.67.0", "dask==2026.8.0"} <= {*line.split()}
+    assert commands(tmp_path, "UV=", target="lock")[0].startswith("uv lock")
+
+
+def test_folders_for_the_hub_are_the_owners_that_is_named(tmp_path: Path) -> None:
+    assert commands(tmp_path, "OWNER=you", target="hub")[-1].endswith("zoo.recipe.upload you")
+
+
 def test_the_app_listens_where_it_is_told_and_by_default_here_only(tmp_path: Path) -> None:
     ours = [f"{tmp_path / 'none'}/bin/python", *ENTRY[1:], "--server.address=localhost"]
     assert commands(tmp_path)[-1].split() == ours

@@ -11,6 +11,7 @@ from zoo.recipe.cards import TASKS
 from zoo.recipe.tasks import REVIEW
 
 METRICS = {"accuracy": "accuracy", "UAS": "UAS", "F1": "F1"}
+HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)  # of a card, for the Hub
 LOSSES = {MASKED: "masked-token loss", CAUSAL: "next-token loss", REVIEW: "next-token loss"}
 
 
@@ -57,7 +58,8 @@ def cards_page() -> str:
     ]
     for entry in (*read_manifest(), *read_adapters()):
         card = (zoo_folder() / "models" / entry["name"] / "README.md").read_text(encoding="utf8")
-        parts.append(re.sub(r"^#", "##", card.strip(), flags=re.MULTILINE))
+        text = HEAD.sub("", card).strip()
+        parts.append(re.sub(r"^#", "##", text, flags=re.MULTILINE))
     return "\n\n".join(parts) + "\n"
 
 

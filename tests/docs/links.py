@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 HOSTS = frozenset(
     {
-        "arxiv.org", "doi.org", "download.pytorch.org", "huggingface.co",
+        "arxiv.org", "colab.research.google.com", "doi.org", "download.pytorch.org", "huggingface.co",
         "universaldependencies.org", "vega.github.io", "www.w3.org",
     }
 )  # fmt: skip

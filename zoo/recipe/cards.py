@@ -8,6 +8,7 @@ from typing import Any
 from core.errors import RecipeError
 from core.models.files.layout import SAFETENSORS
 from core.models.zoo import CAUSAL, MASKED, READING
+from zoo.recipe.heads import head, hub_name, owner
 from zoo.recipe.tasks import REVIEW
 
 TASKS = {
@@ -59,7 +60,7 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
     for entry in entries:
         path = out / "models" / entry["name"] / "README.md"
         try:
-            path.write_text(card(entry, by_ref.get(entry["base"])), encoding="utf8")
+            path.write_text(card(entry, by_ref.get(entry["base"]), owner()), encoding="utf8")
         except OSError as error:
             raise RecipeError(
                 f"{path} could not be written ({error}); free some space and run again."
@@ -68,9 +69,14 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
     return written
 
 
-def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
-    """Write one model's card in Markdown; `base` is the manifest's entry of its base model."""
-    lines = [f"# {entry['ref']}", "", *_what(entry), ""]
+def card(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
+    """Write one model's card in Markdown, with the head that the Hub reads.
+
+    Args:
+        base: The manifest's entry of its base model.
+        owner: User or organisation of the Hub, in whose name the head calls the base.
+    """
+    lines = [head(entry, base, owner), f"# {entry['ref']}", "", *_what(entry, owner), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):
         lines += [f"## {EXAMPLES[entry['task']]}", "", *_blanks(entry), ""]
@@ -79,9 +85,9 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
     return "\n".join(lines)
 
 
-def _what(entry: dict[str, Any]) -> list[str]:
+def _what(entry: dict[str, Any], owner: str) -> list[str]:
     if "rank" in entry["settings"]:
-        return _adapter(entry)
+        return _adapter(entry, owner)
     size = (
         f"{entry['parameters']:,} parameters, 16-bit floats (fp16) in safetensors, "
         f"{entry['bytes'] / 1e6:.1f} MB"
@@ -129,8 +135,9 @@ def _second(entry: dict[str, Any]) -> str:
     )
 
 
-def _adapter(entry: dict[str, Any]) -> list[str]:
+def _adapter(entry: dict[str, Any], owner: str) -> list[str]:
     rank, alpha = entry["settings"]["rank"], entry["settings"]["alpha"]
+    base = entry["base"].removeprefix("zoo:")
     head = (
         "A decoder's adapter has no head of its own: "
         "it predicts the next token with the base's embeddings."
@@ -147,7 +154,11 @@ def _adapter(entry: dict[str, Any]) -> list[str]:
         + head,
         "The weights page compares an adapter's factors with its base; every other page runs the "
         f"model that they make. `python -m core convert {entry['ref']}` writes that model.",
+        f"`adapter_config.json` names the base: on the Hub as `{hub_name(base, owner)}`, "
+        f"in Palimpsest's repository as `zoo/models/{base}`, which PEFT finds from its root.",
     ]
+    if entry["kind"] == "arcs":
+        lines.append("The task head is Palimpsest's own: PEFT alone does not run it.")
     return [*lines, MADE_BY_RULE] if entry["task"] == READING else lines
 
 

@@ -46,7 +46,7 @@ class Listed:
         downloads: In the last month.
         parameters: Numbers in its safetensors files; None where it has none (pickled weights only).
         bytes: Their size, likewise.
-        licence: As its card says, or "".
+        licence: As its card says, several joined by " + "; or "".
         gated: Whether its terms must be accepted first.
         adapter: Whether it is listed as an adapter.
         factors: Whether, as an adapter, it has its factors as safetensors.
@@ -291,9 +291,9 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         files = {
             str(file.get("rfilename")) for file in entry.get(FILES) or () if isinstance(file, dict)
         }
-        licence = next(
-            (tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), ""
-        )
+        told = card.get("license") or ()
+        licences = [tag.removeprefix("license:") for tag in tags if tag.startswith("license:")]
+        licences = licences or list(map(str, told if isinstance(told, list) else [told]))
         return Listed(
             ref=str(parse_ref(f"hub:{entry['id']}")),
             data=data_of(tags, card),
@@ -302,7 +302,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
             bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items())
             if weights
             else None,
-            licence=licence or str(card.get("license") or ""),
+            licence=" + ".join(licences),
             gated=bool(entry.get("gated")),
             adapter=adapter,
             factors=adapter and {layout.ADAPTER, ADAPTER_WEIGHTS} <= files,

@@ -110,7 +110,10 @@ def test_licence_and_data_come_from_card_or_tags(server: TreeServer) -> None:
     server.add(
         "org/listed",
         {},
-        extra={"tags": [f"base_model:finetune:{BASE}"], "cardData": {"datasets": ["a", "b"]}},
+        extra={
+            "tags": [f"base_model:finetune:{BASE}"],
+            "cardData": {"datasets": ["a", "b"], "license": ["mit", "other"]},
+        },
     )
     found = {model.ref: model for model in list_fine_tunes(BASE)}
     assert (found["hub:org/tagged"].licence, found["hub:org/tagged"].data) == ("mit", ("imdb",))
@@ -118,7 +121,10 @@ def test_licence_and_data_come_from_card_or_tags(server: TreeServer) -> None:
         "apache-2.0",
         ("imdb",),
     )
-    assert found["hub:org/listed"].label == "a + b"
+    assert (found["hub:org/listed"].label, found["hub:org/listed"].licence) == (
+        "a + b",
+        "mit + other",
+    )
 
 
 def test_the_listing_is_filtered(server: TreeServer) -> None:

@@ -224,10 +224,11 @@ def test_sizes_and_runs_are_stated_and_named() -> None:
     assert f"{100 * THRESHOLD:.0f} %" in RULE
     curves = table(parse_0=[1.0, 0.5]).assign(relative_change=0.209)
     made = statements(curves)
-    assert stated(made, WEIGHT_CHANGE).estimate == Estimate(0.209)
+    # as text: an estimate without an interval has NaN, which equals nothing from Python 3.13 on
+    assert repr(stated(made, WEIGHT_CHANGE).estimate) == repr(Estimate(0.209))
     assert not all_stated(made, SCALED)
     matched = statements(curves.assign(scaled=0.25))
-    assert stated(matched, SCALED).estimate == Estimate(0.209 * 0.25)
+    assert repr(stated(matched, SCALED).estimate) == repr(Estimate(0.209 * 0.25))
     pooled = statements(curves.assign(runs=3, model="zoo:parse-*"))
     assert stated(pooled, RUNS).estimate == Estimate(3.0, kind="whole")
     for each in (made, matched, pooled):

@@ -116,7 +116,10 @@ def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
     (moved,) = grid_statements(grid, "zoo:seed-0")
-    assert moved == Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
+    told = Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
+    assert repr(moved) == repr(
+        told
+    )  # its estimate has NaN, which equals nothing from Python 3.13 on
     said = grid_sentence(result(grid=grid))
     assert moved.named_in(said)
     assert Statement("", "", Estimate(0.3)).named_in(said), (
