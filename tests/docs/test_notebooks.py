@@ -53,8 +53,7 @@ def test_a_badge_opens_the_notebook_wherever_it_is_named(path: Path) -> None:
     repository = address().removeprefix("https://github.com/")
     link = f"]({COLAB}{repository}/blob/main/docs/notebooks/{path.name})"
     assert link in cells(path, "markdown")[0]
-    for page in ("README.md", "docs/tutorials/notebooks.md"):
-        assert link in (ROOT / page).read_text(encoding="utf8")
+    assert link in (ROOT / "docs/tutorials/notebooks.md").read_text(encoding="utf8")
 
 
 def test_all_notebooks_begin_with_the_same_cell() -> None:
