@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
-from core.maths.areas import area
+from core.maths.ranks import area
 from core.models.identity import check_tokenizers
 from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
