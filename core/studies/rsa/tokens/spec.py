@@ -16,6 +16,9 @@ PASSAGE = (
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
 
+MOST_WORDS = 200
+LEAST_WORDS = 3
+
 
 @dataclass(frozen=True)
 class TokenMapSpec(options.Spec):
@@ -27,7 +30,7 @@ class TokenMapSpec(options.Spec):
     passage: str = options.passage(
         "Sentence or short passage",
         PASSAGE,
-        help="The models read it as one sequence of at most 200 words.",
+        help=f"The models read it as one sequence of at most {MOST_WORDS} words.",
     )
     highlight: tuple[str, ...] = options.words(
         "Words to highlight",
@@ -56,5 +59,6 @@ class TokenMapSpec(options.Spec):
     def check(self) -> None:
         if not self.passage.strip():
             raise SpecError(
-                "The passage of the token map is empty: write a sentence of 3 words or more."
+                "The passage of the token map is empty: write a sentence of "
+                f"{LEAST_WORDS} words or more."
             )

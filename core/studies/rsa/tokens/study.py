@@ -51,13 +51,11 @@ from core.studies.rsa.tokens.neighbours import (
     nearest_words,
     standardised,
 )
-from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.spec import LEAST_WORDS, MOST_WORDS, TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.task_kit import as_identified, pure
 from core.vectors.sinks import due, find_sinks
 
-MOST_WORDS = 200
-LEAST_WORDS = 3
 CITATIONS = ("vanaken2019",)
 
 
