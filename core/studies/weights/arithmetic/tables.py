@@ -30,7 +30,6 @@ ARITHMETIC = (
     ),
 )
 ALIKE = ("model", "other", "layer", "cosine", "conflict", "changed")
-WHOLE = 0  # in place of a layer
 
 
 def build_arithmetic(
