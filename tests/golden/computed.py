@@ -60,7 +60,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "align rotation": {"sentences": 60, "draws": 2},
     "align check": {"sentences": 60, "truths": ("bend",)},
     "align stitch": {"sentences": 60, "draws": 20, "methods": ("identity", "ridge")},
-    "align barrier": {"sentences": 10, "models": ("zoo:seed-0", "zoo:seed-1", "zoo:pos-0")},
+    "align barrier": {"sentences": 20, "models": ("zoo:seed-0", "zoo:seed-1", "zoo:pos-0")},
     "align protocol": {"sentences": 30, "steps": 5, "length": 32},
     "align attention": {"sentences": 30, "methods": ("identity", "ridge")},
 }

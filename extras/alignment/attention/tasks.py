@@ -36,7 +36,7 @@ def _cost(
     width, layers = (max(getattr(size, name) for size in pair) for name in ("d_model", "layers"))
     rows, entries = count * costs.SUBWORDS, count * costs.SUBWORDS**2 * 1.3
     heads = layers * max(1.0, width / 64)
-    work = sum(costs.opening(size) + costs.passing(size, count) for size in pair)
+    work = sum(costs.running(size, count) for size in pair)
     work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
     held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
     weights = costs.SINGLE * max(size.parameters for size in pair)

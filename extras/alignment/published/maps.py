@@ -99,7 +99,7 @@ def _cost(
     pair, count = (sizes[one], sizes[other]), len(sentences)
     width, states = max(size.d_model for size in pair), max(size.layers for size in pair) + 1
     padded = count * length / costs.SUBWORDS
-    seconds = sum(2 * (costs.opening(size) + costs.passing(size, padded)) for size in pair)
+    seconds = sum(2 * costs.running(size, padded) for size in pair)
     numbers = states * WEIGHTS * 2 * width**2
     protocol = VARIANTS[FITTED[fitted][0]]
     if protocol.theirs:

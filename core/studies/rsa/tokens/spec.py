@@ -15,9 +15,7 @@ PASSAGE = (
 )
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
-
-MOST_WORDS = 200
-LEAST_WORDS = 3
+LENGTHS = (3, 200)  # words of a passage: the fewest, the most
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class TokenMapSpec(options.Spec):
     passage: str = options.passage(
         "Sentence or short passage",
         PASSAGE,
-        help=f"The models read it as one sequence of at most {MOST_WORDS} words.",
+        help=f"The models read it as one sequence of at most {LENGTHS[1]} words.",
     )
     highlight: tuple[str, ...] = options.words(
         "Words to highlight",
@@ -60,5 +58,5 @@ class TokenMapSpec(options.Spec):
         if not self.passage.strip():
             raise SpecError(
                 "The passage of the token map is empty: write a sentence of "
-                f"{LEAST_WORDS} words or more."
+                f"{LENGTHS[0]} words or more."
             )
