@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.maths.ranks import correlate, correlation_interval, rank_correlation
 from core.maths.statistics import jackknife_interval, sentence_counts
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.maths.structural.scores import ratio
@@ -28,11 +29,10 @@ from core.studies.alignment.barrier.tables import barrier_tables
 from core.studies.alignment.barrier.tasks import SHARES
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
-from core.studies.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
 from core.studies.probes.minimal_pairs.templates import pair_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
 from core.studies.probes.trees.tables import attachment_row
-from core.studies.rsa.divergence.tables import correlate, mean_band
+from core.studies.rsa.divergence.tables import mean_band
 from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.weights.intruders.scales import SCALES, WAYS

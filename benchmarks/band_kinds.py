@@ -35,7 +35,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.results.differences._widening": (
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),
-    "core.studies.rsa.divergence.tables.correlate": ("rank correlation over words",),
+    "core.maths.ranks.correlate": ("rank correlation over words",),
     "core.studies.rsa.bits.tables.build_tables": ("loss between weights",),
     "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
@@ -78,7 +78,7 @@ UNBANDED: Mapping[str, str] = {
     "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of groups itself",
     "core.studies.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
     "extras.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",
-    "core.studies.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
+    "core.maths.ranks.correlation_interval": "Bonett and Wright's itself",
     "core.studies.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
     "core.maths.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.maths.statistics.interval": "the percentile interval itself",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.maths.areas import area
+from core.maths.ranks import area
 from core.maths.similarity.angles import Space, angle, between
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import compare, get_measure

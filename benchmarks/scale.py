@@ -146,7 +146,7 @@ def _add_model(place: Path, number: int) -> None:
     tensors = load_file(target / "model.safetensors")
     moved = {
         name: tensor + torch.randn_like(tensor) * 0.002 if tensor.dim() == 2 else tensor
-        for name, tensor in tensors.items()
+        for name, tensor in sorted(tensors.items())  # their order in the file is not fixed
     }
     save_file(moved, target / "model.safetensors", metadata={"format": "pt"})
 

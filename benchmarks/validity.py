@@ -23,13 +23,14 @@ import numpy as np
 import pandas as pd
 
 from core.maths.independence import compare_units, layers_log_p
+from core.maths.ranks import correlation_p
 from core.maths.spectra.forests import NONE, root_at_lowest, span_models
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.spectra.neighbours import calc_neighbour_shares, count_votes
 from core.maths.spectra.products import distances_from, norms_of
 from core.maths.statistics import corrected
 from core.studies.probes.behaviour.tables import correlation_table
-from core.studies.probes.minimal_pairs.accuracy import correlation_p, wilson_interval
+from core.studies.probes.minimal_pairs.accuracy import wilson_interval
 from core.studies.rsa.tokens.distances import nearness_statements, nearness_tables
 from core.studies.rsa.tokens.questions import ANSWER, OTHER, QUESTION
 from core.studies.weights.intruders.tables import (

@@ -10,8 +10,7 @@ from core import options
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.views import GRID, TEXTS
-from core.studies.rsa.tokens.spec import TokenMapSpec
-from core.studies.rsa.tokens.study import MOST_WORDS
+from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui.main_study import asked_for, conclude, main_result
 from ui.study.experiment import view_option, views_of
@@ -34,12 +33,12 @@ class Display(options.Spec):
     view: str = view_option(VIEWS)
     layer: int = layer_option("The layer that the token map shows; the top layer at first.")
     search: str = search_option("words")
-    model: str = options.line("Model", help="The model whose map stands beside the base's.")
+    model: str = options.line("Model", help="The model whose map is drawn beside the base's.")
     word: int = options.whole(
         "Word",
         0,
         low=0,
-        high=MOST_WORDS,
+        high=LENGTHS[1],
         help="Place of the word whose nearest words the token map lists; 0 for none.",
     )
 

@@ -20,6 +20,7 @@ from scipy.special import betainc, betaln, gammaln, hyp2f1, logsumexp
 
 from core.errors import ShapeError
 from core.maths.permutations import correlations, match_units
+from core.maths.ranks import rank_correlation
 
 LEAST_UNITS = 3
 Matrices = Sequence[Float[ndarray, "unit column"]]
@@ -37,27 +38,6 @@ def match_rows(
     if len(second) < len(first):
         raise ShapeError(f"{len(first)} units cannot be matched to {len(second)}.")
     return match_units(correlations(first.T, second.T))
-
-
-def correlate_orders(first: Int[ndarray, " unit"], second: Int[ndarray, " unit"]) -> float:
-    """Calculate the rank correlation (Spearman) of two orders of the same units.
-
-    Raises:
-        ShapeError: If there are fewer than three units, or the lengths differ.
-
-    Example:
-        >>> correlate_orders(np.array([3, 9, 7]), np.array([0, 2, 1]))
-        1.0
-    """
-    if first.shape != second.shape or len(first) < LEAST_UNITS:
-        raise ShapeError(
-            f"Two orders of at least {LEAST_UNITS} units are needed, "
-            f"got {len(first)} and {len(second)}."
-        )
-    ranks = [np.argsort(np.argsort(order)).astype(np.float64) for order in (first, second)]
-    count = len(first)
-    squares = float(((ranks[0] - ranks[1]) ** 2).sum())
-    return 1.0 - 6.0 * squares / (count * (count**2 - 1))
 
 
 @dataclass(frozen=True)
@@ -85,14 +65,16 @@ def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
         most: Units of the first network that are matched, evenly spaced, to all of the second.
 
     Raises:
-        ShapeError: As `match_rows` and `correlate_orders`.
+        ShapeError: As `match_rows`, and if there are fewer than three units.
     """
     count = len(first[0])
     asked = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    if len(asked) < LEAST_UNITS:
+        raise ShapeError(f"An order needs at least {LEAST_UNITS} units, got {len(asked)}.")
     orders = [match_rows(x[asked], y) for x, y in zip(first, second, strict=True)]
     return Orders(
-        correlate_orders(orders[0], asked),
-        correlate_orders(*orders),
+        rank_correlation(orders[0], asked),
+        rank_correlation(*orders),
         float((orders[0] == orders[1]).mean()),
         len(asked),
     )
@@ -104,7 +86,7 @@ def order_log_p(correlation: float, units: int) -> float:
     By Student's t distribution, and no less than the probability of one order among all.
 
     Args:
-        correlation: See `correlate_orders`.
+        correlation: See `Orders`.
         units: How many are ordered, at least 3.
 
     Example:
@@ -147,7 +129,7 @@ def layers_log_p(correlations: Sequence[float], units: Sequence[int]) -> float:
     """Calculate the p-value of a rank correlation in every layer together; its logarithm.
 
     Args:
-        correlations: See `correlate_orders`.
+        correlations: See `Orders`.
         units: How many are ordered in each layer.
     """
     each = zip(correlations, units, strict=True)

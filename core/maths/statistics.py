@@ -95,6 +95,15 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     )
 
 
+def sentence_ratios(
+    parts: ArrayLike, wholes: ArrayLike, counts: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Divide sums of parts over sentences, (row, sentence), by those of wholes, (sentence,): all
+    together, (row,), and in each draw of `sentence_counts`, (draw, row)."""
+    parts, wholes = np.asarray(parts, dtype=np.float64), np.asarray(wholes)
+    return parts.sum(1) / wholes.sum(), (counts @ parts.T) / (counts @ wholes)[:, None]
+
+
 def jackknife_groups(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> tuple[IntArray, int]:

@@ -12,7 +12,6 @@ import heapq
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
-from typing import Any
 
 from core.errors import ModelError, counted
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
@@ -46,11 +45,6 @@ FEED_FORWARD = "ff"  # prefix of these two families' names
 HELD_MATRICES = 5  # copies of a task's largest matrix in memory
 READ, SKETCHED = 4e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
-
-
-def sentences_of(spec: Any) -> float:
-    """Count the sentences that a study reads, at most those of the demo."""
-    return count_sentences(str(spec.corpus), spec.genres, spec.sentences)
 
 
 def count_sentences(corpus: str, genres: Sequence[str], limit: float) -> float:
@@ -144,6 +138,16 @@ def passing(
     if is_by_layer(size):
         return tokens * PASSED_BY_LAYER[precision] * size.parameters
     return tokens * size.layers * size.d_model * (12 * PASSING * size.d_model + BESIDE)
+
+
+def running(size: Size, sentences: float, passes: float = 1.0, loads: int = 1) -> float:
+    """Estimate processor seconds to load a model so often, and run sentences through it."""
+    return loads * opening(size) + passing(size, sentences, passes)
+
+
+def vocabulary(size: Size) -> float:
+    """Estimate the tokens that a model predicts, from its parameters outside the layers."""
+    return max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
 
 
 def states(size: Size, sentences: float) -> float:

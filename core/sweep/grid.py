@@ -153,7 +153,9 @@ def _read(path: Path) -> str:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SpecError(f"The sweep {path} cannot be read: {reason}. Check the path.") from error
     if text is None:
-        raise SpecError(f"{path} is too large for a sweep: choose a file of at most 256 kB.")
+        raise SpecError(
+            f"{path} is too large for a sweep: choose a file of at most {LARGEST_FILE // 1024} kB."
+        )
     return text
 
 

@@ -42,8 +42,8 @@ COLUMNS = ("model", "layer", "sinks", "first_words", "words", "largest", "times_
 CITATIONS = ("sun2024", "xiao2024")
 TABLE = "sinks"  # of a result, and the name under which a task returns what it left out
 LEFT_OUT = (
-    "Words whose state in any layer holds a massive activation (a magnitude above 100 and above "
-    "1,000 times the median magnitude of the sentence's states; Sun et al. "
+    f"Words whose state in any layer holds a massive activation (a magnitude above {LARGE:,.0f} "
+    f"and above {TIMES:,.0f} times the median magnitude of the sentence's states; Sun et al. "
     "2024) were left out of all layers."
 )
 POSITIONS = "positions"  # of a record: words that are left out of all models together

@@ -20,15 +20,19 @@ from tests.golden.digest import differences, digest
 TOLERANCE = 1e-7  # single precision in `align protocol` differs by 1e-8 from run to run
 PROBES = {"sentences": 60, "layers": (0, 3), "draws": 20, "epochs": 4}
 SMALL: dict[str, dict[str, Any]] = {
-    "rsa": {"sentences": 20, "words": 40, "draws": 20},
+    "rsa": {"sentences": 20, "words": 40},
     "tokens": {},
     "swap": {"sentences": 20, "noises": 2, "draws": 20, "compare": ("zoo:parse-0",)},
-    "divergence": {"sentences": 20, "words": 40, "draws": 20},
+    "divergence": {"sentences": 20, "words": 40},
     "lens": {"sentences": 20, "models": ("zoo:review-0",), "others": ("zoo:nli-0",)},
     "bits": {"models": ("zoo:decoder-0", "zoo:review-0"), "sentences": 20, "draws": 20},
-    "truth": {"sentences": 20, "words": 50, "draws": 20, "plants": 2, "measures": ("rsa", "cka")},
-    "training": {"sentences": 20, "words": 40, "draws": 20, "at_most": 3},
+    "truth": {"sentences": 20, "words": 50, "plants": 2, "measures": ("rsa", "cka")},
+    "training": {"sentences": 20, "words": 40, "at_most": 3},
     "audit": {},
+    "spaces": {
+        **{"models": ("zoo:seed-0", "zoo:seed-1", "zoo:parse-0"), "sentences": 20},
+        **{"words": 60, "draws": 20},
+    },
     "probe": {**PROBES, "models": ("zoo:parse-0",), "seeds": 1, "controls": 1},
     "probe edges": {
         name: value
@@ -56,7 +60,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "align rotation": {"sentences": 60, "draws": 2},
     "align check": {"sentences": 60, "truths": ("bend",)},
     "align stitch": {"sentences": 60, "draws": 20, "methods": ("identity", "ridge")},
-    "align barrier": {"sentences": 10, "models": ("zoo:seed-0", "zoo:seed-1", "zoo:pos-0")},
+    "align barrier": {"sentences": 20, "models": ("zoo:seed-0", "zoo:seed-1", "zoo:pos-0")},
     "align protocol": {"sentences": 30, "steps": 5, "length": 32},
     "align attention": {"sentences": 30, "methods": ("identity", "ridge")},
 }

@@ -8,6 +8,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from tests.golden.collected import changes, digests
+from tests.golden.computed import SMALL
 from tests.golden.digest import array_digest, differences, table_digest
 
 MADE_BY = "if that is meant, write them anew with `python -m tests.golden`"
@@ -18,6 +19,12 @@ def test_every_study_says_what_it_said() -> None:
     new = digests()
     assert {name.split(" models=")[0].split(" compare=")[0] for name in new} >= set(STUDIES)
     assert changes(new) == [], MADE_BY
+
+
+def test_every_study_can_be_computed_small() -> None:
+    assert set(SMALL) == set(STUDIES)
+    for name, options in SMALL.items():
+        STUDIES[name].Spec(**options)
 
 
 def test_a_changed_number_a_swapped_row_and_another_text_are_seen() -> None:

@@ -16,7 +16,7 @@ from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.text import too_few_items, unequal_sizes
 from core.studies.rsa.swap.text import GUESSES
-from core.studies.rsa.tokens.study import MOST_WORDS
+from core.studies.rsa.tokens.spec import LENGTHS
 from core.text.reading import fewer_sentences
 from extras.rsa.truth.spec import TruthSpec
 from tests.core.hostile import grown
@@ -325,7 +325,7 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
     next(button for button in app.button if button.label == "Draw").click()
     settle(app.run())
     assert not app.exception
-    assert str(MOST_WORDS) in unescaped(app)
+    assert str(LENGTHS[1]) in unescaped(app)
 
 
 def start(app: AppTest) -> AppTest:

@@ -21,7 +21,7 @@ from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
 from ui.lessons.guesses import count_guesses, guesses_of, note_guess
 from ui.lessons.handout import handout
-from ui.lessons.lesson import Lesson
+from ui.lessons.lesson import Lesson, by_page
 from ui.lessons.probes import PROBES
 from ui.lessons.rsa import RSA
 from ui.lessons.weights import WEIGHTS
@@ -33,10 +33,9 @@ LESSON = "lesson"
 ALL_HELP = (
     "Draws how often each number was guessed on this server in the last two hours, without names."
 )
-LESSONS: dict[str, Lesson] = {
-    lesson.page: lesson.with_evidence(EVIDENCE[lesson.page])
-    for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
-}
+LESSONS = by_page(
+    lesson.with_evidence(EVIDENCE[lesson.page]) for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
+)
 
 
 def link_of(lesson: Lesson) -> dict[str, str | list[str]]:

@@ -7,7 +7,7 @@ other models and texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -134,3 +134,13 @@ class Lesson:
         ValueError if there are not as many as questions."""
         pairs = zip(self.questions, evidence, strict=True)
         return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))
+
+
+def by_page(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
+    """Find each lesson by its page. Raises ValueError if a page has two."""
+    pages: dict[str, Lesson] = {}
+    for lesson in lessons:
+        if lesson.page in pages:
+            raise ValueError(f"The page {lesson.page!r} has two lessons: keep one.")
+        pages[lesson.page] = lesson
+    return pages

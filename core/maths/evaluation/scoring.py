@@ -52,6 +52,33 @@ class Scores:
     spread: Float[np.ndarray, "2 layer unit"]
 
 
+def normalised(
+    error: Float[np.ndarray, "*set"], spread: Float[np.ndarray, "*set"]
+) -> Float[np.ndarray, "*set"]:
+    """Divide squared errors by squared distances from a mean, which may be 0."""
+    share: np.ndarray = error / np.maximum(spread, TINY)
+    return share
+
+
+def unexplained(
+    mapped: Rows, true: Rows, mean: Float[np.ndarray, "... d"]
+) -> Float[np.ndarray, ...]:
+    """Compute the fraction of variance unexplained: squared error over the truth's squared distance
+    from its training mean, 0 if perfect and 1 if no better than that mean.
+
+    Args:
+        mapped, true: Rows, summed together with their dimensions.
+        mean: Of the true rows in training.
+
+    Example:
+        >>> true = np.array([[1.0, 0.0], [3.0, 0.0]])
+        >>> float(unexplained(true + 0.5, true, true.mean(0)))
+        0.5
+    """
+    error, spread = (((true - other) ** 2).sum((-1, -2)) for other in (mapped, mean))
+    return normalised(error, spread)
+
+
 def rows_for(aligner: Aligner, x: Rows, types: Int[np.ndarray, " row"]) -> Rows:
     """Return an aligner's input for rows: their vectors, or their word types.
 
@@ -185,11 +212,11 @@ def _subset(
     looked = hits[:, rows]
     retrieved = (looked > 0).sum(-1) / np.maximum((looked >= 0).sum(-1), 1)
     return (
-        total / np.maximum(from_train[:, rows].sum(-1), TINY),
+        normalised(total, from_train[:, rows].sum(-1)),
         np.sqrt(squared[:, rows]).mean(-1),
-        1 - total / np.maximum(variance, TINY),
+        1 - normalised(total, variance),
         retrieved,
-        back[0][:, rows].sum(-1) / np.maximum(back[1][:, rows].sum(-1), TINY),
+        normalised(*back[:, :, rows].sum(-1)),
     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from core.errors import SpecError
 from core.maths.plugins import Registry
 from core.maths.similarity import canonical, cka, matching, neighbours, rdm
+from core.maths.similarity.canonical import SVCCA_VARIANCE
 from core.maths.similarity.kernels import FloatArray, IntArray
 from core.maths.statistics import jackknife_sentences
 
@@ -176,7 +177,8 @@ _ALL = (
     _canonical(
         "svcca",
         "SVCCA",
-        "mean of the canonical correlations of the principal directions that hold 99 % "
+        "mean of the canonical correlations of the principal directions that hold "
+        f"{100 * SVCCA_VARIANCE:g} % "
         "of the variance",
         ("raghu2017",),
     ),

@@ -89,18 +89,6 @@ def root_at_lowest(forest: Forest, values: Float[ndarray, " model"]) -> list[int
     return forest.parents_from(roots)
 
 
-def count_right(parents: Sequence[int], recorded: Sequence[int]) -> int:
-    """Count the models whose parent is the recorded one, of those that have one recorded.
-
-    Example:
-        >>> count_right([1, NONE, 1], [1, NONE, 0])
-        1
-    """
-    return sum(
-        truth != NONE and parent == truth for parent, truth in zip(parents, recorded, strict=True)
-    )
-
-
 def random_root_chances(forest: Forest, recorded: Sequence[int]) -> Float[ndarray, " count"]:
     """Calculate how likely each number of right parents is if every tree has a random root.
 

@@ -26,6 +26,7 @@ from numpy import ndarray
 from core.errors import ShapeError
 from core.maths.statistics import permutation_p
 
+LEAST_MODELS, LEAST_LABELS = 3, 2  # that allow a score
 BATCH = 256  # permutations computed together
 MOST_EXACT = 10_000  # arrangements of the labels up to which each is tried
 TIE = 1e-6  # of a vote: what the place of a neighbour counts beside it
@@ -320,8 +321,8 @@ def predict_labels(
 
 
 def _check_labels(labels: Sequence[str]) -> None:
-    if len(labels) < 3 or len(set(labels)) < 2:
+    if len(labels) < LEAST_MODELS or len(set(labels)) < LEAST_LABELS:
         raise ShapeError(
-            "Neighbours need at least 3 models and 2 labels, "
+            f"Neighbours need at least {LEAST_MODELS} models and {LEAST_LABELS} labels, "
             f"got {len(labels)} and {len(set(labels))}."
         )

@@ -8,14 +8,14 @@ this gives the model's own logits is checked in every batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.describing import UNNAMED, describe
 from core.models.loading.model import load_model, load_with_head
-from core.runs.tasks import pure
+from core.runs.tasks import Task, pure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Kind = Literal["masked", "causal"]
 MASKED = ("ForMaskedLM", "BertForPreTraining")
 CAUSAL = ("ForCausalLM", "LMHeadModel")
+HEAD = "head"  # in roles of tasks
 ROUNDING = 1e-3  # of the largest logit: what another order of additions may change
 
 
@@ -67,6 +68,14 @@ def prediction_kind(ref: str) -> Kind:
         f"{ref} predicts no words, because it was saved without a masked or causal language-model "
         f"head ({info.architecture}): choose a model saved with one, such as a pretrained base."
     )
+
+
+def head_tasks(refs: Iterable[str], find: Callable[[str], str] = prediction_kind) -> list[Task]:
+    """Make a task for each model that tells what its head is for; its role is (HEAD, model)."""
+    return [
+        Task.of(f"head of {ref}", find, role=(HEAD, ref), fleeting=True, ref=ref)
+        for ref in dict.fromkeys(refs)
+    ]
 
 
 @dataclass(frozen=True)

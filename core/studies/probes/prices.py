@@ -11,7 +11,6 @@ from core.models.sizes import Size
 from core.vectors.stored import CHUNK
 from core.vectors.window import REACHES
 
-DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 WINDOW_WORDS = tuple(2 * reach + 1 for reach in REACHES)  # each is tried, one is used
 USED = WINDOW_WORDS[1]  # a guess

@@ -10,9 +10,8 @@ import numpy as np
 from core.errors import ShapeError
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
-from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import part_of, parts_from
-from core.maths.maps.moments import TINY
 from core.maths.permutations import correlations
 from core.models import load_tokenizer
 from core.models.identity import check_tokenizers
@@ -37,7 +36,7 @@ def _cost(
     width, layers = (max(getattr(size, name) for size in pair) for name in ("d_model", "layers"))
     rows, entries = count * costs.SUBWORDS, count * costs.SUBWORDS**2 * 1.3
     heads = layers * max(1.0, width / 64)
-    work = sum(costs.opening(size) + costs.passing(size, count) for size in pair)
+    work = sum(costs.running(size, count) for size in pair)
     work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
     held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
     weights = costs.SINGLE * max(size.parameters for size in pair)
@@ -93,12 +92,10 @@ def align_attention(
     value: Value = _match_heads(moments_x, moments_y, seed)
     parts = parts_from(where[owner], subwords, owner)
     train, test = parts.train, parts.test
-    spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
+    mean = y[:, train].mean(1, keepdims=True)
     for name, aligner in fit_each(methods, seed, x, y, parts, value, low=0.6):
         mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
-        value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(
-            spread, TINY
-        )
+        value[f"{name}/nmse"] = unexplained(mapped, y[:, test], mean)
     return value
 
 

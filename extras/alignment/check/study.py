@@ -23,10 +23,9 @@ import pandas as pd
 from core.errors import ShapeError
 from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
-from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import split_rows
 from core.maths.maps.bijections import FORMS, plant
-from core.maths.maps.moments import TINY
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.kit import (
@@ -118,16 +117,15 @@ def check_bijections(
     train, test = parts.train, parts.test
     value: Value = {"rows": len(train), "notices": list(activations.notices)}
     value |= {TABLE: left_out} if left_out else {}
-    spread = max(float(((truth[test] - truth[train].mean(0)) ** 2).sum()), TINY)
-    bent_spread = ((bent[:, test] - bent[:, train].mean(1, keepdims=True)) ** 2).sum((1, 2))
+    mean, bent_mean = truth[train].mean(0), bent[:, train].mean(1, keepdims=True)
     shape = (len(truths), len(blocks))
     for name, aligner in fit_each(methods, seed, bent, target, parts, value, low=0.2):
         undone = aligner.transform(rows_for(aligner, bent, parts.types)[:, test])
-        value[f"{name}/nmse"] = (((undone - truth[test]) ** 2).sum((1, 2)) / spread).reshape(shape)
+        value[f"{name}/nmse"] = unexplained(undone, truth[test], mean).reshape(shape)
         value[f"{name}/inverse"] = np.full(shape, np.nan)
         if aligner.invertible:
-            back = ((aligner.inverse_transform(undone) - bent[:, test]) ** 2).sum((1, 2))
-            value[f"{name}/inverse"] = (back / np.maximum(bent_spread, TINY)).reshape(shape)
+            back = unexplained(aligner.inverse_transform(undone), bent[:, test], bent_mean)
+            value[f"{name}/inverse"] = back.reshape(shape)
     return value
 
 

@@ -28,7 +28,8 @@ from core.maths.maps.cca import Cca, canonical_directions
 from core.maths.maps.linear import Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
-from extras.alignment.published.rows import BATCH, SentenceRows, sentence_rows
+from extras.alignment.published.rows import SentenceRows, sentence_rows
+from extras.alignment.published.spec import BATCH
 
 LEAST_SENTENCES = 4  # sentences of each part of the split; intervals show how uncertain so few are
 KEPT_SHARE = 0.9  # share of the sum of singular values that their SVCCA keeps
@@ -98,7 +99,7 @@ def _cost(
     pair, count = (sizes[one], sizes[other]), len(sentences)
     width, states = max(size.d_model for size in pair), max(size.layers for size in pair) + 1
     padded = count * length / costs.SUBWORDS
-    seconds = sum(2 * (costs.opening(size) + costs.passing(size, padded)) for size in pair)
+    seconds = sum(2 * costs.running(size, padded) for size in pair)
     numbers = states * WEIGHTS * 2 * width**2
     protocol = VARIANTS[FITTED[fitted][0]]
     if protocol.theirs:

@@ -8,6 +8,7 @@ from core import options
 from core.errors import SpecError
 from core.maths.maps.registry import DEFAULT_METHODS
 
+BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99  # of the published code
 OURS_OF = {  # maps of our protocol, in the tasks of the page's own study
     "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
     "tuned": ("inn",),

@@ -9,10 +9,11 @@ import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from extras.alignment.published.rows import RATE
-from extras.alignment.published.spec import ProtocolSpec
+from extras.alignment.published.spec import BATCH, DECAY, LEARNING_RATE, ProtocolSpec
 
 OURS = "ours"
 PROTOCOLS = {
@@ -167,8 +168,9 @@ def make_methods(spec: ProtocolSpec, sentences: int) -> str:
         f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
         "states averaged over all positions. One invertible layer (RealNVP), "
         "a linear map and an MLP of four layers, each shared by all layers of the models, "
-        "were initialised at random and trained with one step of Adam per layer and batch of 64, "
-        f"at a learning rate of 1e-6 that falls by 1 % per batch, for {spec.steps:,} batches. "
+        "were initialised at random and trained with one step of Adam per layer and batch of "
+        f"{BATCH}, at a learning rate of {text_of(LEARNING_RATE, 'amount')} that falls by "
+        f"{text_of(1 - DECAY, 'setting')} per batch, for {spec.steps:,} batches. "
         "They were evaluated on training sentences, "
         "the released code's default (its readme calls the test set the main result), "
         f"with dropout on (rate {RATE} for models trained without dropout), "

@@ -30,8 +30,8 @@ from torch.nn.functional import gelu, selu
 from core.maths.arrays import Value
 from core.maths.maps.bank import fast_bfloat16
 from core.maths.progress import checkpoint, tick
+from extras.alignment.published.spec import BATCH, DECAY, LEARNING_RATE
 
-BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99
 WIDER = 4  # hidden width of the invertible layer's networks, in units of d
 NETWORKS = {"inn": ("scale", "shift"), "linear": ("map",), "mlp": ("map",)}
 FORM = "alignment.published/1"  # version of the checkpoint

@@ -20,8 +20,7 @@ Values = Mapping[tuple[str, str], Value]
 ERRORS = ("method", "split", "layer", "nmse", "low", "high")
 GAPS = ("layer", "difference", "low", "high", "planted", "planted_low", "planted_high")
 SPECTRA = ("layer", "direction", "singular_value", "planted", "planted_low", "planted_high")
-TRAINED, TESTED = range(2)  # parts of `nmse`
-ALL = 0  # subset of `nmse`
+TRAINED = ALL = 0  # the first part and the first subset of `nmse`
 
 
 def error_tables(values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -18,6 +18,7 @@ import numpy as np
 from core.errors import ShapeError
 from core.maths.evaluation.costs import linear_maps
 from core.maths.evaluation.judging import Judge, by_direction
+from core.maths.evaluation.scoring import unexplained
 from core.maths.evaluation.split import Parts
 from core.maths.maps.linear import LinearAligner
 from core.maths.maps.moments import TINY, Moments, moments
@@ -158,9 +159,8 @@ def _of_planted(x: np.ndarray, planted: np.ndarray, parts: Parts) -> tuple[np.nd
     spectrum."""
     sums = moments(x[:, parts.train], planted[:, parts.train])
     tested = planted[:, parts.test]
-    spread = np.maximum(((tested - sums.y.mean) ** 2).sum((-1, -2)), TINY)
     maps = [_fit(name, sums, x, planted, parts) for name in (ROTATION, LINEAR)]
     rotation, linear = (
-        ((each.transform(x[:, parts.test]) - tested) ** 2).sum((-1, -2)) / spread for each in maps
+        unexplained(each.transform(x[:, parts.test]), tested, sums.y.mean) for each in maps
     )
     return rotation - linear, spectrum(maps[1].weight)

@@ -19,10 +19,10 @@ from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 
 LEAVES, IN_SAMPLE = "leaves unexplained", "leaves unexplained in-sample"
 NOT_ROTATIONS, MAYBE_ROTATIONS = "no rotations of each other", "no detectable difference"
-UNEVEN = "90th over 10th percentile"
 SPECTRUM = "singular values of ridge"
 PLANTED = "planted rotation"
-HIGH, LOW = 90.0, 10.0  # percentiles of the singular values that are compared
+HIGH, LOW = 90, 10  # percentiles of the singular values that are compared
+UNEVEN = f"{HIGH}th over {LOW}th percentile"
 NO_PAIR = words_beside(__file__).sentence("no_pair")
 
 
@@ -114,8 +114,8 @@ def make_headline(
         f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}. "
         "In a control, where one space is a noisy rotation of the other by construction, it leaves "
         f"{planted.direction('less', 'more')}. On training rows the rotation leaves {learnt}. "
-        f"The 90th percentile of the linear map's singular values is {seen.value_text} times the "
-        f"10th, {control.value_text} times in the control."
+        f"The {HIGH}th percentile of the linear map's singular values is {seen.value_text} times "
+        f"the {LOW}th, {control.value_text} times in the control."
     )
 
 

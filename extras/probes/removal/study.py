@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 from core.errors import TaskError
 from core.models.identity import depths
+from core.models.loading.language_models import HEAD, head_tasks
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -50,16 +51,12 @@ from extras.probes.removal.text import (
     view_sentence,
 )
 
-HEAD, ERASED = "head", "erased"  # in roles of tasks
+ERASED = "erased"  # in roles of tasks
 
 
 def prepare(spec: RemovalSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, identify the models and their heads."""
-    heads = [
-        Task.of(f"head of {ref}", find_head, role=(HEAD, ref), fleeting=True, ref=ref)
-        for ref in spec.models
-    ]
-    return [*prepare_probes(spec.as_probes, texts), *heads]
+    return [*prepare_probes(spec.as_probes, texts), *head_tasks(spec.models, find_head)]
 
 
 def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from core.maths.areas import area
+from core.maths.ranks import area
 from core.maths.statistics import jackknife_interval, jackknife_variance
 
 FloatArray = NDArray[np.float64]

@@ -12,7 +12,7 @@ Reference:
     testing (measures compared with known differences).
 Deviations: the known differences are changed layers of fine-tunes, and the score is the AUC.
 
-The headline's number: `core.maths.areas.area`.
+The headline's number: `core.maths.ranks.area`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.maths.areas import area
+from core.maths.ranks import area
 from core.studies.kit import (
     Corpus,
     Findings,

@@ -56,7 +56,7 @@ def _cost(
     shared = [once.pop(name) for name in measures if MEASURES[name].canonical]
     models, readings = (plants, 2) if plants else (len(roundings), 1)
     passes = 1 + models * (4 if plants else 1)
-    seconds = 2 * costs.opening(size) + costs.passing(size, len(sentences), passes)
+    seconds = costs.running(size, len(sentences), passes, loads=2)
     compared = sum(once.values()) + max(shared, default=0.0)  # of one decomposition
     seconds += models * (ROUNDED * size.parameters + compared * states * readings)
     numbers = states * size.d_model * count

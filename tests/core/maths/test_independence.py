@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from core.errors import ShapeError
-from core.maths.independence import combine_log_p, correlate_orders, match_rows, order_log_p
+from core.maths.independence import combine_log_p, compare_units, match_rows, order_log_p
+from core.maths.ranks import rank_correlation
 
 UNITS, COLUMNS = 40, 12
 
@@ -19,7 +20,7 @@ def test_the_rank_correlation_and_its_p_value_are_scipy_s(noise: float) -> None:
     second = np.argsort(first + noise * rng.normal(size=30) * 10)
     second = np.argsort(second) if noise else first
     expected = stats.spearmanr(first, second, alternative="greater")
-    correlation = correlate_orders(first, second)
+    correlation = rank_correlation(first, second)
     assert correlation == pytest.approx(expected.statistic)
     if noise:
         assert np.exp(order_log_p(correlation, 30)) == pytest.approx(expected.pvalue)
@@ -44,7 +45,7 @@ def test_the_logarithm_goes_on_where_the_p_value_underflows() -> None:
 
 
 def test_of_few_units_a_p_value_is_near_the_count_over_all_orders() -> None:
-    every = np.array([correlate_orders(np.array(o), np.arange(7)) for o in permutations(range(7))])
+    every = np.array([rank_correlation(np.array(o), np.arange(7)) for o in permutations(range(7))])
     for correlation in (0.0, 0.4, 0.8):
         share = float((every >= correlation - 1e-9).mean())
         assert np.exp(order_log_p(correlation, 7)) == pytest.approx(share, abs=0.03)
@@ -67,8 +68,8 @@ def drawn_pair(rng: np.random.Generator) -> tuple[float, float]:
             for _ in range(2)
         )
         orders = [match_rows(first, second) for first, second in zip(one, two, strict=True)]
-        logs[0].append(order_log_p(correlate_orders(orders[0], np.arange(UNITS)), UNITS))
-        logs[1].append(order_log_p(correlate_orders(*orders), UNITS))
+        logs[0].append(order_log_p(rank_correlation(orders[0], np.arange(UNITS)), UNITS))
+        logs[1].append(order_log_p(rank_correlation(*orders), UNITS))
     in_order, in_any = (float(np.exp(combine_log_p(each))) for each in logs)
     return in_order, in_any
 
@@ -89,14 +90,14 @@ def test_a_permuted_copy_matches_in_another_order_that_both_matrices_have(wide: 
     asked = np.arange(0, wide, wide // UNITS)
     found = [match_rows(m[asked], n) for m, n in zip(matrices, moved, strict=True)]
     assert (order[found[0]] == asked).all()
-    assert order_log_p(correlate_orders(*found), UNITS) < -100
-    assert order_log_p(correlate_orders(found[0], asked), UNITS) > np.log(0.01)
+    assert order_log_p(rank_correlation(*found), UNITS) < -100
+    assert order_log_p(rank_correlation(found[0], asked), UNITS) > np.log(0.01)
     kept = match_rows(matrices[0][asked], matrices[0] + 0.1 * rng.normal(size=(wide, COLUMNS)))
-    assert correlate_orders(kept, asked) == 1.0
+    assert rank_correlation(kept, asked) == 1.0
 
 
 def test_too_few_units_are_refused() -> None:
     with pytest.raises(ShapeError, match="at least 3 units"):
-        correlate_orders(np.arange(2), np.arange(2))
+        compare_units([np.ones((2, 4))] * 2, [np.ones((2, 4))] * 2, most=9)
     with pytest.raises(ShapeError, match="cannot be matched to 2"):
         match_rows(np.ones((3, 4)), np.ones((2, 4)))

@@ -21,6 +21,19 @@ def test_bootstrap_counts_are_draws_with_replacement() -> None:
     assert (counts == 0).mean() == pytest.approx((3 / 4) ** 4, abs=0.01)
 
 
+def test_ratios_over_sentences_are_those_of_repeated_sentences() -> None:
+    rng = np.random.default_rng(8)
+    parts, wholes = rng.integers(0, 5, (3, 6)), rng.integers(5, 9, 6)
+    counts = statistics.sentence_counts(6, 4, rng)
+    together, drawn = statistics.sentence_ratios(parts, wholes, counts)
+    for row in range(3):
+        assert together[row] == pytest.approx(sum(parts[row]) / sum(wholes))
+        for draw, times in enumerate(counts):
+            again = np.repeat(np.arange(6), times)
+            expected = sum(parts[row, again]) / sum(wholes[again])
+            assert drawn[draw, row] == pytest.approx(expected)
+
+
 def test_bootstrap_band_has_the_width_of_the_standard_error() -> None:
     rng = np.random.default_rng(2)
     values = rng.standard_normal(400)

@@ -8,22 +8,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.study.test_forms import small_box
-
-__all__ = ["small_box"]
 pytestmark = pytest.mark.usefixtures("small_box")
 
 
 def page() -> None:
     from core.studies.rsa.layers.spec import RsaSpec
+    from tests.ui.forms import models_form
     from ui.choosing.folders import folder_picker
-    from ui.study.forms import Form
 
-    form = Form("rsa", RsaSpec)
-    with form.body():
-        form.control("base")
-        form.control("compare")
-        form.button()
+    with models_form() as form:
+        pass
     folder_picker(form, RsaSpec)
 
 

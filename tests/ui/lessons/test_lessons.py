@@ -23,7 +23,7 @@ from ui.lessons import LESSONS, link_of
 from ui.lessons.evidence import EVIDENCE, nothing
 from ui.lessons.guess import YOURS, Mark, marked
 from ui.lessons.handout import handout
-from ui.lessons.lesson import Guess, Question
+from ui.lessons.lesson import Guess, Question, by_page
 
 ROOMS = {"rsa": "rsa", "probe": "probe", "weights": "weights", "alignment": "align"}
 
@@ -176,3 +176,9 @@ def test_a_handout_has_its_answers_on_a_page_of_their_own() -> None:
     assert "**" not in page
     assert "<script" not in page
     assert "http" not in answers
+
+
+def test_a_second_lesson_of_a_page_is_refused() -> None:
+    assert by_page(LESSONS.values()) == LESSONS
+    with pytest.raises(ValueError, match="'rsa' has two lessons"):
+        by_page([*LESSONS.values(), LESSONS["rsa"]])

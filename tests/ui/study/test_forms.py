@@ -4,7 +4,6 @@ values."""
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,16 +24,6 @@ SHOWN = [
 ]
 KINDS = dict.fromkeys(option.kind for _, option in SHOWN)
 EACH = [next(each for each in SHOWN if each[1].kind == kind) for kind in KINDS]
-
-
-@pytest.fixture
-def small_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A manifest that names models; nothing here opens them."""
-    names = ("seed-0", "seed-1", "parse-0", "sentiment-0", "nli-0")
-    models = ", ".join(f'{{"name": "{name}", "ref": "zoo:{name}"}}' for name in names)
-    (tmp_path / "manifest.json").write_text(f'{{"models": [{models}]}}')
-    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
-    return tmp_path
 
 
 def page() -> None:

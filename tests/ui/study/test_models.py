@@ -13,24 +13,17 @@ from core.limits import MODE
 from core.models.hub.listing import Listed
 from core.options import options_of
 from core.studies.weights.clusters.spec import WeightsSpec
-from tests.ui.study.test_forms import small_box
 from ui.study.controls import help_of
 from ui.study.models import TOO_LARGE
 
-__all__ = ["small_box"]
 pytestmark = pytest.mark.usefixtures("small_box")
 
 
 def page() -> None:
-    from core.studies.rsa.layers.spec import RsaSpec
-    from ui.study.forms import Form
+    from tests.ui.forms import models_form
     from ui.study.models import fine_tune_finder
 
-    form = Form("rsa", RsaSpec)
-    with form.body():
-        form.control("base")
-        form.control("compare")
-        form.button()
+    with models_form() as form:
         fine_tune_finder(form.address.key("base"))
 
 

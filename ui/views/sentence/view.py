@@ -67,7 +67,7 @@ def sentence_view(
 
 
 def models_with_trees(result: ProbeResult) -> list[str]:
-    """List the models whose trees can be drawn: those with distance probes."""
+    """List the models that have distance probes, which trees are drawn from."""
     return [model for model, probes in result.probes.items() if probes.distance_maps is not None]
 
 

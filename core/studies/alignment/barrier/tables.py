@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.permutations import calc_barrier, excess_of
-from core.maths.statistics import bootstrap_interval
+from core.maths.statistics import bootstrap_interval, sentence_ratios
 from core.studies.alignment.barrier.tasks import SHARES
 
 ONE_ORIGIN, OTHER_ORIGINS = "one origin", "other origins"
@@ -42,7 +42,7 @@ def barrier_tables(
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
-            mean, drawn = _per_token(losses, np.asarray(value["tokens"]), counts)
+            mean, drawn = sentence_ratios(losses, np.asarray(value["tokens"]), counts)
             at, barrier = calc_barrier(mean, SHARES)
             low, high = bootstrap_interval(barrier, excess_of(drawn, SHARES)[:, at])
             ends = (mean[0], mean[-1], mean[len(SHARES) // 2])
@@ -60,10 +60,3 @@ def barrier_tables(
             for values_at in zip(SHARES, excess, low, high, strict=True)
         ]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
-
-
-def _per_token(
-    losses: np.ndarray, tokens: np.ndarray, counts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Losses per token at each point, and in each resample: (share,) and (draw, share)."""
-    return losses.sum(1) / tokens.sum(), (counts @ losses.T) / (counts @ tokens)[:, None]

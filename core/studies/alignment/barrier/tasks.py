@@ -10,16 +10,16 @@ import numpy as np
 
 from core.errors import ModelError
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.models.loading.language_models import head_kind, load_on_head
 from core.models.loading.model import LoadedModel
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.predicting import (
-    EVERY,
+    ASK,
+    PREDICTING,
     Asked,
-    ask_following,
-    ask_masked,
     count_answers,
     sum_losses,
+    times_read,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SHARES = tuple(share / 10 for share in range(11))  # of the second model
 RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"
 FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
-PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
 COPIES = 6  # of the model's weights
 
 
@@ -38,12 +37,11 @@ def _cost(
     ways: tuple[str, ...], **_: Any,
 ) -> Cost:  # fmt: skip
     size = sizes[first]
-    kind = predicts(size.architecture) or predicts(sizes[base].architecture)
-    each = 1 if kind == "causal" else EVERY
+    each = times_read(sizes, first, base)
     paths = len(ways) * (len(SHARES) - 2) + 2  # as if all could be rotated
-    predicted = max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
     passed = costs.passing(size, len(sentences) / 2, each * paths)
-    passed += PREDICTING * predicted * costs.SUBWORDS * len(sentences) / 2 * each * paths
+    asked = costs.SUBWORDS * len(sentences) / 2 * each * paths
+    passed += PREDICTING * costs.vocabulary(size) * asked
     read = costs.passing(size, len(sentences) / 2, 2 * each) if len(ways) > 1 else 0.0
     opened = costs.opening(sizes[second]) + costs.opening(size) + 2 * costs.opening(sizes[base])
     return Cost(opened + passed + read, costs.SINGLE * COPIES * size.parameters)
@@ -84,7 +82,7 @@ def measure_barrier(
     check_tokenizers(first, second, "nothing lies between their weights")
     with span(0.0, 0.1):
         kind, left, right = _opened(first, second, base)
-    ask = ask_masked if kind == "masked" else ask_following
+    ask = ASK[kind]
     fitted, asked = (ask(left, sentences[part::2]) for part in (1, 0))
     scored = len(sentences[0::2])
     losses = np.full((len(ways), len(SHARES), scored), np.nan)

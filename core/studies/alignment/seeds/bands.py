@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from core.maths.maps.moments import TINY
+from core.maths.evaluation.scoring import normalised
 from core.maths.statistics import jackknife_variance, t_interval
 
 
@@ -82,13 +82,11 @@ def leave_out(
         spread: Summed squared distance from the training mean of each pair on each held-out unit.
         pairs: (source, target) of each pair.
     """
-    nmse = error.sum(-1) / np.maximum(spread.sum(-1), TINY)
+    nmse = normalised(error.sum(-1), spread.sum(-1))
     models = sorted({model for pair in pairs for model in pair})
     without = [[model not in pair for pair in pairs] for model in models] if len(models) > 2 else []
     used = (spread > 0).any((0, 1))
-    left = (error.sum(-1, keepdims=True) - error[..., used]) / np.maximum(
-        spread.sum(-1, keepdims=True) - spread[..., used], TINY
-    )
+    left = normalised(*(sums.sum(-1, keepdims=True) - sums[..., used] for sums in (error, spread)))
     return Replicates(
         nmse.mean(0),
         np.array([nmse[kept].mean(0) for kept in without]).reshape(-1, nmse.shape[-1]),

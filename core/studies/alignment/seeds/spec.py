@@ -12,6 +12,7 @@ from core.errors import SpecError
 from core.maths.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, NETWORKS, STATIC
 from core.models.zoo import second_run
 from core.options import Spec
+from core.options.layer_numbers import FEW, SOME
 
 ITEMS = {
     "words": "every word of the sentences",
@@ -98,8 +99,8 @@ class AlignSpec(Spec):
     items: str = items_option()
     layers: tuple[int, ...] = options.layers(
         "Layers",
-        help="The layers to align; 0 is the embeddings. Of models with more than eight layers, "
-        "seven are aligned unless you write all or numbers.",
+        help=f"The layers to align; 0 is the embeddings. Of models with more than {FEW} layers, "
+        f"{SOME} are aligned unless you write all or numbers.",
     )
     grid: str = options.choice(
         "Layer into layer",

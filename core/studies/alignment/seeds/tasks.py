@@ -12,9 +12,9 @@ from core.errors import ShapeError
 from core.maths.evaluation.costs import NETWORKS as TRAINED
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import Judge, by_direction, by_layer, fit_each
-from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import Parts, split_rows
-from core.maths.maps.moments import TINY, Moments, check_pairs, moments, space_of
+from core.maths.maps.moments import Moments, check_pairs, moments, space_of
 from core.maths.maps.registry import METHODS, NETWORKS, make_aligner
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.pairs import Items, extract_pair
@@ -200,9 +200,8 @@ def align_layers(
             sums = moments(source[train], target[train], space, spaces[column])
             aligner = make_aligner(method, seed)
             aligner.fit_known(source[train], target[train], (source[held], target[held]), sums)
-            spread = ((target[test] - target[train].mean(0)) ** 2).sum()
-            error = ((aligner.transform(source[test]) - target[test]) ** 2).sum()
-            nmse[row, column] = error / max(float(spread), TINY)
+            mapped = aligner.transform(source[test])
+            nmse[row, column] = unexplained(mapped, target[test], target[train].mean(0))
     return {"nmse": nmse, **said}
 
 

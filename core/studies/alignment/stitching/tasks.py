@@ -36,7 +36,7 @@ def _cost(
     lower, upper = sizes[source], sizes[target]
     width, states = max(lower.d_model, upper.d_model), upper.layers + 1
     rows, texts = len(sentences) * costs.SUBWORDS, len(sentences) + len(labelled)
-    read = sum(costs.opening(size) + costs.passing(size, texts) for size in (lower, upper))
+    read = sum(costs.running(size, texts) for size in (lower, upper))
     # the layers above the map run again for each map
     stitched = costs.passing(upper, len(labelled), len(methods) * states / 2)
     fitted = 3 * 2 * rows  # rows of both models, and copies of those of training

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import TaskError
+from core.models.loading.language_models import HEAD, head_tasks
 from core.studies.kit import Outputs, Task, Text, identities, identity_tasks
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.tables import BIGRAM
@@ -23,10 +24,7 @@ INCLUDED, PAIRS = "included sentences", "pairs"  # in roles of tasks
 def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: identify the models and their heads, read the texts."""
     refs = spec.refs
-    tasks = [
-        Task.of(f"head of {ref}", find_head, role=("head", ref), fleeting=True, ref=ref)
-        for ref in refs
-    ]
+    tasks = head_tasks(refs, find_head)
     if spec.pairs_file:
         tasks.append(Task.of("read pairs", read_own, role=OWN, fleeting=True, path=spec.pairs_file))
     tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
@@ -102,10 +100,10 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
 def heads_of(spec: BehaviourSpec, ready: Outputs) -> dict[str, str]:
     """List the models that can be scored, each with how its head reads a sentence."""
     identified = identities(ready)
-    kinds = {ref: str(ready.values.get(("head", ref), "")) for ref in spec.refs}
+    kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in spec.refs}
     return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
 
 
 def refused_of(spec: BehaviourSpec, ready: Outputs) -> list[str]:
     """List the models that were found and have no language-model head."""
-    return [ref for ref in spec.refs if ready.values.get(("head", ref)) == ""]
+    return [ref for ref in spec.refs if ready.values.get((HEAD, ref)) == ""]

@@ -30,7 +30,6 @@ CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectab
 TOO_FEW = "too few models to tell"
 BELOW_CHANCE = "accuracy below chance"
 OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
-UNSCORED = "no language-model head"
 CHANCE = 50.0  # per cent
 
 

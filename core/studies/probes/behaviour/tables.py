@@ -14,18 +14,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
+from core.maths.ranks import correlation_interval, correlation_p, rank_correlation, smallest_p
 from core.maths.statistics import t_interval
 from core.models.steps import in_order_of_training, origin_of, run_of
 from core.results.drawing.training import with_progress
 from core.results.estimates import Estimate
 from core.studies.probes.minimal_pairs.accuracy import (
     correct,
-    correlation_interval,
-    correlation_p,
     group_variance,
     grouped_interval,
-    rank_correlation,
-    smallest_p,
 )
 from core.studies.probes.minimal_pairs.templates import joined_groups
 

@@ -238,9 +238,10 @@ def make_methods(
 def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
     source = "predicted by a parser" if treebank.parsed else "from the treebank"
+    rank = spec.as_probes(spec.refs[0]).rank
     edges = f", and linear classifiers of {', '.join(spec.targets)}" if spec.targets else ""
     return (
-        f"Distance probes of rank 64{edges} were trained on every layer of every model "
+        f"Distance probes of rank {rank}{edges} were trained on every layer of every model "
         f"({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} development and "
         f"{counts['test']:,} test sentences; trees {source}); a model's score is that of the layer "
         "that is best on the development sentences. Rank correlations are Spearman's, with "

@@ -54,14 +54,6 @@ class Predictions:
     words: list[int]
 
 
-def score_sentences(
-    loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
-) -> NDArray[np.float64]:
-    """Compute the log-likelihood of each sentence, in nats, (sentence,); see `score_words`."""
-    total: NDArray[np.float64] = score_words(loaded, kind, sentences).sum(axis=1)
-    return total
-
-
 def score_words(
     loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
 ) -> NDArray[np.float64]:

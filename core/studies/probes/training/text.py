@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from core.maths.statistics import SIGNIFICANT
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
+from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
@@ -213,7 +215,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...], l
         f"{', '.join(models)}, with the same initial maps and orders of sentences. A step's best "
         "layer was chosen on the development sentences. It counts as another than the final "
         "model's if it scores significantly more than that layer in the same step: paired over "
-        "resamples of test sentences and with the error over probes, at 5 %, Bonferroni-corrected "
+        "resamples of test sentences and with the error over probes, at "
+        f"{text_of(SIGNIFICANT, 'setting')}, Bonferroni-corrected "
         "for the number of steps. Tokens and losses are those on the models' cards. The included "
         "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not "
         "exactly at it."

@@ -16,7 +16,7 @@ import numpy as np
 from core.errors import CorpusError, ModelError
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
-from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.spec import SHARES, SPLIT, ProbeSpec
 from core.studies.task_kit import Value, pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.text.pipelines import foreign_notice
@@ -28,7 +28,6 @@ PARTS = ("train", "dev", "test")
 FEWEST = {"train": 20, "dev": 2, "test": 2}
 NAMED = {"train": "training", "dev": "development", "test": "test"}
 OWN_GOLD = "demo-gold"  # the included hand-checked trees
-SHARES = {"train": 8, "dev": 1, "test": 1}  # of ten
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class Treebank:
         """Say where a study's trees, as it calls them, come from, for a methods paragraph."""
         source = f"predicted by the parser {spec.pipeline}" if self.parsed else "from the treebank"
         train, dev, test = (len(self.parts[part]) for part in ("train", "dev", "test"))
-        split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
+        split = "as given" if spec.given_splits else f"{SPLIT} by a hash of the sentence"
         return (
             f"{trees} were {source} ({self.corpus.ref}; {train:,} training, {dev:,} development "
             f"and {test:,} test sentences, split {split}; the same for all models)."

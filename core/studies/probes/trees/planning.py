@@ -11,9 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.errors import SpecError, listed
-from core.maths.structural.costs import training
 from core.models.identity import Identity, depths
-from core.models.sizes import Size
 from core.options import layer_numbers
 from core.results.names import short_names
 from core.studies.kit import (
@@ -238,9 +236,3 @@ def with_limits(
     headline = " ".join([result.headline, *few])
     notices = (*few, *([some] if some else []), *result.notices)
     return replace(result, headline=headline, notices=notices)
-
-
-def of_layer(spec: ProbeSpec, kind: str, rank: int, size: Size, words: float) -> float:
-    """Processor seconds to train one probe on a layer of a model."""
-    exact = is_exact(size.parameters)
-    return training((kind,), rank, size.d_model, words, spec.epochs, exact)

@@ -8,10 +8,14 @@ from functools import partial
 
 from core import options
 from core.errors import SpecError
+from core.maths.structural.positions import SIZE
 from core.models import parse_ref
 from core.options import Spec
+from core.options.layer_numbers import FEW, SOME
 from core.studies.probes.minimal_pairs.templates import KINDS, MOST
 
+SHARES = {"train": 8, "dev": 1, "test": 1}  # of ten
+SPLIT = "/".join(str(10 * share) for share in SHARES.values())
 PROBES = {
     "distance": "edges between every two words in the tree",
     "depth": "edges between every word and the root",
@@ -54,7 +58,7 @@ train_option = partial(
     options.corpus,
     "",
     label="Training text",
-    help="With dev and test, replaces the 80/10/10 split of one text.",
+    help=f"With dev and test, replaces the {SPLIT} split of one text.",
     shown=False,
 )
 dev_option = partial(
@@ -89,8 +93,8 @@ pipeline_option = partial(
 )
 layers_option = partial(
     options.layers,
-    help="Layers to probe; 0 is the embedding output. Of models with more than eight layers, seven "
-    "are probed unless you write all or numbers.",
+    help=f"Layers to probe; 0 is the embedding output. Of models with more than {FEW} layers, "
+    f"{SOME} are probed unless you write all or numbers.",
 )
 seeds_option = partial(
     options.whole,
@@ -176,7 +180,7 @@ class ProbeSpec(Spec):
         "Position code",
         "auto",
         POSITIONS,
-        help="Appends a code of each word's position (16 numbers) to its vector, "
+        help=f"Appends a code of each word's position ({SIZE} numbers) to its vector, "
         "so that a probe can tell which words are adjacent.",
         defines=True,
     )

@@ -19,12 +19,14 @@ import numpy as np
 import pandas as pd
 
 from core.errors import first_of
+from core.models.changes import COMMON_START
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights import audit as rules
-from core.models.weights.samples import sample_of, sample_weights
+from core.models.weights.samples import MATRICES, MOST_LAYERS, sample_of, sample_weights
 from core.results.drawing.heatmaps import models_heatmap
 from core.results.estimates import Estimate
 from core.results.names import short_names
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.kit import Findings, Outputs, Study, Task, View, identities, words_beside
 from core.studies.rsa.audit.spec import AuditSpec
@@ -63,7 +65,13 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables=tables,
         notices=notices_of_steps(spec.models, spec.end, spec.at_most) if is_run else (),
         provenance={"weights": {ref: model.content for ref, model in models.items()}},
-        methods=SENTENCE("methods", models=SENTENCE(spec.kind, end=spec.end)),
+        methods=SENTENCE(
+            "methods",
+            models=SENTENCE(spec.kind, end=spec.end),
+            matrices=MATRICES,
+            layers=MOST_LAYERS,
+            cosine=text_of(COMMON_START),
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import SpecError
-from core.models.loading.language_models import prediction_kind
+from core.models.loading.language_models import HEAD, head_tasks
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -34,18 +34,13 @@ from core.studies.rsa.bits.tasks import score_sentences
 from core.studies.rsa.bits.text import make_headline, make_methods, statements_of
 
 CITATIONS = ("salazar2020",)
-KIND = "kind"
 
 
 def prepare(spec: BitsSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: read the text, identify the models and their heads."""
     refs = tuple(dict.fromkeys(spec.models))
-    kinds = [
-        Task.of(f"head of {ref}", prediction_kind, role=(KIND, ref), fleeting=True, ref=ref)
-        for ref in refs
-    ]
     reading = text_task(spec.corpus, spec.genres, spec.sentences, texts)
-    return [reading, *identity_tasks(refs, tokenizers=True), *kinds]
+    return [reading, *identity_tasks(refs, tokenizers=True), *head_tasks(refs)]
 
 
 def plan(spec: BitsSpec, ready: Outputs) -> list[Task]:
@@ -74,7 +69,7 @@ def plan(spec: BitsSpec, ready: Outputs) -> list[Task]:
 
 def _kinds(ready: Outputs) -> dict[str, str]:
     """Find what each model predicts, of those that predict words."""
-    return {role[1]: kind for role, kind in ready.values.items() if role[0] == KIND}
+    return {role[1]: kind for role, kind in ready.values.items() if role[0] == HEAD}
 
 
 def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:

@@ -15,24 +15,25 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError
-from core.models.loading.language_models import prediction_kind, predicts
+from core.models.loading.language_models import prediction_kind
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import EVERY, ask_following, ask_masked, count_answers, sum_losses
+from core.vectors.predicting import (
+    ASK,
+    PREDICTING,
+    count_answers,
+    sum_losses,
+    times_read,
+)
 
 FIRST = 1  # word that is scored first
-PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
 
 
 def _cost(sizes: Mapping[str, Size], model: str, sentences: Words, **_: Any) -> Cost:
     size = sizes[model]
-    each = 1 if predicts(size.architecture) == "causal" else EVERY
-    vocabulary = max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
-    asked = PREDICTING * vocabulary * costs.SUBWORDS * len(sentences)
-    return Cost(
-        costs.opening(size) + costs.passing(size, len(sentences), each) + asked,
-        costs.SINGLE * size.parameters,
-    )
+    asked = PREDICTING * costs.vocabulary(size) * costs.SUBWORDS * len(sentences)
+    run = costs.running(size, len(sentences), times_read(sizes, model))
+    return Cost(run + asked, costs.SINGLE * size.parameters)
 
 
 @pure("rsa.bits", guard=as_identified, cost=_cost)
@@ -61,8 +62,7 @@ def score_sentences(model: str, model_identity: str, sentences: Words) -> Value:
             "choose another model."
         )
     tick(0.1, f"predictions of {model}")
-    ask = ask_following if kind == "causal" else ask_masked
-    asked = ask(loaded, sentences, FIRST)
+    asked = ASK[kind](loaded, sentences, FIRST)
     cut = cut_sentences(loaded.tokenizer, sentences)
     return {
         "nats": sum_losses(loaded.model, asked, len(sentences)),

@@ -10,6 +10,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.vectors.predicting import EVERY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ def make_methods(spec: BitsSpec, kind: str, sentences: int) -> str:
     """
     how = (
         "each subword from those before it" if kind == "causal"
-        else "each subword masked once, one in seven at a time (pseudo-likelihood)"
+        else f"each subword masked once, one in {EVERY} at a time (pseudo-likelihood)"
     )  # fmt: skip
     return (
         f"The losses of {', '.join(spec.models)} were summed over {sentences:,} sentences of "

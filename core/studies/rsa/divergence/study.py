@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from core.maths.similarity.scoring import COVERAGE
-from core.models.loading.language_models import prediction_kind
+from core.models.loading.language_models import HEAD, head_tasks
 from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Corpus,
@@ -59,12 +59,8 @@ def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> li
     if COMPARED not in parts.values():
         raise nothing_but_base(spec.base)
     refs = (spec.base, *parts)
-    kinds = [
-        Task.of(f"head of {ref}", prediction_kind, role=("kind", ref), fleeting=True, ref=ref)
-        for ref in dict.fromkeys(refs)
-    ]
     reading = text_task(spec.corpus, spec.genres, spec.sentences, texts)
-    return [reading, *identity_tasks(refs), *kinds]
+    return [reading, *identity_tasks(refs), *head_tasks(refs)]
 
 
 def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
@@ -79,13 +75,13 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
 
     content = contents(ready)
     base = ready.need(("identity", spec.base)).content
-    ready.need(("kind", spec.base))
+    ready.need((HEAD, spec.base))
     corpus: Corpus = ready.need("text")
     text = corpus.words
     items = choose_items(text, spec.words, spec.seed)
     tasks = []
     for ref in _parts(spec):
-        if ref not in content or ("kind", ref) not in ready.values:
+        if ref not in content or (HEAD, ref) not in ready.values:
             continue
         pair: dict[str, Any] = {
             "group": spec.base,
@@ -157,7 +153,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         for kind in ("predictions", "changes")
         for notice in values.get((kind, ref), {}).get("notices", ())
     )
-    kinds = {ready.values["kind", ref] for ref in parts}
+    kinds = {ready.values[HEAD, ref] for ref in parts}
     return Findings(
         headline=make_headline(statements),
         statements=statements,

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from core.maths.arrays import Value, Words
-from core.maths.statistics import jackknife_interval, sentence_labels, sum_by_group
+from core.maths.ranks import correlate
+from core.maths.statistics import jackknife_interval, sentence_labels
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED
 
 ALL, TAGS, COUNTS = "all", "part of speech", "frequency"
@@ -193,59 +194,6 @@ def state_rows(
             row[name] = np.nan if similarity is None else float(similarity[name][layer])
         rows.append(row)
     return rows
-
-
-def correlate(
-    x: Float[ndarray, " word"],
-    y: Float[ndarray, " word"],
-    sentence: Int[ndarray, " word"],
-    cells: Int[ndarray, " word"] | None = None,
-) -> tuple[float, float, float]:
-    """Compute Spearman's correlation and its 95 % interval, leaving out one sentence at a time.
-
-    Ranks are those of the full sample, without a sentence, too.
-
-    Args:
-        x, y: One number a word.
-        sentence: Sentence of each word.
-        cells: Ranks are compared within these groups of words; None compares all words.
-
-    Returns:
-        The correlation and its interval; NaN where a column does not vary.
-    """
-    from scipy.stats import rankdata
-
-    if not (np.isfinite(y).all() and len(x) > 2):
-        return (float("nan"),) * 3
-    ranks = [rankdata(column) for column in (x, y)]
-    if cells is not None:
-        sizes = np.bincount(cells)
-        ranks = [column - (np.bincount(cells, column) / sizes)[cells] for column in ranks]
-    first, second = (column - column.mean() for column in ranks)
-    labels, sentences = sentence_labels(sentence)
-    moments = sum_by_group(
-        np.stack([np.ones_like(first), first, second, first**2, second**2, first * second]),
-        labels,
-        sentences,
-    )
-    total = moments.sum(axis=1)
-    value = float(_from_moments(total))
-    if not np.isfinite(value):
-        return (float("nan"),) * 3
-    low, high = jackknife_interval(value, _from_moments(total[:, None] - moments))
-    return value, max(low, -1.0), min(high, 1.0)
-
-
-def _from_moments(moments: Float[ndarray, "6 ..."]) -> Float[ndarray, ...]:
-    """Compute correlations from counts, sums, sums of squares and of products."""
-    count, x, y, xx, yy, xy = moments
-    over = (count * xx - x**2) * (count * yy - y**2)
-    correlation: Float[ndarray, ...] = np.full(np.shape(over), np.nan)
-    small = 1e-12 * (count * xx) * (count * yy)
-    np.divide(
-        count * xy - x * y, np.sqrt(np.maximum(over, 0.0)), out=correlation, where=over > small
-    )
-    return correlation
 
 
 def shown_rows(model: str, value: Value, sentences: Words) -> list[dict[str, Any]]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
-from core.maths.areas import area
+from core.maths.ranks import area
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.models.loading.language_models import head_kind, load_on_head
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import EVERY, ask_following, ask_masked, pad_sentences
+from core.vectors.predicting import ASK, pad_sentences, times_read
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -30,21 +30,13 @@ PREDICTING = 1.7e-8  # processor seconds per state and token of the vocabulary
 READ_DIFFERENCES = SHUFFLES + 3  # the difference, its halves, and shuffles
 
 
-def _predicted(sizes: Mapping[str, Size], *refs: str) -> tuple[float, int]:
-    """Estimate the tokens of the vocabulary, and how often a sentence is read to ask for each."""
-    size = sizes[refs[0]]
-    kind = next(filter(None, (predicts(sizes[ref].architecture) for ref in refs)), "masked")
-    embedded = size.parameters - 12 * size.layers * size.d_model**2
-    return max(embedded, 0) / size.d_model, 1 if kind == "causal" else EVERY
-
-
 def _layers_cost(
     sizes: Mapping[str, Size], model: str, base: str, sentences: Words, **_: Any
 ) -> Cost:
     size, read = sizes[model], len(sentences)
-    tokens, each = _predicted(sizes, model, base)
+    tokens, each = costs.vocabulary(size), times_read(sizes, model, base)
     asked = costs.SUBWORDS * read / 2
-    seconds = costs.opening(size) + costs.opening(sizes[base]) + costs.passing(size, read, each)
+    seconds = costs.running(size, read, each) + costs.opening(sizes[base])
     seconds += 2 * (size.layers + 1) * asked * tokens * PREDICTING
     kept = costs.SUBWORDS * read / 2 * (size.layers + 1) * size.d_model * costs.DOUBLE
     return Cost(seconds, 2 * costs.SINGLE * size.parameters + 2 * kept)
@@ -54,9 +46,8 @@ def _change_cost(
     sizes: Mapping[str, Size], model: str, base: str, sentences: Words, **_: Any
 ) -> Cost:
     size, read = sizes[model], len(sentences)
-    tokens, each = _predicted(sizes, model, base)
-    seconds = 2 * (costs.opening(size) + costs.opening(sizes[base]))
-    seconds += costs.passing(size, read, 2 + each)
+    tokens, each = costs.vocabulary(size), times_read(sizes, model, base)
+    seconds = costs.running(size, read, 2 + each, loads=2) + 2 * costs.opening(sizes[base])
     seconds += each * costs.SUBWORDS * read * tokens * PREDICTING
     seconds += 2 * (size.layers + 1) * READ_DIFFERENCES * tokens * PREDICTING
     return Cost(seconds, 3 * costs.SINGLE * size.parameters)
@@ -188,7 +179,7 @@ def _opened(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]:
             f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
             "choose another model."
         )
-    return loaded, ask_masked if kind == "masked" else ask_following
+    return loaded, ASK[kind]
 
 
 def typical_tokens(loaded: LoadedModel, typical: Words, other: Words) -> np.ndarray:

@@ -14,7 +14,7 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED, at_middle, two_models
-from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, SHUFFLES
+from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,9 +195,9 @@ def make_methods(spec: LensSpec, read: int, typical: int) -> str:
         f"{spec.corpus}, and the mean difference, of the first five subwords of a sentence and of "
         "all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
         "difference lens); the middle layer and the first five subwords were chosen beforehand. "
-        "A token is typical of the fine-tune's text, or of the other, if it is twice as frequent "
-        f"there ({typical:,} and {read:,} sentences) and seen three times; the AUC is the "
-        "probability that a token typical of the first is promoted above one typical of the "
+        f"A token is typical of the fine-tune's text, or of the other, if it is {TIMES:g} times "
+        f"as frequent there ({typical:,} and {read:,} sentences) and seen {OFTEN} times; the AUC "
+        "is the probability that a token typical of the first is promoted above one typical of the "
         f"second. It is compared with {SHUFFLES} differences whose dimensions were shuffled, and "
         "with rivals' differences. The logit lens puts every layer's state through the head; the "
         "tuned lens first maps it to the last layer's by ridge regression fitted on every other "

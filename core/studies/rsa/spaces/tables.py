@@ -213,14 +213,10 @@ def pair_table(angles: Angles) -> pd.DataFrame:
     """List the angle of every two spaces, with its interval over sentences: PAIRS."""
     first, second = np.triu_indices(len(angles.values), 1)
     refs = np.array(angles.refs, dtype=object)
-    return pd.DataFrame(
-        {
-            "model": refs[angles.model[first]],
-            "layer": angles.layer[first],
-            "other": refs[angles.model[second]],
-            "other_layer": angles.layer[second],
-            "angle": angles.values[first, second],
-            "low": angles.low[first, second],
-            "high": angles.high[first, second],
-        }
-    )
+    spaces = [
+        column
+        for side in (first, second)
+        for column in (refs[angles.model[side]], angles.layer[side])
+    ]
+    numbers = [each[first, second] for each in (angles.values, angles.low, angles.high)]
+    return pd.DataFrame(dict(zip(PAIRS, (*spaces, *numbers), strict=True)))

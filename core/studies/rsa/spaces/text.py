@@ -8,6 +8,7 @@ import pandas as pd
 
 from core.errors import listed
 from core.maths.spectra.shape import BLOCKS, EFFECTIVE_RANK, FITTED_FROM
+from core.options.layer_numbers import FEW, SOME
 from core.results.estimates import estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -117,7 +118,7 @@ def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
     return (
         f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
         "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
-        "(Williams et al. 2021). Of models with more than eight layers, seven states are "
+        f"(Williams et al. 2021). Of models with more than {FEW} layers, {SOME} states are "
         "compared, evenly spaced. Spaces were placed by classical scaling (stress of the map "
         f"{text_of(stress)}). Sentences were resampled {spec.draws} times; a resample keeps the "
         "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "

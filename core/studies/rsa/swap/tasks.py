@@ -54,7 +54,7 @@ def _swaps(size: Size, pairs: Pairs, ways: int, donors: int) -> Cost:
     tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # single sentences
     states = min(float(MOST_KEPT), costs.stored(size, sentences) * 3)
     return Cost(
-        costs.opening(size) * (2 + donors) + costs.passing(size, sentences * passes + tested),
+        costs.running(size, sentences * passes + tested, loads=2 + donors),
         4 * size.parameters * costs.SINGLE + states,
     )
 
@@ -75,8 +75,7 @@ def _changes_cost(
 
 def _score_cost(sizes: Mapping[str, Size], model: str, pairs: Pairs, **_: Any) -> Cost:
     size = sizes[model]
-    seconds = costs.opening(size) + costs.passing(size, len(pairs))
-    return Cost(seconds, size.parameters * costs.SINGLE)
+    return Cost(costs.running(size, len(pairs)), size.parameters * costs.SINGLE)
 
 
 @pure("rsa.swap", version=4, guard=as_identified, cost=_layers_cost)

@@ -15,6 +15,7 @@ PASSAGE = (
 )
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
+LENGTHS = (3, 200)  # words of a passage: the fewest, the most
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class TokenMapSpec(options.Spec):
     passage: str = options.passage(
         "Sentence or short passage",
         PASSAGE,
-        help="The models read it as one sequence of at most 200 words.",
+        help=f"The models read it as one sequence of at most {LENGTHS[1]} words.",
     )
     highlight: tuple[str, ...] = options.words(
         "Words to highlight",
@@ -56,5 +57,6 @@ class TokenMapSpec(options.Spec):
     def check(self) -> None:
         if not self.passage.strip():
             raise SpecError(
-                "The passage of the token map is empty: write a sentence of 3 words or more."
+                "The passage of the token map is empty: write a sentence of "
+                f"{LENGTHS[0]} words or more."
             )

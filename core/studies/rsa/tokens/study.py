@@ -51,13 +51,11 @@ from core.studies.rsa.tokens.neighbours import (
     nearest_words,
     standardised,
 )
-from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.task_kit import as_identified, pure
 from core.vectors.sinks import due, find_sinks
 
-MOST_WORDS = 200
-LEAST_WORDS = 3
 CITATIONS = ("vanaken2019",)
 
 
@@ -79,10 +77,10 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     Raises:
         ShapeError: If the array has another number of dimensions, or fewer than 3 words.
     """
-    if vectors.ndim != 4 or vectors.shape[2] < LEAST_WORDS:
+    if vectors.ndim != 4 or vectors.shape[2] < LENGTHS[0]:
         raise ShapeError(
             "A token map needs vectors of shape (model, layer, word, d_model) "
-            f"with {LEAST_WORDS} words or more, got {vectors.shape}."
+            f"with {LENGTHS[0]} words or more, got {vectors.shape}."
         )
     models, layers, words, width = vectors.shape
     stacked = np.empty((models * layers, words, width))
@@ -168,10 +166,11 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     )
     words = tuple(word for sentence in sentences for word in sentence)
     number = tuple(place for place, sentence in enumerate(sentences) for _ in sentence)
-    short = len(words) < LEAST_WORDS
-    if short or len(words) > MOST_WORDS - len(asked):
+    fewest, most = LENGTHS
+    short = len(words) < fewest
+    if short or len(words) > most - len(asked):
         raise CorpusError(
-            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has "
+            f"A token map draws {fewest} to {most} words, but the passage has "
             f"{len(words)}{f' and the question {len(asked)}' if asked else ''}: "
             f"{'add' if short else 'remove'} words."
         )

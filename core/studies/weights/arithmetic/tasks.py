@@ -42,11 +42,11 @@ def _cost(
 ) -> Cost:  # fmt: skip
     size, rivals = sizes[model], sum(map(has_others, sums))
     points = len(sums) + randoms * rivals
-    opened = sum(costs.opening(sizes[ref]) for ref in models) + 2 * costs.opening(size)
+    opened = sum(costs.opening(sizes[ref]) for ref in models)
     added = WRITTEN * size.parameters * (points + randoms) * (1 + len(models))
     turned = costs.turning(size) * randoms * len(models)
     return Cost(
-        opened + added + turned + costs.passing(size, len(pairs), points),
+        opened + added + turned + costs.running(size, len(pairs), points, loads=2),
         costs.SINGLE * size.parameters * (5 + 2 * len(models)),
     )
 

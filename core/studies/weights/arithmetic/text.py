@@ -11,7 +11,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
+from core.studies.weights.arithmetic.sums import ALONE, SCALES, TOGETHER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,14 +124,16 @@ def make_methods(spec: ArithmeticSpec, scored: Sequence[str]) -> str:
         spec: The study.
         scored: Models that were scored.
     """
+    lowest, highest = (text_of(end, "whole") for end in (min(SCALES), max(SCALES)))
     return (
         "A task vector is the change of a fine-tune's weights from those of "
         f"{spec.base} (Ilharco et al. 2023). {counted(len(scored), 'fine-tune')} were scored with "
-        "their heads: on the base plus the vector times −1 to 1, with another's vector added and "
-        "subtracted, and on the sum of all vectors times a common factor. The rival replaces the "
-        f"others' vectors by {spec.randoms} random rotations of them, weight by weight, which keep "
-        "norm and singular values. Cosines and signs in conflict (Yadav et al. 2023) are of "
-        "attention and feed-forward matrices; the cosine of whole vectors is that of all matrices "
-        "together, not a mean over layers. Intervals are 95 % intervals over sentences, and over "
+        f"their heads: on the base plus the vector times {lowest} to {highest}, with another's "
+        "vector added and subtracted, and on the sum of all vectors times a common factor. The "
+        f"rival replaces the others' vectors by {spec.randoms} random rotations of them, weight by "
+        "weight, which keep norm and singular values. Cosines and signs in conflict (Yadav et al. "
+        "2023) are of attention and feed-forward matrices; the cosine of whole vectors is that of "
+        "all matrices together, not a mean over layers. Intervals are 95 % intervals over "
+        "sentences, and over "
         "random updates by Student's t."
     )

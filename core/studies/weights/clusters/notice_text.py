@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from core.errors import listed
+from core.maths.spectra.neighbours import LEAST_LABELS, LEAST_MODELS
 from core.maths.spectra.registry import Features
 from core.results.names import short_names
 
@@ -90,10 +91,11 @@ def describe_shapes(ref: str, first: str) -> str:
 def describe_unscored(labels: Sequence[str]) -> str:
     """Why labels of models allow no score; "" where they allow one."""
     groups = len(set(labels))
-    if len(labels) < 3 or groups < 2:
+    if len(labels) < LEAST_MODELS or groups < LEAST_LABELS:
         return (
             f"Neighbours cannot be scored: {len(labels)} labelled model{'s' * (len(labels) != 1)} "
-            f"with {groups} label{'s' * (groups != 1)}, and 3 models with 2 labels are needed."
+            f"with {groups} label{'s' * (groups != 1)}, and {LEAST_MODELS} models "
+            f"with {LEAST_LABELS} labels are needed."
         )
     if len(labels) == groups:
         return (

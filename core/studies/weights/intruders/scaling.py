@@ -77,7 +77,7 @@ def _cost(sizes: Mapping[str, Size], model: str, removals: int | None = None, **
     runs = (len(SCALES) - 1) * (1 if removals is None else 2 + removals) + 1
     decomposed = BASE * size.layers * 6 * float(size.d_model) ** 3
     return Cost(
-        costs.opening(size) + decomposed + costs.passing(size, runs * (SCORED + MASKED_PASSES)),
+        decomposed + costs.running(size, runs * (SCORED + MASKED_PASSES)),
         COPIES * size.parameters * costs.SINGLE,
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.errors import by_number, listed
+from core.maths.spectra.products import HELD
+from core.models.changes import COMMON_START
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import short_names
@@ -143,16 +145,17 @@ def make_methods(spec: LineageSpec) -> str:
     return (
         f"All attention and feed-forward matrices{chosen} of {', '.join(spec.models)} were "
         "compared. Models whose matrices are all equal count as copies. Pairs with a cosine above "
-        ".1 were joined to minimum spanning trees by the Frobenius distance of their weights, and "
-        "each tree was directed away from the model with the smallest norm, because norms grow "
-        "along training. Model trees from distances of weights follow Horwitz et al. 2025, who "
-        "direct them by kurtosis. Parents on record are the bases on the models' cards and, in a "
-        "series of checkpoints, the one before. Chance is a random root of every tree, calculated "
-        "exactly. Two rivals look for the nearest model by the norms of matrices alone, and with "
-        "the rows of one of the two models in random order. Where all copies of a matrix have "
-        "more than 8 million numbers together, the matrices are count sketches. Changes of two "
-        "models with one base are compared by the cosine of their weights minus the base's. "
-        "Independence was tested as by Zhu et al. 2025: the rows of the first matrix of every "
+        f"{text_of(COMMON_START)} were joined to minimum spanning trees by the Frobenius distance "
+        "of their weights, and each tree was directed away from the model with the smallest norm, "
+        "because norms grow along training. Model trees from distances of weights follow Horwitz "
+        "et al. 2025, who direct them by kurtosis. Parents on record are the bases on the models' "
+        "cards and, in a series of checkpoints, the one before. Chance is a random root of every "
+        "tree, calculated exactly. Two rivals look for the nearest model by the norms of matrices "
+        "alone, and with the rows of one of the two models in random order. Where all copies of a "
+        f"matrix have more than {HELD / 1e6:.0f} million numbers together, the matrices are count "
+        "sketches. Changes of two models with one base are compared by the cosine of their weights "
+        "minus the base's. Independence was tested as by Zhu et al. 2025: the rows of the first "
+        "matrix of every "
         f"feed-forward layer, at most {MOST_UNITS} evenly spaced, were matched to those of the "
         "other model by their correlations and the Hungarian method; the p-value is that of the "
         "rank correlation between their places in both models, and, for units in any order, "

@@ -26,7 +26,7 @@ from extras.alignment.published.findings import (
 )
 from extras.alignment.published.maps import FITTED, METHODS, VARIANTS, partners, published_cca
 from extras.alignment.published.rows import RATE, dropping, sentence_rows
-from extras.alignment.published.spec import ProtocolSpec
+from extras.alignment.published.spec import DECAY, LEARNING_RATE, ProtocolSpec
 from extras.alignment.published.text import (
     ABOVE,
     BELOW,
@@ -37,7 +37,7 @@ from extras.alignment.published.text import (
     make_headline,
     statements_of,
 )
-from extras.alignment.published.training import DECAY, LEARNING_RATE, apply, draw, train
+from extras.alignment.published.training import apply, draw, train
 from tests.core.studies.alignment.conftest import WORDS, hurry
 from tests.core.tiny_models import plain_tokenizer
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.maths.areas import area
+from core.maths.ranks import area
 from extras.rsa.truth.areas import (
     area_at_equal_depth,
     area_band,

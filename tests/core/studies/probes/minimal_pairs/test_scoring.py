@@ -16,7 +16,6 @@ from core.models.loading.model import load_with_head
 from core.studies.probes.minimal_pairs import scoring
 from core.studies.probes.minimal_pairs.scoring import (
     masked_predictions,
-    score_sentences,
     score_words,
 )
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
@@ -62,7 +61,7 @@ def test_masked_scores_are_those_of_a_slow_loop(model_type: str, tmp_path: Path)
     assert any(len(set(row.words)) < len(row.words) - 1 for row in cut), "no word has two tokens"
     assert loaded.tokenizer.mask is not None
     slow = [slow_masked(loaded.model, row.ids, row.words, loaded.tokenizer.mask) for row in cut]
-    assert score_sentences(loaded, "masked", SENTENCES) == pytest.approx(slow, abs=1e-4)
+    assert score_words(loaded, "masked", SENTENCES).sum(1) == pytest.approx(slow, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_causal_scores_are_the_librarys_loss(model_type: str, tmp_path: Path) ->
     rows = [row.ids for row in cut_sentences(loaded.tokenizer, SENTENCES)]
     rows = [[begin, *ids] if begin is not None and ids[0] != begin else ids for ids in rows]
     slow = [slow_causal(loaded.model, ids) if len(ids) > 1 else 0.0 for ids in rows]
-    assert score_sentences(loaded, "causal", SENTENCES) == pytest.approx(slow, abs=1e-4)
+    assert score_words(loaded, "causal", SENTENCES).sum(1) == pytest.approx(slow, abs=1e-4)
 
 
 def test_the_rest_of_a_word_is_masked_with_its_token(tmp_path: Path) -> None:
@@ -106,9 +105,6 @@ def test_words_share_the_score_of_their_sentence() -> None:
         for row, side in zip(words, sides, strict=True):
             assert (row[: len(side)] < 0).all()
             assert (row[len(side) :] == 0).all()
-        assert words.sum(axis=1) == pytest.approx(
-            score_sentences(loaded, cast("Kind", kind), sides)
-        )
         good, bad = region_scores(words, pairs)
         whole = words[:6].sum(axis=1) - words[6:].sum(axis=1)
         assert (good - bad == pytest.approx(whole, abs=1e-4)) == (kind == "causal")
@@ -124,11 +120,11 @@ def test_a_model_without_a_head_has_none(tmp_path: Path) -> None:
 def test_what_cannot_be_scored_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
     loaded = load_with_head(f"path:{save_tiny(tmp_path, head=True)}", device="cpu")
     with pytest.raises(ModelError, match="reads"):
-        score_sentences(loaded, "masked", [("man",) * 2000])
+        score_words(loaded, "masked", [("man",) * 2000])
     monkeypatch.setattr(loaded.tokenizer, "mask", None)
     with pytest.raises(ModelError, match="no mask token"):
-        score_sentences(loaded, "masked", SENTENCES)
-    assert np.isfinite(score_sentences(loaded, "causal", SENTENCES)).all()
+        score_words(loaded, "masked", SENTENCES).sum(1)
+    assert np.isfinite(score_words(loaded, "causal", SENTENCES).sum(1)).all()
 
 
 @pytest.mark.parametrize(("model_type", "kind"), [("bert", "masked"), ("llama", "causal")])
@@ -136,10 +132,10 @@ def test_a_model_that_is_read_by_layer_scores_the_same(
     model_type: str, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ref = f"path:{save_tiny(tmp_path, model_type, head=True)}"
-    expected = score_sentences(load_with_head(ref, device="cpu"), kind, SENTENCES)
+    expected = score_words(load_with_head(ref, device="cpu"), kind, SENTENCES)
     monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     by_layer = load_with_head(ref, device="cpu", layerwise=True)
     assert by_layer.layerwise is not None
-    assert score_sentences(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)
+    assert score_words(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)
     monkeypatch.setattr(scoring, "LOGITS", 1)
-    assert score_sentences(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)
+    assert score_words(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)

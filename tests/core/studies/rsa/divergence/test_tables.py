@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from core.maths.ranks import correlate
 from core.maths.statistics import jackknife_interval
 from core.studies.rsa.divergence import tasks
 from core.studies.rsa.divergence.tables import (
@@ -15,7 +16,6 @@ from core.studies.rsa.divergence.tables import (
     COUNTS,
     TAGS,
     Groups,
-    correlate,
     divergence_rows,
     frequency,
     gap_row,

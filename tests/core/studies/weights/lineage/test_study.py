@@ -60,7 +60,7 @@ def reorder_units(folder: Path) -> None:
     """Put the units of every feed-forward layer into a random order, which changes no output."""
     weights = load_file(folder / "model.safetensors")
     rng = np.random.default_rng(0)
-    for name in [name for name in weights if name.endswith("intermediate.dense.weight")]:
+    for name in sorted(name for name in weights if name.endswith("intermediate.dense.weight")):
         order = rng.permutation(len(weights[name]))
         for part in (name, name.replace("weight", "bias")):
             weights[part] = weights[part][order]
