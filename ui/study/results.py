@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from ui.frame.text import plain
 from ui.study.controls import draw_control
 from ui.study.downloads import show_downloads, slug
 from ui.study.figures import show_charts
+
+WHOLE = re.compile(r"\[[^\]]{1,24}\]|[\d.]+ %")  # an interval, a share: never on two lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,19 +182,23 @@ def show_menu(form: Form[Any], result: Result, more: Sequence[str] = ()) -> None
 
 
 def show_sentence(sentence: str) -> None:
-    """Draw a headline, with its terms explained."""
+    """Draw a headline, with its terms explained; no interval and no unit begins a line alone."""
     st.html(f'<h2 class="headline">{with_terms(sentence)}</h2>')
 
 
 def with_terms(sentence: str) -> str:
     """Write the sentence as HTML; a term's meaning is shown on hover, tap or focus."""
     return "".join(
-        f'<span class="term" tabindex="0">{escape(piece)}'
+        f'<span class="term" tabindex="0">{_whole(piece)}'
         f'<span class="meaning" role="tooltip">{escape(meaning)}</span></span>'
         if meaning
-        else escape(piece)
+        else _whole(piece)
         for piece, meaning in explained(sentence)
     )
+
+
+def _whole(text: str) -> str:
+    return WHOLE.sub(r'<span class="whole">\g<0></span>', escape(text))
 
 
 def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "") -> None:

@@ -84,7 +84,7 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     looks = graded(layers, point=False, width=1.8)
     looks[PLANTED] = Look(GREY, dash=(6, 4), point=False, width=2.0)
     what = "Singular values of the linear map"
-    below = "a rotation has 1 throughout; dashed: a planted rotation, mean over layers"
+    below = "an exact rotation has 1 throughout; dashed: a planted one with as much noise"
     return line_chart(drawn, plane, looks, what, below, line="Layer")
 
 

@@ -79,13 +79,13 @@ def make_headline(statements: Sequence[Statement]) -> str:
     names = short_names(dict.fromkeys(subjects))
     name, base = names[closest.subject], names[closest.baseline]
     parts = [
-        f"Predictions of {name} differ from those of {base} by {_text(closest)} bits per word "
+        f"Predictions of {name} differ from {base}'s by {_text(closest)} bits per word "
         "(JS divergence)"
     ]
     if GAP in facts:
         parts[0] += f", {_gap(facts[GAP], names)}"
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
-        parts.append(_states(facts))
+        parts[0] += f"; {_states(facts)}"
     if CHANCE in facts:
         parts.append(
             f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
@@ -100,8 +100,8 @@ def _gap(statement: Statement, names: Mapping[str, str]) -> str:
     """Say whether a model's predictions are closer to the base's than a baseline's are."""
     gap, baseline = statement.number, names[statement.baseline]
     if not gap.clear:
-        return f"not detectably different from those of another run ({baseline})"
-    return f"{gap.direction('more', 'less')} than those of another run ({baseline})"
+        return f"not detectably different from {baseline}'s"
+    return f"{gap.direction('more', 'less')} than {baseline}'s"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:
@@ -111,10 +111,10 @@ def _states(facts: Mapping[str, Statement]) -> str:
     more = mine.low > theirs.high
     if not gap.clear or not (more or mine.high < theirs.low):
         return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
-    joint = "Yet" if more == (gap.value > 0) else "And"
+    joint = "yet" if more == (gap.value > 0) else "and"
     return (
-        f"{joint} its top-layer states are {'more' if more else 'less'} similar than the other "
-        f"run's (RSA {mine.value_text}; {theirs.value_text})"
+        f"{joint} its top states are {'more' if more else 'less'} similar "
+        f"(RSA {mine.value_text}; {theirs.value_text})"
     )
 
 

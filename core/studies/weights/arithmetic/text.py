@@ -85,8 +85,8 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: p
         moved = change.number.direction("more", "less")
         if beyond.number.high < 0:
             parts.append(
-                f"With {whose} added, {names[change.subject]} has {moved} {change.metric}: "
-                f"{beyond.number.size} below a random update of equal norm and spectrum."
+                f"With {whose} added, {names[change.subject]} has {moved} {change.metric}, "
+                f"{beyond.number.size} of it beyond a random update of equal norm and spectrum."
             )
         else:
             parts.append(
