@@ -95,6 +95,20 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     )
 
 
+def resampled_shares(
+    parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Divide sums over sentences, such as right answers by all, (row,), also in each resample,
+    (draw, row).
+
+    Args:
+        parts, wholes: Shapes (row, sentence) and (sentence,).
+        counts: Of `sentence_counts`.
+    """
+    drawn, part, whole = (np.asarray(each, dtype=np.float64) for each in (counts, parts, wholes))
+    return part.sum(1) / whole.sum(), (drawn @ part.T) / (drawn @ whole)[:, None]
+
+
 def jackknife_groups(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> tuple[IntArray, int]:
