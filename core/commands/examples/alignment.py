@@ -17,8 +17,10 @@ from core.studies.alignment.barrier.text import HALFWAY, make_headline
 from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
-DECODED = BarrierSpec(models=DECODERS)  # the same of decoders
-TWICE = tuple(BarrierSpec(models=(f"zoo:{task}-0", f"zoo:{task}-1")) for task in ("parse", "pos"))
+JOINED = (  # the same of decoders, and of two fine-tunes for one task
+    BarrierSpec(models=DECODERS),
+    *(BarrierSpec(models=(f"zoo:{task}-0", f"zoo:{task}-1")) for task in ("parse", "pos")),
+)
 BOTH = "state-and-window"
 
 

@@ -106,23 +106,23 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
         for first, second in pairs
     ]
     examples = examples_of(ready)
-    for model, other, interpolated in scored_lines(pairs, examples.heads):
+    for model, partner, interpolated in scored_lines(pairs, examples.heads):
         tasks.append(
             Task.of(
-                f"the task of {model}, to {other}",
+                f"the task of {model}, to {partner}",
                 score_line,
-                role=(SCORES, model, other),
+                role=(SCORES, model, partner),
                 group=model,
                 model=model,
-                other=other,
+                other=partner,
                 base=spec.base,
                 model_identity=content[model],
-                other_identity=content[other],
+                other_identity=content[partner],
                 base_identity=content[spec.base],
                 interpolated=interpolated,
                 pairs=examples.pairs[examples.heads[model].kind],
                 sentences=words,
-                ways=scored_ways(model, other),
+                ways=scored_ways(model, partner),
                 draws=DRAWN,
                 seed=spec.seed,
             )
@@ -142,9 +142,9 @@ def scored_lines(
     same labels, so that one line is of both."""
     for first, second in pairs:
         interpolated = first in heads and heads[first] == heads.get(second)
-        for model, other in ((first, second), (second, first))[: 1 if interpolated else 2]:
+        for model, partner in ((first, second), (second, first))[: 1 if interpolated else 2]:
             if model in heads:
-                yield model, other, interpolated
+                yield model, partner, interpolated
 
 
 def scored_ways(model: str, other: str) -> tuple[str, ...]:
