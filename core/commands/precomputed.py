@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import core.runs.store as runs_store
 from core.catalogue import STUDIES
-from core.commands.examples.every import DECODED, EXAMPLES, QUICK, STORY, Example
+from core.commands.examples.every import EXAMPLES, JOINED, QUICK, STORY, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
@@ -108,7 +108,7 @@ def requests() -> list[Request]:
         *_experiments(),
         ("probe edges", STUDIES["probe edges"].Spec(conditional=True)),
         ("align", STUDIES["align"].Spec(methods=QUICK, split="sentence")),
-        ("align barrier", DECODED),
+        *(("align barrier", spec) for spec in JOINED),
         ("lens", STUDIES["lens"].Spec(**CLASSIFIERS)),
     ]
     views += [study for example in EXAMPLES for study in example.studies]

@@ -95,13 +95,18 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     )
 
 
-def sentence_ratios(
-    parts: ArrayLike, wholes: ArrayLike, counts: IntArray
+def resampled_shares(
+    parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """Divide sums of parts over sentences, (row, sentence), by those of wholes, (sentence,): all
-    together, (row,), and in each draw of `sentence_counts`, (draw, row)."""
-    parts, wholes = np.asarray(parts, dtype=np.float64), np.asarray(wholes)
-    return parts.sum(1) / wholes.sum(), (counts @ parts.T) / (counts @ wholes)[:, None]
+    """Divide sums over sentences, such as right answers by all, (row,), also in each resample,
+    (draw, row).
+
+    Args:
+        parts, wholes: Shapes (row, sentence) and (sentence,).
+        counts: Of `sentence_counts`.
+    """
+    drawn, part, whole = (np.asarray(each, dtype=np.float64) for each in (counts, parts, wholes))
+    return part.sum(1) / whole.sum(), (drawn @ part.T) / (drawn @ whole)[:, None]
 
 
 def jackknife_groups(

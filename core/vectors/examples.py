@@ -9,7 +9,7 @@ accuracy against gold.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ModelError
+from core.models.loading.language_models import predicts
 from core.models.loading.task_models import Head, describe_head, kind_of
+from core.models.references import parse_ref
 from core.models.sizes import Size
+from core.models.weights.origins import adapter_folder
 from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
@@ -80,13 +83,25 @@ def _expected(
     whole = Unread(LABELLED_FILE, len(expected_labelled(labelled)))
     texts: dict[str, Any] = {"sentence": whole, "words": read.words}
     texts["arcs"] = max(texts.values(), key=len)
-    heads = {}
+    heads: dict[str, Head] = {}
     for ref in refs:
         with suppress(ModelError):
-            name = sizes[ref].architecture
-            labelled_words = Head("words" if name else "arcs", ())
-            heads[ref] = Head("sentence", ()) if kind_of(name) == "sentence" else labelled_words
+            heads |= _expected_heads(ref, sizes[ref].architecture, expected_labelled(labelled))
     return Examples(heads, texts, {}, {}, read)
+
+
+def _expected_heads(ref: str, architecture: str, labelled: Pairs) -> dict[str, Head]:
+    """Expect what a model's head labels; of included models it is known whether they have these
+    labels."""
+    kind = kind_of(architecture)
+    if predicts(architecture):
+        return {}
+    if kind != "sentence":
+        return {ref: Head("words" if architecture else "arcs", ())}
+    if parse_ref(ref).kind == "zoo" and adapter_folder(ref) is None:
+        head = describe_head(ref)
+        return {} if _unknown_label(ref, head, labelled) else {ref: head}
+    return {ref: Head(kind, ())}
 
 
 @pure("rsa.examples", expect=_expected)
@@ -277,6 +292,22 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
         )
         correct[row] = int((said == answer[there]).sum())
     return correct
+
+
+def count_hits(model: Any, encoded: Encoded, parts: Iterable[Batch]) -> NDArray[np.int64]:
+    """Count a model's right answers of each sentence, (sentence,).
+
+    Args:
+        model: With its head.
+        encoded: What it is scored on.
+        parts: The same, as the model reads it: `batches`.
+    """
+    from core.models.loading.layers import run_model
+
+    right = np.zeros(len(encoded.total), dtype=np.int64)
+    for batch in parts:
+        right[batch.sentences] = hits(encoded, batch, run_model(model, batch))
+    return right
 
 
 def chance(kind: str, pairs: Pairs) -> tuple[str, float]:

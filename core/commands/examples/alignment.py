@@ -13,11 +13,14 @@ from core.results.numbers import text_of
 from core.studies.alignment.barrier.spec import DECODERS, BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import RAW
-from core.studies.alignment.barrier.text import make_headline
+from core.studies.alignment.barrier.text import HALFWAY, make_headline
 from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
-DECODED = BarrierSpec(models=DECODERS)  # the same of decoders
+JOINED = (  # the same of decoders, and of two fine-tunes for one task
+    BarrierSpec(models=DECODERS),
+    *(BarrierSpec(models=(f"zoo:{task}-0", f"zoo:{task}-1")) for task in ("parse", "pos")),
+)
 BOTH = "state-and-window"
 
 
@@ -44,7 +47,8 @@ def averaged(results: Sequence[Result]) -> Finding:
     """Say what the mean of two models' weights loses, as they are and with units matched, and what
     that of the base and its fine-tunes loses beside the base alone."""
     result = results[1]
-    halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in result.statements}
+    losses = [fact for fact in result.statements if fact.verdict == HALFWAY]
+    halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in losses}
     colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
     barriers, base = result.tables["barriers"], result.spec["base"]
     of_base = barriers[(barriers["source"] == base) & (barriers["relation"] == ONE_ORIGIN)]
@@ -52,7 +56,7 @@ def averaged(results: Sequence[Result]) -> Finding:
     above = (of_base["middle_loss"] - of_base["source_loss"]).tolist()
     ends = " to ".join(dict.fromkeys(text_of(end) for end in (min(above), max(above))))
     return Finding(
-        f"{make_headline(result.statements)} Beside {short_name(base)} alone, the mean of it and a "
+        f"{make_headline(losses)} Beside {short_name(base)} alone, the mean of it and a "
         f"fine-tune loses {ends}: it is below the mean of both because fine-tunes have forgotten.",
         "bars",
         tuple(

@@ -20,7 +20,7 @@ from core.results.drawing.context import Context
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.labels import breaks, coinciding, drawn_names, end_names, owners
 from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
+from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.estimates import kind_in
 from core.results.numbers import Kind, text_of
 
@@ -94,6 +94,7 @@ def curves(
     under: Sequence[Mark] = (),
     over: Sequence[Mark] = (),
     named: Sequence[tuple[str, float]] = (),
+    columns: int | OfWidth = 2,
 ) -> Chart:
     """Draw lines by name, with bands where the table has `low` and `high`.
 
@@ -105,6 +106,7 @@ def curves(
         tips: What a tooltip says.
         under, over: Layers below and above the lines.
         named: Names at the right end of things that are not lines, such as a band: (name, y).
+        columns: Of the legend below, as `core.results.drawing.style.legend` takes them.
     """
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
     shown = [name for name in looks if (table["name"] == name).any()]
@@ -120,7 +122,8 @@ def curves(
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
     colour, dash, shape = (
-        _scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape")
+        _scale(kind, shown, looks, None if direct else legend(columns))
+        for kind in ("colour", "dash", "shape")
     )
     rows, tooltip = told(table, tips)
     rows = _styled(rows.assign(who=owners(table)), plane, looks, twins)
@@ -180,7 +183,7 @@ def line_chart(
         also: What a tooltip says after that.
         counted: Column along which the words go, where that is not the x axis.
         words: As `lines_in_words` takes them, where they are not those of title and axes.
-        marks: `under`, `over` and `named` of `curves`.
+        marks: `under`, `over`, `named` and `columns` of `curves`.
     """
     low, high = ends_of(plane.y)
     if low in rows.columns:
@@ -320,10 +323,11 @@ def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str,
     return {name: shown[first[number]] for number, name in enumerate(shown)}
 
 
-def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:
+def _scale(
+    kind: str, shown: Sequence[str], looks: Mapping[str, Look], below: dict[str, Any] | None
+) -> Any:
     """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
     no names at their ends."""
-    below = None if direct else legend()
     values: list[Any] = [
         looks[name].colour
         if kind == "colour"

@@ -1,49 +1,93 @@
-"""The chart of the barrier: excess of the loss along the way from one model to the other."""
+"""The charts of the barrier: excess of the loss, and scores of tasks, along the way from one model
+to the other."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from core.results.drawing.axes import Plane
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, line_chart, reach
-from core.results.drawing.style import BLUE, GREY, ORANGE
+from core.results.drawing.panels import Panels
+from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for
 from core.results.drawing.vega import Chart
-from core.results.export import Result
+from core.results.numbers import text_of
+from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
 DASHES = {
     **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},
-    **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)},
+    **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2), TURNED: (4, 2), KEPT: (1, 2)},
 }
-HEIGHT = 230  # pixels, with the legend below
+HEIGHT = 180  # pixels, with the legend below
+ACROSS = 2
+AXIS = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+BELOW = "mean over pairs; bands: 95 % intervals over sentences"
+CONTROLS = (RANDOM, TURNED, KEPT)
 COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 
 
-def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the excess of the loss, mean over pairs of one kind; none where no pair was joined."""
+def figures(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw the excess of the loss and the scores of the tasks, means over pairs of one kind; none
+    where no pair was joined."""
     rows = result.tables["paths"]
     if rows.empty:
-        return {}
+        return Panels(())
+    context = replace(context, legend=True)  # all lines meet at both ends
+    charts = [_losses(rows, context)]
+    scores = result.tables.get("score_paths", rows[:0])
+    charts += (
+        [
+            _scores(part, str(metric), context)
+            for metric, part in scores.groupby("metric", sort=False)
+        ]
+        if len(scores)
+        else []
+    )
+    return Panels(charts, ACROSS, names=["barrier", *["scores"] * (len(charts) - 1)])
+
+
+def _named(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Look]]:
+    """Name the lines, one for each relation and order, and say how each looks."""
     rows = rows.assign(name=rows["relation"] + ", " + rows["order"])
     kinds = rows.drop_duplicates("name").set_index("name")
-    looks = {
+    return rows, {
         str(name): Look(
-            GREY if row["order"] == RANDOM else COLOURS[row["relation"]],
+            GREY if row["order"] in CONTROLS else COLOURS[row["relation"]],
             dash=DASHES[row["order"]],
             shape="circle" if row["relation"] == OTHER_ORIGINS else "square",
         )
         for name, row in kinds.iterrows()
     }
-    context = replace(context, legend=True)  # all lines meet at both ends
+
+
+def _losses(rows: pd.DataFrame, context: Context) -> Chart:
+    rows, looks = _named(rows)
     ends = reach(rows, "excess_loss", zero=True)
     titles = ("Share of the second model", "Excess loss per token (natural logarithm, nats)")
-    axis = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     plane = Plane(
-        "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=axis, height=HEIGHT,
+        "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=AXIS, height=HEIGHT,
         context=context,
     )  # fmt: skip
-    below = "mean over pairs; bands: 95 % intervals over sentences"
-    title = "Loss between two models"
-    return {"barrier": line_chart(rows, plane, looks, title, below, line="Pairs")}
+    title, columns = "Loss between two models", columns_for(looks, context=context)
+    return line_chart(rows, plane, looks, title, BELOW, line="Pairs", columns=columns)
+
+
+def _scores(rows: pd.DataFrame, metric: str, context: Context) -> Chart:
+    rows, looks = _named(rows)
+    low, high = span_of(rows["low"], rows["high"], rows["score"], rows["chance"])
+    name = metric[0].upper() + metric[1:]
+    plane = Plane(
+        "share", "score", "Share of the other model", name, low, high, (0.0, 1.0), kind="share",
+        x_axis=AXIS, height=HEIGHT, context=context,
+    )  # fmt: skip
+    below = f"chance {text_of(float(rows['chance'].iloc[0]), 'share')}; {BELOW}"
+    title, columns = f"{name} between two models", columns_for(looks, context=context)
+    return line_chart(rows, plane, looks, title, below, line="Pairs", columns=columns)

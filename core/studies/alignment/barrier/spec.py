@@ -32,4 +32,12 @@ class BarrierSpec(options.Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(60)
     draws: int = options.draws(help="Resamples of the scored sentences for the intervals.")
-    seed: int = options.seed("Seed of the random orders and the resamples.")
+    text: str = options.line(
+        "Text that is tagged and parsed",
+        "demo-gold",
+        help="Text whose words are tagged and parsed where a model's head does that, "
+        "such as demo-gold or a .conllu file.",
+        shown=False,
+    )
+    labelled: str = options.labelled()
+    seed: int = options.seed("Seed of the random orders and changes, and of the resamples.")

@@ -1,7 +1,8 @@
 """Between the weights: can two networks be averaged?
 
 If the spaces of two seeds agree up to a map, their weights might too, up to the order of units and
-heads. Every two models are joined by a straight line, as they are and in matched orders.
+heads. Every two models are joined by a straight line, as they are and in matched orders. Where a
+fine-tune's head can be scored, its task is scored along the line, too.
 
 References: Frankle et al. 2020 (linear mode connectivity); Entezari et al. 2022 and Ainsworth,
 Hayase & Srinivasa 2023 (permutations); Verma & Elbayad 2024 (Transformers); Theus et al. 2025
@@ -13,16 +14,25 @@ The headline's number: `core.maths.permutations.excess_of`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import listed
 from core.maths.statistics import sentence_counts
+from core.models.loading.task_models import Head
 from core.models.steps import origin_of
 from core.studies.alignment.barrier.charts import figures
+from core.studies.alignment.barrier.scoring import DRAWN, score_line
 from core.studies.alignment.barrier.spec import BarrierSpec
-from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, barrier_tables
+from core.studies.alignment.barrier.tables import (
+    ONE_ORIGIN,
+    OTHER_ORIGINS,
+    SCORED_WAYS,
+    barrier_tables,
+    score_tables,
+)
 from core.studies.alignment.barrier.tasks import (
     FOLDED,
     MATCHED,
@@ -38,15 +48,16 @@ from core.studies.kit import (
     Outputs,
     Study,
     Task,
+    Text,
     View,
     contents,
+    prepare_named,
     sentence_notices,
     words_beside,
 )
+from core.vectors.examples import METRICS, Examples, chance, read_examples
 
-if TYPE_CHECKING:
-    pass
-
+LOSSES, SCORES = "losses", "scores"  # roles of tasks
 CITATIONS = (
     *("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023"),
     "ashkboos2024",
@@ -54,8 +65,19 @@ CITATIONS = (
 WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, ROTATED, RANDOM)}
 
 
+def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the text, identify the models, read what their tasks
+    are scored on."""
+    reading = Task.of(
+        "read examples", read_examples, role="examples", fleeting=True, refs=spec.models,
+        labelled=spec.labelled, corpus=spec.text, genres=(), limit=spec.sentences,
+    )  # fmt: skip
+    return [*prepare_named(spec, texts), reading]
+
+
 def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
-    """Make a task for every two models that were identified; roles are (first, second).
+    """Make a task for the losses of every two models that were identified, with the role (`LOSSES`,
+    first, second), and one for each task that can be scored, (`SCORES`, model, other).
 
     Raises:
         CorpusError: If the text could not be read.
@@ -63,12 +85,13 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
     content = contents(ready)
     if spec.base not in content:
         return []
-    refs = [ref for ref in dict.fromkeys(spec.models) if ref in content]
-    return [
+    pairs = [*combinations([ref for ref in dict.fromkeys(spec.models) if ref in content], 2)]
+    words = ready.need("text").words
+    tasks = [
         Task.of(
             f"{first} and {second}",
             measure_barrier,
-            role=(first, second),
+            role=(LOSSES, first, second),
             group=first,
             first=first,
             second=second,
@@ -76,12 +99,57 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
             first_identity=content[first],
             second_identity=content[second],
             base_identity=content[spec.base],
-            sentences=ready.need("text").words,
+            sentences=words,
             ways=WAYS[relation_of(first, second)],
             seed=spec.seed,
         )
-        for first, second in combinations(refs, 2)
+        for first, second in pairs
     ]
+    examples = examples_of(ready)
+    for model, partner, interpolated in scored_lines(pairs, examples.heads):
+        tasks.append(
+            Task.of(
+                f"the task of {model}, to {partner}",
+                score_line,
+                role=(SCORES, model, partner),
+                group=model,
+                model=model,
+                other=partner,
+                base=spec.base,
+                model_identity=content[model],
+                other_identity=content[partner],
+                base_identity=content[spec.base],
+                interpolated=interpolated,
+                pairs=examples.pairs[examples.heads[model].kind],
+                sentences=words,
+                ways=scored_ways(model, partner),
+                draws=DRAWN,
+                seed=spec.seed,
+            )
+        )
+    return tasks
+
+
+def examples_of(ready: Outputs) -> Examples:
+    """Return what tasks are scored on; nothing where it could not be read, as the failures say."""
+    return ready.values.get("examples") or Examples({}, {}, {}, {}, ready.need("text"))
+
+
+def scored_lines(
+    pairs: Iterable[tuple[str, str]], heads: Mapping[str, Head]
+) -> Iterator[tuple[str, str, bool]]:
+    """Give each model with a head, the other of its pair, and whether that one has a head for the
+    same labels, so that one line is of both."""
+    for first, second in pairs:
+        interpolated = first in heads and heads[first] == heads.get(second)
+        for model, partner in ((first, second), (second, first))[: 1 if interpolated else 2]:
+            if model in heads:
+                yield model, partner, interpolated
+
+
+def scored_ways(model: str, other: str) -> tuple[str, ...]:
+    """Choose the orders in which a task is scored: as they are, and matched."""
+    return tuple(way for way in WAYS[relation_of(model, other)] if way in SCORED_WAYS)
 
 
 def relation_of(first: str, second: str) -> str:
@@ -90,14 +158,30 @@ def relation_of(first: str, second: str) -> str:
 
 
 def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), and what is said of them."""
-    corpus, values = ready.need("text"), outputs.values
+    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), where a task was scored `scored`
+    (SCORED) and `score_paths` (SCORE_PATHS), and what is said of them."""
+    corpus = ready.need("text")
+    values = {role[1:]: value for role, value in outputs.values.items() if role[0] == LOSSES}
+    scores = {role[1:]: value for role, value in outputs.values.items() if role[0] == SCORES}
+    examples = examples_of(ready)
+    kinds = {model: examples.heads[model].kind for model, _ in scores}
     scored = len(corpus.words[0::2])
     counts = sentence_counts(scored, spec.draws, np.random.default_rng(spec.seed))
     relations = {pair: relation_of(*pair) for pair in values}
     ways = {pair: WAYS[relation] for pair, relation in relations.items()}
     barriers, paths = barrier_tables(values, ways, relations, counts)
-    statements = statements_of(paths)
+    scored_pairs, score_paths = score_tables(
+        scores,
+        {pair: scored_ways(*pair) for pair in scores},
+        {pair: relation_of(*pair) for pair in scores},
+        {
+            model: (METRICS[kind], chance(kind, examples.pairs[kind])[1])
+            for model, kind in kinds.items()
+        },
+        spec.draws,
+        spec.seed,
+    )
+    statements = statements_of(paths, score_paths)
     unmatched = [
         pair for pair, value in values.items()
         if MATCHED in ways[pair] and len(value["ordered"]) < 2
@@ -116,12 +200,27 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "States were not rotated, because the norms of these models subtract the mean or are "
             "not known, so that a rotation changes what they compute."
         )
+    tables = {"barriers": barriers, "paths": paths}
+    if scores:
+        tables |= {"scored": scored_pairs, "score_paths": score_paths}
+    headless = [ref for ref in dict.fromkeys(spec.models) if ref not in examples.heads]
+    if len(headless) > 1:
+        notices.append(
+            f"Pairs of {listed(headless)} have a loss and no score: these models have no head that "
+            "labels the scored sentences or words."
+        )
     return Findings(
-        {"barriers": barriers, "paths": paths},
+        tables,
         make_headline(statements),
         statements=statements,
         notices=[*corpus.notices, *sentence_notices(scored), *notices],
-        methods=make_methods(spec, scored, len(corpus.words[1::2])),
+        methods=make_methods(
+            spec,
+            scored,
+            len(corpus.words[1::2]),
+            tuple(kinds),
+            {examples.truth[kind] for kind in kinds.values()},
+        ),
         models=(*dict.fromkeys(ref for pair in values for ref in pair), spec.base),
         corpus=corpus,
         cites=CITATIONS,
@@ -132,6 +231,7 @@ STUDY = Study(
     name="align barrier",
     words=words_beside(__file__),
     Spec=BarrierSpec,
+    prepare=prepare,
     plan=plan,
     collect=collect,
     views=(View(draw=figures),),

@@ -1,4 +1,5 @@
-"""Tables of the barrier: each pair of models, and means over pairs of one kind."""
+"""Tables of the barrier, of the loss and of a task's score: each pair of models, and means over
+pairs of one kind."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.permutations import calc_barrier, excess_of
-from core.maths.statistics import bootstrap_interval, sentence_ratios
-from core.studies.alignment.barrier.tasks import SHARES
+from core.maths.statistics import bootstrap_interval, resampled_shares, sentence_counts
+from core.studies.alignment.barrier.scoring import KEPT, TURNED
+from core.studies.alignment.barrier.tasks import MATCHED, RAW, SHARES
 
 ONE_ORIGIN, OTHER_ORIGINS = "one origin", "other origins"
 BARRIERS = (
@@ -19,7 +21,17 @@ BARRIERS = (
     *("source_loss", "target_loss", "middle_loss"),
 )
 PATHS = ("relation", "order", "share", "excess_loss", "low", "high", "pairs")
+SCORED = (
+    *("model", "other", "relation", "order", "metric", "score_barrier", "low", "high", "share"),
+    *("score", "other_score", "middle_score", "chance"),
+)
+SCORE_PATHS = (
+    *("relation", "order", "metric", "share", "score", "low", "high"),
+    *("excess_score", "excess_score_low", "excess_score_high", "pairs", "chance"),
+)
+SCORED_WAYS = (RAW, MATCHED)  # in which a task is scored
 Pair = tuple[str, str]
+Line = tuple[np.ndarray, np.ndarray]  # (share,), and the same in each resample, (draw, share)
 
 
 def barrier_tables(
@@ -37,26 +49,87 @@ def barrier_tables(
         counts: How often each sentence is drawn, (draw, sentence).
     """
     rows: list[dict[str, Any]] = []
-    together: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
+    together: dict[tuple[str, str], list[Line]] = {}
     for pair, value in values.items():
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
-            mean, drawn = sentence_ratios(losses, np.asarray(value["tokens"]), counts)
-            at, barrier = calc_barrier(mean, SHARES)
-            low, high = bootstrap_interval(barrier, excess_of(drawn, SHARES)[:, at])
-            ends = (mean[0], mean[-1], mean[len(SHARES) // 2])
-            row = (*pair, relations[pair], way, barrier, float(low), float(high), SHARES[at], *ends)
+            line = resampled_shares(losses, value["tokens"], counts)
+            row = (*pair, relations[pair], way, *_peak(line), *_ends(line))
             rows.append(dict(zip(BARRIERS, row, strict=True)))
-            together.setdefault((relations[pair], way), []).append((mean, drawn))
+            together.setdefault((relations[pair], way), []).append(line)
     means = []
     for (relation, way), paths in together.items():
-        excess, drawn = (
-            excess_of(np.mean(parts, axis=0), SHARES) for parts in zip(*paths, strict=True)
-        )
+        excess, drawn = (excess_of(part, SHARES) for part in _mean(paths))
         low, high = bootstrap_interval(excess, drawn)
         means += [
             dict(zip(PATHS, (relation, way, *values_at, len(paths)), strict=True))
             for values_at in zip(SHARES, excess, low, high, strict=True)
         ]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
+
+
+def score_tables(
+    values: Mapping[Pair, Value],
+    ways: Mapping[Pair, Sequence[str]],
+    relations: Mapping[Pair, str],
+    metrics: Mapping[str, tuple[str, float]],
+    draws: int,
+    seed: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make SCORED, a row for each scored model, other and way, and SCORE_PATHS, means over the
+    pairs of one relation and metric.
+
+    Args:
+        values: What `score_line` returned, by scored model and other.
+        ways: The ways of each, as it was asked.
+        relations: As of `barrier_tables`.
+        metrics: What each model is scored by, with its majority baseline.
+        draws, seed: Of the bootstrap over sentences.
+    """
+    rows: list[dict[str, Any]] = []
+    together: dict[tuple[str, str, str], list[Line]] = {}
+    for pair, value in values.items():
+        metric, chance = metrics[pair[0]]
+        total, relation = np.asarray(value["total"]), relations[pair]
+        counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
+        hits = dict(zip(ways[pair], np.asarray(value["hits"]), strict=True))
+        hits[TURNED] = np.mean(value["random"], axis=0)
+        if "kept" in value:
+            hits[KEPT] = np.asarray(value["kept"])
+        for way, right in hits.items():
+            if right.min() < 0:
+                continue
+            line = resampled_shares(right, total, counts)
+            peak = _peak((-line[0], -line[1]))
+            row = (*pair, relation, way, metric, *peak, *_ends(line), chance)
+            rows.append(dict(zip(SCORED, row, strict=True)))
+            together.setdefault((relation, way, metric), []).append(line)
+    chances, means = dict(metrics.values()), []
+    for kind, paths in together.items():
+        score, drawn = _mean(paths)
+        excess, moved = (excess_of(part, SHARES) for part in (score, drawn))
+        columns = [score, *bootstrap_interval(score, drawn)]
+        columns += [excess, *bootstrap_interval(excess, moved)]
+        for share, *numbers in zip(SHARES, *columns, strict=True):
+            row = (*kind, share, *numbers, len(paths), chances[kind[2]])
+            means.append(dict(zip(SCORE_PATHS, row, strict=True)))
+    return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
+
+
+def _peak(line: Line) -> tuple[float, float, float, float]:
+    """Find the largest excess over the chord, its interval, and the share there."""
+    at, barrier = calc_barrier(line[0], SHARES)
+    low, high = bootstrap_interval(barrier, excess_of(line[1], SHARES)[:, at])
+    return barrier, float(low), float(high), SHARES[at]
+
+
+def _ends(line: Line) -> tuple[float, float, float]:
+    """Take the values at both ends and halfway."""
+    mean = line[0]
+    return mean[0], mean[-1], mean[len(SHARES) // 2]
+
+
+def _mean(lines: Sequence[Line]) -> Line:
+    score, drawn = (np.mean(parts, axis=0) for parts in zip(*lines, strict=True))
+    return score, drawn

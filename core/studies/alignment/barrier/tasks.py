@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ SHARES = tuple(share / 10 for share in range(11))  # of the second model
 RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"
 FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
 COPIES = 6  # of the model's weights
+Ask = Callable[["LoadedModel", Sequence[Sequence[str]]], Asked]
 
 
 def _cost(
@@ -79,16 +80,14 @@ def measure_barrier(
         ModelError: If a model cannot be read, predicts no tokens and fits no base that does, or the
             two are not of one architecture and tokenizer.
     """
-    check_tokenizers(first, second, "nothing lies between their weights")
     with span(0.0, 0.1):
-        kind, left, right = _opened(first, second, base)
-    ask = ASK[kind]
+        ask, left, right = open_both(first, second, base)
     fitted, asked = (ask(left, sentences[part::2]) for part in (1, 0))
     scored = len(sentences[0::2])
     losses = np.full((len(ways), len(SHARES), scored), np.nan)
     value: Value = {"tokens": count_answers(asked, scored), "ordered": [], "rotated": False}
     with span(0.1, 1.0):
-        for place, (way, start, end) in enumerate(_ends(left, right, ways, fitted, seed, value)):
+        for place, (way, start, end) in enumerate(ends_of(left, right, ways, fitted, seed, value)):
             row = losses[ways.index(way)]
             for number, share in enumerate(SHARES):
                 if place and share in (0, 1):  # no way changes what the models themselves compute
@@ -96,13 +95,15 @@ def measure_barrier(
                     continue
                 done = (place + number / len(SHARES)) / len(ways)
                 tick(done, f"{way}, {share:.0%} of the second model")
-                _write_point(left.model, start, end, share, norms=way == NORMS)
+                write_point(left.model, start, end, share, norms=way == NORMS)
                 row[number] = sum_losses(left.model, asked, scored)
     return value | {"losses": losses}
 
 
-def _opened(first: str, second: str, base: str) -> tuple[str, LoadedModel, LoadedModel]:
-    """Open both, with heads that predict tokens."""
+def open_both(first: str, second: str, base: str) -> tuple[Ask, LoadedModel, LoadedModel]:
+    """Open two models of one architecture with heads that predict tokens, and tell how these are
+    asked. Raises ModelError as `measure_barrier` does."""
+    check_tokenizers(first, second, "nothing lies between their weights")
     opened = [load_on_head(ref, base) for ref in (first, second)]
     shapes = [
         {name: value.shape for name, value in loaded.model.named_parameters()} for loaded in opened
@@ -118,10 +119,10 @@ def _opened(first: str, second: str, base: str) -> tuple[str, LoadedModel, Loade
             f"The tokenizer of {first} has no mask, so its masked tokens cannot be predicted: "
             "choose another model."
         )
-    return kind, opened[0], opened[1]
+    return ASK[kind], opened[0], opened[1]
 
 
-def _ends(
+def ends_of(
     left: LoadedModel,
     right: LoadedModel,
     ways: tuple[str, ...],
@@ -192,7 +193,7 @@ def _rotated(
     yield ROTATED, first, copied(right.model)
 
 
-def _write_point(
+def write_point(
     model: Any, start: Weights, end: Weights, share: float, *, norms: bool = False
 ) -> None:
     """Write a point of the line into a model; with `norms`, each tensor as long as the line's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -10,6 +10,7 @@ from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.alignment.barrier.scoring import DRAWN, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import (
@@ -24,6 +25,8 @@ from core.studies.alignment.barrier.tasks import (
 
 NOTHING = words_beside(__file__).sentence("nothing")
 HALFWAY = "excess of the loss halfway between the weights"
+TASK = "excess of the task's score halfway between the weights"
+MOVED = "the same of a random change as large"
 MIDDLE = SHARES[len(SHARES) // 2]
 BEST = {
     ROTATED: "with units and heads matched and states rotated",
@@ -36,26 +39,37 @@ RIVALS = {
 }
 
 
-def statements_of(paths: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the excess of the loss of the mean of two models, for each kind of pair and way.
+def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the excess of the loss of the mean of two models, for each kind of pair and way, and
+    that of the task's score as they are and of a random change.
 
     Args:
         paths: PATHS.
+        scores: SCORE_PATHS.
     """
     statements = []
     for row in paths[paths["share"] == MIDDLE].to_dict("records"):
         estimate = estimate_of(row, "excess_loss")
         statements.append(Statement(row["relation"], HALFWAY, estimate, baseline=row["order"]))
+    for row in scores[scores["share"] == MIDDLE].to_dict("records"):
+        about = {"baseline": row["order"], "metric": row["metric"]}
+        if row["order"] == RAW:
+            estimate = estimate_of(row, "excess_score")
+            statements.append(Statement(row["relation"], TASK, estimate, **about))
+        elif row["order"] == TURNED:
+            estimate = Estimate(row["excess_score"])
+            statements.append(Statement(row["relation"], MOVED, estimate, **about))
     return tuple(statements)
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say what the mean of two models loses, of other origins and of one, as they are and in the
-    best order that was halfway; then what the rivals lose."""
+    best order that was halfway; then what the rivals lose, and the tasks' scores."""
     parts, rivals = [], []
     several = len({each.subject for each in statements}) > 1
     for relation in (OTHER_ORIGINS, ONE_ORIGIN):
-        halfway = {each.baseline: each.number for each in statements if each.subject == relation}
+        facts = [each for each in statements if each.subject == relation]
+        halfway = {each.baseline: each.number for each in facts if each.verdict == HALFWAY}
         if RAW not in halfway:
             continue
         best = next((way for way in BEST if way in halfway), "")
@@ -68,7 +82,26 @@ def make_headline(statements: Sequence[Statement]) -> str:
         ]
     if rivals:
         parts.append(f"For comparison: {listed(rivals)}.")
+    parts += _tasks(statements)
     return " ".join(parts) or NOTHING
+
+
+def _tasks(statements: Sequence[Statement]) -> Iterator[str]:
+    """Say what the mean of two models scores, metric by metric, and the same of a random change."""
+    for metric in dict.fromkeys(each.metric for each in statements if each.verdict == TASK):
+        numbers: dict[str, dict[str, Estimate]] = {TASK: {}, MOVED: {}}
+        for each in statements:
+            if each.metric == metric:
+                numbers[each.verdict][each.subject] = each.number
+        parts, mean, rival = [], "the mean of both ends", "a random change as large: "
+        for relation, estimate in numbers[TASK].items():
+            off = estimate.direction(f"above {mean}", f"below {mean}")
+            if not estimate.clear:
+                off = f"not detectably off {mean} ({estimate.text})"
+            moved = numbers[MOVED][relation].direction("above", "below")
+            parts.append(f"{off} between models of {relation} ({rival}{moved})")
+            mean, rival = "it", ""
+        yield f"Halfway, {metric} is {listed(parts)}."
 
 
 def _loss(estimate: Estimate) -> str:
@@ -78,13 +111,17 @@ def _loss(estimate: Estimate) -> str:
     return f"the loss is {above}"
 
 
-def make_methods(spec: BarrierSpec, scored: int, fitted: int) -> str:
+def make_methods(
+    spec: BarrierSpec, scored: int, fitted: int, tasks: Sequence[str], truth: Iterable[str]
+) -> str:
     """Write a methods paragraph, ready to paste.
 
     Args:
         spec: The study.
         scored: Sentences whose loss was computed.
         fitted: Sentences that units and heads were matched on.
+        tasks: Models whose task was scored.
+        truth: Where the right answers come from: labels, the text itself, a parse.
     """
     return (
         "Every two models were joined by a straight line between their weights, and "
@@ -95,5 +132,20 @@ def make_methods(spec: BarrierSpec, scored: int, fitted: int) -> str:
         "were matched by the correlations of their activations, and heads by the summed best "
         f"matches of their units, on {fitted:,} other sentences, by the Hungarian method. A random "
         "order of units and heads, which leaves a network's function as it is, is the control. "
-        "Intervals are 95 % bootstrap intervals over scored sentences."
+        "Intervals are 95 % bootstrap intervals over scored sentences. "
+    ) + _task_methods(tasks, truth)
+
+
+def _task_methods(tasks: Sequence[str], truth: Iterable[str]) -> str:
+    if not tasks:
+        return "No model has a head whose task could be scored."
+    return (
+        f"The tasks of {listed(tasks)} were scored on the lines that end in them (right answers: "
+        f"{listed(sorted(truth))}), with the head interpolated where both ends have one for the "
+        "same labels, and otherwise with the only one as it is. The barrier of a score is the "
+        "largest shortfall below the line between the scores of the ends. The rival replaces the "
+        f"difference of the two by {DRAWN} random rotations of it, weight by weight, which keep "
+        "norm and singular values, under the first one's head; it is a mean over them, with an "
+        "interval over sentences. Where heads were interpolated, another rival keeps the first "
+        "one's along the line."
     )

@@ -17,7 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_ratios, t_interval
+from core.maths.statistics import (
+    bootstrap_interval,
+    resampled_shares,
+    sentence_counts,
+    t_interval,
+)
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +35,7 @@ COLUMNS = (
 def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
     """Score an unmodified model: model, score, low, high, sentences, items."""
     counts, total = _counts(value, draws, seed)
-    score, drawn = sentence_ratios(value["own"][None], total, counts)
+    score, drawn = resampled_shares(value["own"][None], total, counts)
     low, high = bootstrap_interval(score, drawn)
     return {
         "model": ref,
@@ -58,7 +63,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         lower layers.
     """
     counts, total = _counts(value, draws, seed)
-    unmodified, own_drawn = sentence_ratios(value["own"][None], total, counts)
+    unmodified, own_drawn = resampled_shares(value["own"][None], total, counts)
     frames = []
     noise = {
         way: _noise(value[f"noise/{way}"], total, counts)
@@ -66,7 +71,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         if f"noise/{way}" in value
     }
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
-        score, drawn = sentence_ratios(value[way.replace(" ", "/")], total, counts)
+        score, drawn = resampled_shares(value[way.replace(" ", "/")], total, counts)
         loss = unmodified - score
         band = bootstrap_interval(score, drawn)
         loss_band = bootstrap_interval(loss, own_drawn - drawn)
@@ -124,7 +129,7 @@ def _noise(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Average the score over random changes (layer,), also under every draw of sentences, with its
     variance over changes (layer,) and that one's degrees of freedom."""
-    each = [sentence_ratios(draw, total, counts) for draw in np.asarray(correct)]
+    each = [resampled_shares(draw, total, counts) for draw in np.asarray(correct)]
     scores = np.stack([score for score, _ in each])
     mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
     return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -22,7 +22,7 @@ from core.models.identity import as_identified
 from core.models.loading.model import load_model
 from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
-from core.vectors.examples import Pairs, batches, encode, hits
+from core.vectors.examples import Pairs, batches, count_hits, encode
 
 if TYPE_CHECKING:
     import torch
@@ -150,14 +150,10 @@ class Scoring:
             weights: Of each fine-tune, the one whose head scores first.
             factors: Of their changes.
         """
-        from core.models.loading.layers import put_body, run_model
+        from core.models.loading.layers import put_body
 
         put_body(self.task.model, add_changes(self.start, weights, factors))
-        right = np.zeros(len(self.encoded.total), dtype=np.int64)
-        for batch in self.batches:
-            output = run_model(self.task.model, batch)
-            right[batch.sentences] = hits(self.encoded, batch, output)
-        return right
+        return count_hits(self.task.model, self.encoded, self.batches)
 
 
 def add_changes(start: Weights, weights: Sequence[Weights], factors: Factors) -> Weights:

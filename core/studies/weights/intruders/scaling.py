@@ -35,7 +35,7 @@ from core.studies.weights.intruders.removal import (
 )
 from core.studies.weights.intruders.scales import SCALES
 from core.studies.weights.intruders.tasks import BASE
-from core.vectors.examples import Encoded, Pairs, batches, encode, hits
+from core.vectors.examples import Encoded, Pairs, batches, count_hits, encode
 from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
 
 if TYPE_CHECKING:
@@ -260,16 +260,8 @@ def _run(scored: Scored, plain: Score, changed: Changed, done: float) -> list[ND
 def _score(scored: Scored) -> Score:
     """Count right answers and sum the losses of every sentence; no losses without the head."""
     none: NDArray[np.float64] = np.zeros(0)
-    return _hits(scored), none if scored.masked is None else _losses(scored, scored.masked)
-
-
-def _hits(scored: Scored) -> NDArray[np.float64]:
-    from core.models.loading.layers import run_model
-
-    correct = np.zeros(len(scored.encoded.total))
-    for batch in batches(scored.encoded):
-        correct[batch.sentences] = hits(scored.encoded, batch, run_model(scored.task.model, batch))
-    return correct
+    right = count_hits(scored.task.model, scored.encoded, batches(scored.encoded)).astype(float)
+    return right, none if scored.masked is None else _losses(scored, scored.masked)
 
 
 def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:

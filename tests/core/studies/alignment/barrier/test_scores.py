@@ -1,0 +1,166 @@
+"""Scores of tasks between weights whose answer is known: copies, the scores of task arithmetic, and
+models whose task cannot be scored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from core.models import zoo_folder
+from core.models.costs import Sizes
+from core.results.estimates import Estimate
+from core.results.statements import Statement
+from core.studies.alignment.barrier.scoring import KEPT, TURNED
+from core.studies.alignment.barrier.spec import BarrierSpec
+from core.studies.alignment.barrier.study import SCORES, STUDY
+from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
+from core.studies.alignment.barrier.tasks import MATCHED, RAW
+from core.studies.alignment.barrier.text import MOVED, TASK, make_headline
+from core.studies.weights.arithmetic.spec import ArithmeticSpec
+from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
+from core.studies.weights.arithmetic.sums import ALONE, CHOSEN
+from core.study import expected_tasks
+from tests.core.tiny_models import save_tiny
+
+PARSERS = ("zoo:parse-0", "zoo:parse-1")
+FEW: dict[str, Any] = {"sentences": 20, "draws": 20}
+
+
+def joined(*models: str, base: str = "zoo:seed-0", **more: Any) -> Any:
+    return STUDY.run(BarrierSpec(models=models, base=base, **FEW | more))
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    return Path(shutil.copytree(zoo_folder() / "models" / name, folder / name))
+
+
+@pytest.fixture(scope="module")
+def scored() -> Any:
+    """A seed and two of its parsers."""
+    return joined("zoo:seed-0", *PARSERS)
+
+
+def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
+    result = joined("zoo:parse-0", f"path:{copy_of('parse-0', tmp_path)}")
+    table = result.tables["scored"].set_index("order")
+    assert set(table.index) == {RAW, MATCHED, TURNED, KEPT}
+    assert (table["score"] > table["chance"]).all()
+    assert table["score_barrier"].tolist() == pytest.approx([0.0] * 4, abs=1e-12)
+
+
+def test_both_ends_score_what_task_arithmetic_says(scored: Any) -> None:
+    sums = ARITHMETIC.run(ArithmeticSpec(models=PARSERS, factors="0 1", randoms=2, **FEW))
+    arithmetic = sums.table.set_index(["model", "way", "scale"])
+    table = scored.tables["scored"].set_index(["model", "other", "order"]).sort_index()
+    for model in PARSERS:
+        row = table.loc[model, "zoo:seed-0", RAW]
+        assert row["score"] == arithmetic.loc[(model, ALONE, 1.0), "score"]
+        assert row["other_score"] == arithmetic.loc[(model, ALONE, 0.0), "score"]
+        assert row["middle_score"] == pytest.approx(arithmetic.loc[(model, ALONE, 0.5), "score"])
+        assert row[["metric", "chance"]].tolist() == (
+            arithmetic.loc[(model, ALONE, 1.0), ["metric", "chance"]].tolist()
+        )
+    between = table.loc[PARSERS]
+    assert between.loc[RAW, "other_score"] == arithmetic.loc[(PARSERS[1], ALONE, 1.0), "score"]
+    assert between.loc[KEPT, "other_score"] == arithmetic.loc[(PARSERS[0], CHOSEN, 0.0), "score"]
+    paths = scored.tables["score_paths"].query("relation == @ONE_ORIGIN and share == 0")
+    own = arithmetic.loc[(PARSERS[0], ALONE, 1.0)]
+    kept = paths.set_index("order").loc[KEPT]  # of one pair
+    assert kept[["score", "low", "high"]].tolist() == own[["score", "low", "high"]].tolist()
+
+
+def test_a_random_change_is_as_large_and_another(scored: Any) -> None:
+    """It leaves what the way to the base takes; without a change there is none, see above."""
+    table = scored.tables["scored"].set_index(["model", "other", "order"]).sort_index()
+    for model in PARSERS:
+        random, raw = (table.loc[model, "zoo:seed-0", order] for order in (TURNED, RAW))
+        assert random["score"] == raw["score"]
+        assert 0 < raw["score"] - random["other_score"] < 0.1
+        assert raw["other_score"] < 0.5
+
+
+def test_the_score_is_said_with_its_rival_and_drawn(scored: Any) -> None:
+    facts = [fact for fact in scored.statements if fact.verdict in (TASK, MOVED)]
+    assert [(fact.subject, fact.metric, fact.verdict) for fact in facts] == [
+        (ONE_ORIGIN, "UAS", TASK), (ONE_ORIGIN, "UAS", MOVED),
+    ]  # fmt: skip
+    assert all(fact.named_in(scored.headline) for fact in facts)
+    assert "right answers: the text's own" in scored.methods
+    assert list(STUDY.figures(scored)) == ["barrier", "scores"]
+    assert not [notice for notice in scored.notices if "no score" in notice]
+
+
+def test_the_headline_names_what_is_not_detectable_and_what_lies_below() -> None:
+    facts = [
+        Statement(ONE_ORIGIN, TASK, Estimate(0.01, -0.02, 0.03), baseline=RAW, metric="UAS"),
+        Statement(ONE_ORIGIN, MOVED, Estimate(0.0), baseline=TURNED, metric="UAS"),
+        Statement(OTHER_ORIGINS, TASK, Estimate(-0.3, -0.4, -0.2), baseline=RAW, metric="UAS"),
+        Statement(OTHER_ORIGINS, MOVED, Estimate(-0.2), baseline=TURNED, metric="UAS"),
+    ]
+    assert make_headline(facts) == (
+        "Halfway, UAS is not detectably off the mean of both ends (.01 [−.02, .03]) between models "
+        "of one origin (a random change as large: .00 above) and .30 [.20, .40] below it between "
+        "models of other origins (.20 below)."
+    )
+
+
+def test_two_tasks_are_each_scored_under_their_own_head() -> None:
+    table = joined("zoo:parse-0", "zoo:pos-0").tables["scored"]
+    raw = table[table["order"] == RAW].set_index("model")
+    assert raw["metric"].to_dict() == {"zoo:parse-0": "UAS", "zoo:pos-0": "tag accuracy"}
+    assert (raw["score"] > raw["other_score"] + 0.3).all()
+    assert KEPT not in set(table["order"])
+
+
+@pytest.mark.parametrize("kind", ["seeds", "llama"])
+def test_models_without_a_task_have_a_loss_and_no_score(kind: str, tmp_path: Path) -> None:
+    refs = ["zoo:seed-0", "zoo:seed-1"]
+    if kind == "llama":
+        refs = [
+            f"path:{save_tiny(tmp_path / str(seed), kind, head=True, seed=seed)}" for seed in (0, 1)
+        ]
+    result = joined(*refs, base=refs[0])
+    assert len(result.table)
+    assert "scored" not in result.tables
+    assert [notice for notice in result.notices if "no score" in notice] == [
+        f"Pairs of {refs[0]} and {refs[1]} have a loss and no score: these models have no head "
+        "that labels the scored sentences or words."
+    ]
+    assert "No model has a head whose task could be scored." in result.methods
+    assert list(STUDY.figures(result)) == ["barrier"]
+
+
+def test_heads_of_other_sizes_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    small = copy_of("parse-0", tmp_path)
+    config = json.loads((small / "config.json").read_text(encoding="utf8"))
+    config["palimpsest_head"]["size"] = 32
+    (small / "config.json").write_text(json.dumps(config), encoding="utf8")
+    weights = load_file(small / "model.safetensors")
+    for name in weights:
+        if name.startswith("arc_head."):
+            cut = weights[name][: 33 if name.endswith("pair") else 32]
+            weights[name] = (cut[:, :32] if name.endswith("pair") else cut).contiguous()
+    save_file(weights, small / "model.safetensors", metadata={"format": "pt"})
+    result = joined("zoo:parse-0", f"path:{small}")
+    assert "weights of other names or shapes" in " ".join(result.failures.values())
+    assert len(result.table)
+    assert "scored" not in result.tables
+
+
+def test_losses_are_there_where_no_example_can_be_read(tmp_path: Path) -> None:
+    result = joined("zoo:seed-0", "zoo:parse-0", text=str(tmp_path / "none.conllu"))
+    assert "none.conllu" in " ".join(result.failures.values())
+    assert len(result.table)
+    assert "scored" not in result.tables
+
+
+def test_the_price_counts_the_tasks_that_can_be_scored() -> None:
+    tasks = expected_tasks(STUDY, BarrierSpec(), Sizes())
+    assert [task.role[1:] for task in tasks if task.role[0] == SCORES] == [
+        ("zoo:parse-0", other) for other in ("zoo:seed-0", "zoo:seed-1", "zoo:nli-0")
+    ]
