@@ -3,6 +3,10 @@
 A map on a page (`Context.zooms`) is moved by dragging with a mouse and enlarged by the wheel with
 Ctrl or Command, or by spreading two fingers on a trackpad; a double click resets it. The wheel
 alone and fingers on a touch screen scroll the page.
+
+Points of a map on a page may move between stages, such as layers: the chart holds the points of
+every stage, and a parameter says which is drawn, or where between two of them (`moving`, `moved`).
+The page changes it without drawing the chart again (`ui.browser.motion`).
 """
 
 from __future__ import annotations
@@ -28,7 +32,14 @@ FAINT = 0.2  # opacity of points beside the marked ones
 SEPARATOR = ","  # of searched names
 BOLD, PLAIN = 0.64, 0.48  # mean width of a letter, in font sizes
 OFFSET: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-Ends = tuple[list[float], list[float]]
+Ends = tuple[list[Any], list[Any]]  # of both axes: numbers, or expressions of points that move
+STAGE = "stage"  # name of the parameter: 2 is the third stage, 2.5 halfway to the next
+STAGE_BOX = "palimpsest-stage"  # id of the field on the page that holds it, as text
+GLIDING = ("x", "y", "dx", "dy")  # columns that change evenly between two stages
+FRAME: Ends = (
+    [{"expr": f"{STAGE}_left"}, {"expr": f"{STAGE}_right"}],
+    [{"expr": f"{STAGE}_bottom"}, {"expr": f"{STAGE}_top"}],
+)
 MOST_STRESS = 0.1  # above it, distances on a map mislead
 
 
@@ -157,9 +168,11 @@ def name_layer(
     names = shown.mark_text(**OFFSET, **look)
     conditions: list[dict[str, Any]] = [{**without, "value": 0}] if without else []
     if context.zooms:
-        whole = ends[0][1] - ends[0][0]
+        left, right = (end["expr"] if isinstance(end, dict) else end for end in ends[0])
         # rows have null where a name is never free, which counts as 0 in a product
-        hidden = f"!datum.room || abs(span(domain('x'))) * datum.room > {whole * 1.001!r}"
+        hidden = (
+            f"!datum.room || abs(span(domain('x'))) * datum.room > 1.001 * ({right} - ({left}))"
+        )
         conditions.append({"test": hidden, "value": 0})
     if faded:
         conditions.append({"test": "!datum.marked", "value": FAINT})
@@ -187,3 +200,60 @@ def zoomed(layers: Sequence[Chart], *, context: Context) -> list[Chart]:
     }
     first, *rest = (layer.clipped() for layer in layers)
     return [first.with_param(zoom), *rest]
+
+
+def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Chart:
+    """Begin a chart of points that move from stage to stage; of one stage, they stay.
+
+    Args:
+        stages: From `placed`, the same points in the same order. All columns are those of the
+            first stage but for `GLIDING`, which are interpolated, and the switching ones.
+        switching: Columns, such as the room for a name, that are those of the nearer stage.
+    """
+    if len(stages) == 1:
+        return Chart(stages[0])
+    changing = (*GLIDING, *switching)
+    rows = stages[0].drop(columns=list(changing))
+    held = {
+        f"{column}_{number}": stage[column].to_numpy()
+        for number, stage in enumerate(stages)
+        for column in changing
+    }
+    rows = pd.concat([rows, pd.DataFrame(held, index=rows.index)], axis=1)
+    steps = {column: _between(f"datum['{column}_' + %s]") for column in GLIDING}
+    steps |= {column: f"datum['{column}_' + round({STAGE}_at)]" for column in switching}
+    return Chart(rows).calculated(**steps)
+
+
+def moved(chart: Chart, frames: Sequence[Ends], first: int) -> Chart:
+    """Give a chart of `moving` points the parameter of their stage, which the page's field holds.
+
+    Args:
+        chart: Of one or more layers, whose axes have the ends `FRAME`.
+        frames: Ends of both axes at each stage.
+        first: The stage that is drawn where there is no such field.
+    """
+    parameters = {
+        f"{STAGE}_at": f"toNumber({STAGE})",  # a field holds text
+        f"{STAGE}_before": f"floor({STAGE}_at)",
+        f"{STAGE}_after": f"ceil({STAGE}_at)",
+        f"{STAGE}_part": f"{STAGE}_at - {STAGE}_before",
+    }
+    for axis, ends in enumerate(FRAME):
+        for end, name in enumerate(ends):
+            held = [frame[axis][end] for frame in frames]
+            parameters[name["expr"]] = _between(f"{held!r}[%s]")
+    chart = chart.with_param({"name": STAGE, "value": first, "bind": {"element": f"#{STAGE_BOX}"}})
+    for name, expression in parameters.items():
+        chart = chart.with_param({"name": name, "expr": expression})
+    return chart
+
+
+def _between(held: str) -> str:
+    """Write the expression that changes evenly from one stage's value to the next one's.
+
+    Args:
+        held: The expression of a stage's value, with %s for its number.
+    """
+    before, after = held % f"{STAGE}_before", held % f"{STAGE}_after"
+    return f"(1 - {STAGE}_part) * {before} + {STAGE}_part * {after}"

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from core.results.drawing.context import Context
 from core.results.drawing.maps import (
+    FRAME,
+    STAGE,
+    STAGE_BOX,
     ZOOM,
+    Ends,
     count_matches,
     matches,
+    moved,
+    moving,
     name_layer,
     opacity,
     placed,
     zoomed,
 )
-from core.results.drawing.vega import Chart
+from core.results.drawing.vega import Chart, layered
+from core.runs.process.drawing import draw
 
 PAGE, FILE = Context(zooms=True), Context()
 ENDS = ([0.0, 1.0], [0.0, 1.0])
@@ -108,3 +118,79 @@ def test_points_beside_marked_ones_are_faint() -> None:
     faded = opacity(0.9, faded=True)
     assert faded["condition"]["value"] == 0.9
     assert faded["value"] < 0.5
+
+
+STAGES = [
+    pd.DataFrame({"x": [0.1, 0.9], "y": [0.2, 0.4], "dx": [0.0, 9.0], "dy": [-9.0, 0.0],
+                  "room": [1.0, np.inf], "who": ["a", "b"]}),
+    pd.DataFrame({"x": [0.5, 0.7], "y": [0.8, 0.6], "dx": [9.0, 0.0], "dy": [0.0, 9.0],
+                  "room": [np.inf, 2.0], "who": ["a", "b"]}),
+    pd.DataFrame({"x": [0.3, 0.2], "y": [0.1, 0.9], "dx": [0.0, 0.0], "dy": [9.0, 9.0],
+                  "room": [1.0, 1.0], "who": ["a", "b"]}),
+]  # fmt: skip
+FRAMES: list[Ends] = [ENDS, ([0.0, 2.0], [-1.0, 1.0]), ([-1.0, 1.0], [0.0, 2.0])]
+
+
+def drawn_at(stage: float | str) -> list[tuple[float, float, str]]:
+    """Where the two names are drawn, of 100 pixels by 100, and their opacity."""
+    axes = {
+        name: {"field": name, "type": "quantitative", "scale": {"domain": ends, "nice": False}}
+        for name, ends in zip("xy", FRAME, strict=True)
+    }
+    shown = {"condition": {"test": "!datum.room", "value": 0.25}, "value": 1}
+    look = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    names = moving(STAGES, ["room"]).mark_text(**look).encode(**axes, text="who:N", opacity=shown)
+    spec = moved(layered(names), FRAMES, 2).properties(width=100, height=100).to_dict()
+    parameter = next(each for each in spec["params"] if each["name"] == STAGE)
+    assert parameter.pop("bind") == {"element": f"#{STAGE_BOX}"}  # which a file does not have
+    assert parameter["value"] == 2
+    parameter["value"] = stage
+    text = draw("svg", json.dumps(spec)).decode()
+    found = re.findall(r'<text [^>]*?translate\(([-\d.]+),([-\d.]+)\)"[^>]*>([ab])<', text)
+    opacities = re.findall(r'<text [^>]*opacity="([\d.]+)"[^>]*>[ab]<', text)
+    assert len(found) == len(opacities) == 2
+    return [(float(x), float(y), far) for (x, y, _), far in zip(found, opacities, strict=True)]
+
+
+def expected_at(stage: int) -> np.ndarray:
+    """Pixels of the two names at one stage."""
+    (left, right), (bottom, top) = FRAMES[stage]
+    rows = STAGES[stage]
+    x = (rows["x"] - left) / (right - left) * 100 + rows["dx"]
+    y = (top - rows["y"]) / (top - bottom) * 100 + rows["dy"]
+    return np.column_stack([x, y])
+
+
+def places(stage: float | str) -> np.ndarray:
+    return np.array([place[:2] for place in drawn_at(stage)])
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_points_that_move_are_where_each_stage_has_them(stage: int) -> None:
+    base = places("0") - expected_at(0)  # where the baseline of letters is
+    assert np.ptp(base, axis=0) == pytest.approx([0, 0], abs=1e-3)
+    assert places(str(stage)) - base == pytest.approx(expected_at(stage), abs=1e-3)
+    assert not np.allclose(places(stage), places((stage + 1) % 3))
+
+
+def test_points_that_move_are_halfway_between_two_stages_and_so_is_their_frame() -> None:
+    rows = (STAGES[0][["x", "y"]] + STAGES[1][["x", "y"]]) / 2
+    offsets = (STAGES[0][["dx", "dy"]] + STAGES[1][["dx", "dy"]]) / 2
+    x = rows["x"] / 1.5 * 100 + offsets["dx"]
+    y = (1.0 - rows["y"]) / 1.5 * 100 + offsets["dy"]
+    base = (places("0") - expected_at(0))[0]
+    assert places("0.5") - base == pytest.approx(np.column_stack([x, y]), abs=1e-3)
+
+
+@pytest.mark.parametrize(("stage", "faint"), [("0.4", "b"), ("0.6", "a"), ("1.4", "a"), ("2", "")])
+def test_what_cannot_be_between_two_stages_is_that_of_the_nearer_one(
+    stage: str, faint: str
+) -> None:
+    opacities = {name: far for name, (_, _, far) in zip("ab", drawn_at(stage), strict=True)}
+    assert [name for name, far in opacities.items() if far == "0.25"] == list(faint)
+
+
+def test_points_of_one_stage_stay() -> None:
+    chart = moving(STAGES[:1]).mark_point().to_dict()
+    assert "transform" not in chart
+    assert list(next(iter(chart["datasets"].values()))[0]) == list(STAGES[0])

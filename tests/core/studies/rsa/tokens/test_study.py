@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +17,9 @@ from core.commands.study import add_arguments, command_line, spec_of
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import weight_change
 from core.results.drawing.context import Context
-from core.results.drawing.maps import ZOOM
+from core.results.drawing.maps import STAGE, STAGE_BOX, ZOOM
 from core.results.notices import start_notices
+from core.runs.process.drawing import draw
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
 from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
@@ -119,8 +123,40 @@ def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> No
         ZOOM,
         *[None] * 3,
     ]
+    assert "layer" not in moving.to_dict()["title"]["text"]  # the page says it
     panels = tokens.STUDY.views[0].drawing(result, 1, "MA")(context=Context())
     assert any("matches “MA”" in str(chart.to_dict()["title"]) for chart in panels.charts)
+
+
+def points_of(spec: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Where each word's point is drawn, of a plot 300 pixels wide."""
+    text = draw("svg", json.dumps(spec | {"width": 300})).decode()
+    found = re.findall(r"<path [^>]*Word: (\w+);[^>]*?translate\(([-\d.]+),([-\d.]+)\)", text)
+    return {word: (float(x), float(y)) for word, x, y in found}
+
+
+def test_on_a_page_words_move_between_the_places_that_they_have_at_each_layer(
+    refs: tuple[str, str, str],
+) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], "the man opened a door", ("door",)))
+    page = charts.token_chart(result, LAYERS, refs[1], context=Context(zooms=True)).to_dict()
+    assert page["params"][0]["bind"]["element"] == f"#{STAGE_BOX}"
+    assert page["params"][0]["value"] == LAYERS
+
+    def at(stage: float) -> dict[str, tuple[float, float]]:
+        field = {"name": STAGE, "value": str(stage)}
+        return points_of({**page, "params": [field, *page["params"][1:]]})
+
+    for layer in range(LAYERS + 1):
+        alone = charts.token_chart(result, layer, refs[1]).to_dict()
+        assert "params" not in alone
+        expected = points_of(alone)
+        assert len(expected) == 5
+        for word, place in at(layer).items():
+            assert place == pytest.approx(expected[word], abs=1e-6)
+    moved = [at(stage)["door"] for stage in (0, 0.5, 1)]
+    assert len({*moved}) == 3
+    assert f"through {LAYERS + 1} layers" in page["description"]
 
 
 def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
