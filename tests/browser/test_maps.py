@@ -169,3 +169,27 @@ def test_a_word_clicked_at_a_lower_layer_stays_there(page: Page, app_url: str) -
     expect(page.locator(".near")).to_be_visible()
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     assert inside(chart, "Word: letter") == pytest.approx(before, abs=0.5)
+
+
+def test_maps_beside_each_other_are_turned_together_with_the_keyboard(
+    page: Page, app_url: str
+) -> None:
+    chart = moved_map(page, f"{app_url}/rsa?view=Token+map")
+    other, word = page.locator(CHART).nth(1), "Word: captain"
+    before = inside(chart, word), inside(other, word)
+    first, second = page.get_by_role("slider", name="Turn").all()
+    first.press("End")
+    expect(second).to_have_value("90")
+    page.wait_for_timeout(300)
+    after = inside(chart, word), inside(other, word)
+    for (x, y), (x_after, y_after) in zip(before, after, strict=True):
+        assert x_after != pytest.approx(x, abs=3)
+        assert y_after == pytest.approx(y, abs=1)
+    second.press("Home")
+    expect(first).to_have_value("-90")
+    for _ in range(18):
+        second.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert inside(chart, word) == pytest.approx(before[0], abs=0.5)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    assert "turn" not in page.url

@@ -3,6 +3,8 @@
 // A map holds its points of every layer. A parameter of Vega says where between the layers they are drawn, and is bound
 // to a hidden field of the page (`core.results.drawing.maps`). The field follows the slider, however it is moved: evenly,
 // or at once in a browser that prefers less motion. No chart is drawn again, and nothing is sent to the server.
+//
+// A slider that turns one map turns those beside it, too.
 (() => {
   if (window.palimpsestMotion) return;
   window.palimpsestMotion = true;
@@ -44,6 +46,15 @@
       move();
     }
   }
+
+  document.addEventListener("input", ({ target, isTrusted }) => { // maps beside each other are turned together
+    if (!isTrusted || !target.closest?.(".vega-bind")) return;
+    for (const other of document.querySelectorAll(`.vega-bind input[name="${target.name}"]`)) {
+      if (other === target) continue;
+      other.value = target.value;
+      other.dispatchEvent(new Event("input", { bubbles: true })); // the page draws its track
+    }
+  });
 
   const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ["aria-valuetext"] };
   new MutationObserver(look).observe(document.body, changes);

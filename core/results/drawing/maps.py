@@ -6,7 +6,8 @@ alone and fingers on a touch screen scroll the page.
 
 Points of a map on a page may move between stages, such as layers: the chart holds the points of
 every stage, and a parameter says which is drawn, or where between two of them (`moving`, `moved`).
-The page changes it without drawing the chart again (`ui.browser.motion`).
+The page changes it without drawing the chart again (`ui.browser.motion`). Where the points have a
+third coordinate, a slider below the chart turns them: at 90 degrees it is the horizontal axis.
 """
 
 from __future__ import annotations
@@ -35,10 +36,19 @@ OFFSET: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}
 Ends = tuple[list[Any], list[Any]]  # of both axes: numbers, or expressions of points that move
 STAGE = "stage"  # name of the parameter: 2 is the third stage, 2.5 halfway to the next
 STAGE_BOX = "palimpsest-stage"  # id of the field on the page that holds it, as text
-GLIDING = ("x", "y", "dx", "dy")  # columns that change evenly between two stages
+GLIDING = ("x", "y", "z", "dx", "dy")  # columns that change evenly between two stages
+TURN = "turn"  # name of the parameter and of its slider, in degrees
+TURNS: dict[str, Any] = {
+    "input": "range",
+    "min": -90,
+    "max": 90,
+    "step": 5,
+    "name": "Turn (degrees)",
+}
+NEARER = 0.8  # by how much of its size the nearest point of a turned map is larger
 FRAME: Ends = (
     [{"expr": f"{STAGE}_left"}, {"expr": f"{STAGE}_right"}],
-    [{"expr": f"{STAGE}_bottom"}, {"expr": f"{STAGE}_top"}],
+    [{"expr": f"{STAGE}_y_low"}, {"expr": f"{STAGE}_y_high"}],
 )
 MOST_STRESS = 0.1  # above it, distances on a map mislead
 
@@ -206,13 +216,18 @@ def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Cha
     """Begin a chart of points that move from stage to stage; of one stage, they stay.
 
     Args:
-        stages: From `placed`, the same points in the same order. All columns are those of the
-            first stage but for `GLIDING`, which are interpolated, and the switching ones.
+        stages: From `placed`, the same points in the same order, with a column z if they can be
+            turned. All columns are those of the first stage but for `GLIDING`, which are
+            interpolated, and the switching ones.
         switching: Columns, such as the room for a name, that are those of the nearer stage.
+
+    Returns:
+        The chart. If the points can be turned, `datum.near` is what their size is multiplied by.
     """
     if len(stages) == 1:
         return Chart(stages[0])
-    changing = (*GLIDING, *switching)
+    gliding = [column for column in GLIDING if column in stages[0]]
+    changing = (*gliding, *switching)
     rows = stages[0].drop(columns=list(changing))
     held = {
         f"{column}_{number}": stage[column].to_numpy()
@@ -220,17 +235,23 @@ def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Cha
         for column in changing
     }
     rows = pd.concat([rows, pd.DataFrame(held, index=rows.index)], axis=1)
-    steps = {column: _between(f"datum['{column}_' + %s]") for column in GLIDING}
+    steps = {column: _between(f"datum['{column}_' + %s]") for column in gliding}
     steps |= {column: f"datum['{column}_' + round({STAGE}_at)]" for column in switching}
-    return Chart(rows).calculated(**steps)
+    chart = Chart(rows).calculated(**steps)
+    if "z" not in gliding:
+        return chart
+    depth = f"({TURN}_cos * datum.z - {TURN}_sin * datum.x) / ({STAGE}_z_high - {STAGE}_z_low)"
+    near = f"1 + {NEARER} * clamp(2 * {depth}, -1, 1) * abs({TURN}_sin)"
+    return chart.calculated(near=near).calculated(x=f"{TURN}_cos * datum.x + {TURN}_sin * datum.z")
 
 
-def moved(chart: Chart, frames: Sequence[Ends], first: int) -> Chart:
-    """Give a chart of `moving` points the parameter of their stage, which the page's field holds.
+def moved(chart: Chart, frames: Sequence[Sequence[list[float]]], first: int) -> Chart:
+    """Give a chart of `moving` points the parameter of their stage, which the page's field holds,
+    and a slider that turns them if they have a third coordinate.
 
     Args:
         chart: Of one or more layers, whose axes have the ends `FRAME`.
-        frames: Ends of both axes at each stage.
+        frames: Ends of the two or three axes at each stage.
         first: The stage that is drawn where there is no such field.
     """
     parameters = {
@@ -239,11 +260,19 @@ def moved(chart: Chart, frames: Sequence[Ends], first: int) -> Chart:
         f"{STAGE}_after": f"ceil({STAGE}_at)",
         f"{STAGE}_part": f"{STAGE}_at - {STAGE}_before",
     }
-    for axis, ends in enumerate(FRAME):
-        for end, name in enumerate(ends):
-            held = [frame[axis][end] for frame in frames]
-            parameters[name["expr"]] = _between(f"{held!r}[%s]")
+    for axis, ends in zip("xyz", zip(*frames, strict=True), strict=False):
+        for end, held in zip(("low", "high"), zip(*ends, strict=True), strict=True):
+            parameters[f"{STAGE}_{axis}_{end}"] = _between(f"{[*held]!r}[%s]")
+    left, right = f"{STAGE}_x_low", f"{STAGE}_x_high"
     chart = chart.with_param({"name": STAGE, "value": first, "bind": {"element": f"#{STAGE_BOX}"}})
+    if f"{STAGE}_z_low" in parameters:
+        chart = chart.with_param({"name": TURN, "value": 0, "bind": TURNS})
+        parameters |= {f"{TURN}_{part}": f"{part}({TURN} * PI / 180)" for part in ("cos", "sin")}
+        # the farthest that a point of the box round all points can get
+        low, high = (f"{TURN}_sin * {STAGE}_z_{end}" for end in ("low", "high"))
+        left = f"{TURN}_cos * {left} + min({low}, {high})"
+        right = f"{TURN}_cos * {right} + max({low}, {high})"
+    parameters |= {f"{STAGE}_left": left, f"{STAGE}_right": right}
     for name, expression in parameters.items():
         chart = chart.with_param({"name": name, "expr": expression})
     return chart

@@ -20,6 +20,7 @@ from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
 from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
+LITTLE = 0.5  # of the variance: where two axes explain less, the map can be turned to a third
 MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {
     QUESTION: style.BLUE,
@@ -113,21 +114,27 @@ def token_map(
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     height = context.height(MAP)
+    moves = len(layers) > 1
+    turns = moves and sum(shares[:2]) < LITTLE
+    axes = ("x", "y", "z") if turns else ("x", "y")
+    table = table if turns else table.drop(columns="z")
     together = [table[table["layer"] == at] for at in layers]
-    frames = [(_ends(words["x"]), _ends(words["y"])) for words in together]
+    frames = [[_ends(words[axis]) for axis in axes] for words in together]
     stages = [
         _with_names(words[words["model"] == model], wanted, frame, height, context=context)
         for words, frame in zip(together, frames, strict=True)
     ]
-    rows, moves = stages[0], len(stages) > 1
-    ends = maps.FRAME if moves else frames[0]
-    x, y = (_axis(number, ends[number], shares[number]) for number in range(2))
+    rows = stages[0]
+    ends = maps.FRAME if moves else (frames[0][0], frames[0][1])
+    x, y = (_axis(number, ends[number], shares, turns=turns) for number in range(2))
     colour = _colour(table, context)
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
     points = maps.moving(stages, ("named", "room", "predicted"))
     marks = points.encode(x=x, y=y, tooltip=tooltip)
-    drawn = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
+    drawn = _words(
+        marks, colour, ends, faded=bool(rows["marked"].any()), turns=turns, context=context
+    )
     if ringed is not None:
         chosen = points.filtered(f"datum.position === {ringed}")
         drawn.append(chosen.mark_point(size=420, strokeWidth=2, color=style.GREY).encode(x=x, y=y))
@@ -154,13 +161,13 @@ def token_map(
 
 
 def _with_names(
-    rows: pd.DataFrame, wanted: str, ends: maps.Ends, height: float, *, context: Context
+    rows: pd.DataFrame, wanted: str, frame: list[list[float]], height: float, *, context: Context
 ) -> pd.DataFrame:
     """The words of one layer with the places of their names, the important ones first."""
     rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
     rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
     rows = maps.placed(
-        rows, rows["word"], ends, height, 4.0,
+        rows, rows["word"], (frame[0], frame[1]), height, 4.0,
         bold=rows["highlighted"], leading=1.05, context=context,
     )  # fmt: skip
     # in the map of every model
@@ -179,13 +186,17 @@ def _colour(table: pd.DataFrame, context: Context) -> dict[str, Any]:
     )
 
 
-def _axis(number: int, ends: list[Any], share: float) -> dict[str, Any]:
+def _axis(number: int, ends: list[Any], shares: Sequence[float], *, turns: bool) -> dict[str, Any]:
     """The channel of the first or second axis."""
+    title = share_of_variance(f"PC {number + 1}", shares[number])
+    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
+    if turns and number == 0:
+        axis["title"] = f"{title}; turned by 90°: PC 3 ({text_of(shares[2], 'per cent')})"
     return channel(
         f"{'xy'[number]}:Q",
         scale={"domain": ends, "nice": False},
-        title=share_of_variance(f"PC {number + 1}", share),
-        axis={"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))},
+        title=title,
+        axis=axis,
     )
 
 
@@ -197,7 +208,13 @@ def _ends(values: pd.Series) -> list[float]:
 
 
 def _words(
-    marks: Chart, colour: dict[str, Any], ends: maps.Ends, *, faded: bool, context: Context
+    marks: Chart,
+    colour: dict[str, Any],
+    ends: maps.Ends,
+    *,
+    faded: bool,
+    turns: bool,
+    context: Context,
 ) -> list[Chart]:
     """Points and their names, the highlighted ones last, larger and bold."""
     layers: list[Chart] = []
@@ -206,7 +223,8 @@ def _words(
         ("datum.highlighted", 90, context.letter + 1, "bold"),
     ):
         words = marks.filtered(test)
-        points = words.mark_point(filled=True, size=size)
+        near = {"expr": f"{size} * datum.near"}
+        points = words.mark_point(filled=True, size=near if turns else size)
         layers.append(points.encode(color=colour, opacity=maps.opacity(0.85, faded=faded)))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
         names = maps.name_layer(words, ends, faded=faded, context=context, **letters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from core.results.drawing.maps import (
     FRAME,
     STAGE,
     STAGE_BOX,
+    TURN,
     ZOOM,
     Ends,
     count_matches,
@@ -131,23 +133,32 @@ STAGES = [
 FRAMES: list[Ends] = [ENDS, ([0.0, 2.0], [-1.0, 1.0]), ([-1.0, 1.0], [0.0, 2.0])]
 
 
-def drawn_at(stage: float | str) -> list[tuple[float, float, str]]:
-    """Where the two names are drawn, of 100 pixels by 100, and their opacity."""
+def spec_at(stage: float | str, deep: bool = False) -> tuple[Chart, dict[str, Any]]:
+    """A chart of points of two axes or three, and its specification at a stage."""
+    stages = [rows.assign(z=rows["y"] + rows["x"]) for rows in STAGES] if deep else STAGES
+    frames = [[*frame, [-2.0, 2.0]] for frame in FRAMES] if deep else FRAMES
     axes = {
         name: {"field": name, "type": "quantitative", "scale": {"domain": ends, "nice": False}}
         for name, ends in zip("xy", FRAME, strict=True)
     }
-    shown = {"condition": {"test": "!datum.room", "value": 0.25}, "value": 1}
-    look = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-    names = moving(STAGES, ["room"]).mark_text(**look).encode(**axes, text="who:N", opacity=shown)
-    spec = moved(layered(names), FRAMES, 2).properties(width=100, height=100).to_dict()
+    points = moving(stages, ["room"]).encode(**axes)
+    spec = moved(layered(points.mark_text()), frames, 2).properties(width=100, height=100).to_dict()
     parameter = next(each for each in spec["params"] if each["name"] == STAGE)
     assert parameter.pop("bind") == {"element": f"#{STAGE_BOX}"}  # which a file does not have
     assert parameter["value"] == 2
     parameter["value"] = stage
-    text = draw("svg", json.dumps(spec)).decode()
-    found = re.findall(r'<text [^>]*?translate\(([-\d.]+),([-\d.]+)\)"[^>]*>([ab])<', text)
-    opacities = re.findall(r'<text [^>]*opacity="([\d.]+)"[^>]*>[ab]<', text)
+    return points, spec
+
+
+def drawn_at(stage: float | str) -> list[tuple[float, float, str]]:
+    """Where the two names are drawn, of 100 pixels by 100, and their opacity."""
+    points, spec = spec_at(stage)
+    shown = {"condition": {"test": "!datum.room", "value": 0.25}, "value": 1}
+    look = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    names = points.mark_text(**look).encode(text="who:N", opacity=shown)
+    text = draw("svg", json.dumps(spec | layered(names).to_dict() | {"params": spec["params"]}))
+    found = re.findall(r'<text [^>]*?translate\(([-\d.]+),([-\d.]+)\)"[^>]*>([ab])<', text.decode())
+    opacities = re.findall(r'<text [^>]*opacity="([\d.]+)"[^>]*>[ab]<', text.decode())
     assert len(found) == len(opacities) == 2
     return [(float(x), float(y), far) for (x, y, _), far in zip(found, opacities, strict=True)]
 
@@ -194,3 +205,41 @@ def test_points_of_one_stage_stay() -> None:
     chart = moving(STAGES[:1]).mark_point().to_dict()
     assert "transform" not in chart
     assert list(next(iter(chart["datasets"].values()))[0]) == list(STAGES[0])
+
+
+def turned(degrees: float, stage: float = 1) -> list[tuple[float, float, float]]:
+    """Where the points are drawn when the map is turned, and the widths of their symbols."""
+    points, spec = spec_at(stage, deep=True)
+    slider = next(each for each in spec["params"] if each["name"] == TURN)
+    assert slider["value"] == 0
+    slider["value"] = degrees
+    dots = layered(points.mark_point(filled=True, size={"expr": "100 * datum.near"})).to_dict()
+    text = draw("svg", json.dumps(spec | dots | {"params": spec["params"]})).decode()
+    found = re.findall(r'<path [^>]*translate\(([-\d.]+),([-\d.]+)\)" d="M([-\d.]+),', text)
+    assert len(found) == 2
+    return [(float(x), float(y), float(half)) for x, y, half in found]
+
+
+def test_a_map_that_is_not_turned_is_as_it_was() -> None:
+    rows = STAGES[1]
+    expected = np.column_stack([rows["x"] / 2 * 100, (1 - rows["y"]) / 2 * 100])
+    flat = np.array(turned(0))
+    assert flat[:, :2] == pytest.approx(expected, abs=1e-3)
+    assert flat[0, 2] == flat[1, 2]  # nothing is nearer
+
+
+@pytest.mark.parametrize("degrees", [90, -90])
+def test_a_map_turned_by_90_degrees_has_its_third_axis_across(degrees: float) -> None:
+    rows = STAGES[1]
+    across = (rows["x"] + rows["y"]) * np.sign(degrees)
+    side = np.array(turned(degrees))
+    assert side[:, 0] == pytest.approx((across + 2) / 4 * 100, abs=1e-3)
+    assert side[:, 1] == pytest.approx((1 - rows["y"]) / 2 * 100, abs=1e-3)
+    nearer = side[0, 2] > side[1, 2]
+    assert nearer == (rows["x"][0] * -np.sign(degrees) > rows["x"][1] * -np.sign(degrees))
+
+
+def test_a_turned_map_keeps_all_points_in_its_frame() -> None:
+    for degrees in range(-90, 91, 30):
+        for stage in (0, 0.5, 1, 2):
+            assert all(0 <= x <= 100 for x, _, _ in turned(degrees, stage)), (degrees, stage)
