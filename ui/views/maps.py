@@ -58,9 +58,10 @@ def search_box(address: Address, *, update: bool = False) -> str:
 
 
 def movable(drawing: Drawing) -> Drawing:
-    """Make what draws a map draw one that is moved and enlarged on the page."""
+    """Make what draws a map draw one that is moved and enlarged on the page, and whose points
+    move."""
 
     def moved(*, context: Context) -> Drawn:
-        return drawing(context=replace(context, zooms=True))
+        return drawing(context=replace(context, zooms=True, moves=True))
 
     return moved

@@ -36,6 +36,7 @@ OFFSET: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}
 Ends = tuple[list[Any], list[Any]]  # of both axes: numbers, or expressions of points that move
 STAGE = "stage"  # name of the parameter: 2 is the third stage, 2.5 halfway to the next
 STAGE_BOX = "palimpsest-stage"  # id of the field on the page that holds it, as text
+IN_BOX = {"element": f"#{STAGE_BOX}"}
 GLIDING = ("x", "y", "z", "dx", "dy")  # columns that change evenly between two stages
 TURN = "turn"  # name of the parameter and of its slider, in degrees
 TURNS: dict[str, Any] = {
@@ -237,22 +238,32 @@ def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Cha
     rows = pd.concat([rows, pd.DataFrame(held, index=rows.index)], axis=1)
     steps = {column: _between(f"datum['{column}_' + %s]") for column in gliding}
     steps |= {column: f"datum['{column}_' + round({STAGE}_at)]" for column in switching}
-    chart = Chart(rows).calculated(**steps)
     if "z" not in gliding:
-        return chart
-    depth = f"({TURN}_cos * datum.z - {TURN}_sin * datum.x) / ({STAGE}_z_high - {STAGE}_z_low)"
-    near = f"1 + {NEARER} * clamp(2 * {depth}, -1, 1) * abs({TURN}_sin)"
-    return chart.calculated(near=near).calculated(x=f"{TURN}_cos * datum.x + {TURN}_sin * datum.z")
+        return Chart(rows).calculated(**steps)
+    # not x itself, which Vega would turn again whenever the angle changes
+    steps["across"] = steps.pop("x")
+    depth = f"({TURN}_cos * datum.z - {TURN}_sin * datum.across) / ({STAGE}_z_high - {STAGE}_z_low)"
+    return Chart(rows).calculated(
+        **steps,
+        x=f"{TURN}_cos * datum.across + {TURN}_sin * datum.z",
+        near=f"1 + {NEARER} * clamp(2 * {depth}, -1, 1) * abs({TURN}_sin)",
+    )
 
 
-def moved(chart: Chart, frames: Sequence[Sequence[list[float]]], first: int) -> Chart:
-    """Give a chart of `moving` points the parameter of their stage, which the page's field holds,
-    and a slider that turns them if they have a third coordinate.
+def moved(
+    chart: Chart,
+    frames: Sequence[Sequence[list[float]]],
+    first: int,
+    bind: Mapping[str, Any] = IN_BOX,
+) -> Chart:
+    """Give a chart of `moving` points the parameter of their stage, and a slider that turns them if
+    they have a third coordinate.
 
     Args:
-        chart: Of one or more layers, whose axes have the ends `FRAME`.
-        frames: Ends of the two or three axes at each stage.
-        first: The stage that is drawn where there is no such field.
+        chart: Of one or more layers, whose axes have the ends `FRAME` if there are frames.
+        frames: Ends of the two or three axes at each stage; none where they stay.
+        first: The stage that is drawn at first.
+        bind: What holds the stage, as in Vega: the page's field, or a slider below the chart.
     """
     parameters = {
         f"{STAGE}_at": f"toNumber({STAGE})",  # a field holds text
@@ -264,7 +275,7 @@ def moved(chart: Chart, frames: Sequence[Sequence[list[float]]], first: int) -> 
         for end, held in zip(("low", "high"), zip(*ends, strict=True), strict=True):
             parameters[f"{STAGE}_{axis}_{end}"] = _between(f"{[*held]!r}[%s]")
     left, right = f"{STAGE}_x_low", f"{STAGE}_x_high"
-    chart = chart.with_param({"name": STAGE, "value": first, "bind": {"element": f"#{STAGE_BOX}"}})
+    chart = chart.with_param({"name": STAGE, "value": first, "bind": bind})
     if f"{STAGE}_z_low" in parameters:
         chart = chart.with_param({"name": TURN, "value": 0, "bind": TURNS})
         parameters |= {f"{TURN}_{part}": f"{part}({TURN} * PI / 180)" for part in ("cos", "sin")}
@@ -272,7 +283,8 @@ def moved(chart: Chart, frames: Sequence[Sequence[list[float]]], first: int) -> 
         low, high = (f"{TURN}_sin * {STAGE}_z_{end}" for end in ("low", "high"))
         left = f"{TURN}_cos * {left} + min({low}, {high})"
         right = f"{TURN}_cos * {right} + max({low}, {high})"
-    parameters |= {f"{STAGE}_left": left, f"{STAGE}_right": right}
+    if frames:
+        parameters |= {f"{STAGE}_left": left, f"{STAGE}_right": right}
     for name, expression in parameters.items():
         chart = chart.with_param({"name": name, "expr": expression})
     return chart

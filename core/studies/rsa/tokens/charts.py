@@ -110,7 +110,7 @@ def token_map(
         ringed: Place of a word that gets a ring.
     """
     of_model = table[table["model"] == model]
-    layers = sorted({*of_model["layer"]}) if context.zooms else [layer]
+    layers = sorted({*of_model["layer"]}) if context.moves else [layer]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     height = context.height(MAP)
@@ -150,7 +150,7 @@ def token_map(
     missing = int((~rows["named"]).sum())
     if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
         notes.append(f"{missing} words have no label: point at them to read them")
-    what = name if context.zooms else f"{name}, layer {layer}"  # a page says the layer beside it
+    what = name if context.moves else f"{name}, layer {layer}"  # a page says the layer beside it
     chart = layered(*maps.zoomed(drawn, context=context)).properties(
         width="container",
         height=height,

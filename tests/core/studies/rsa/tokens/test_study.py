@@ -31,6 +31,7 @@ from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 TEXT = "the man opened the door of unbelievable things"
+PAGE = Context(zooms=True, moves=True)
 TokenMapSpec = partial(
     AnyMapSpec, question="", answer=""
 )  # a passage alone; questions have tests of their own
@@ -120,7 +121,7 @@ def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> No
     assert {row["word"] for row in rows if row["marked"]} == {"man"}
     assert "1 of 8 words matches “MA”" in one["title"]["subtitle"]
     assert ZOOM not in str(one["layer"])
-    moving = charts.token_chart(result, 1, refs[0], context=Context(zooms=True))
+    moving = charts.token_chart(result, 1, refs[0], context=PAGE)
     assert [layer.get("params", [{}])[0].get("name") for layer in moving.to_dict()["layer"]] == [
         ZOOM,
         *[None] * 3,
@@ -141,7 +142,7 @@ def test_on_a_page_words_move_between_the_places_that_they_have_at_each_layer(
     refs: tuple[str, str, str],
 ) -> None:
     result = tokens.STUDY.run(TokenMapSpec(refs[:2], "the man opened a door", ("door",)))
-    page = charts.token_chart(result, LAYERS, refs[1], context=Context(zooms=True)).to_dict()
+    page = charts.token_chart(result, LAYERS, refs[1], context=PAGE).to_dict()
     assert page["params"][0]["bind"]["element"] == f"#{STAGE_BOX}"
     assert page["params"][0]["value"] == LAYERS
 
@@ -168,7 +169,7 @@ def test_a_map_that_shows_little_can_be_turned_on_a_page(
     result = tokens.STUDY.run(TokenMapSpec(refs[:1], TEXT, ("door",)))
     axes = result.tables["axes"].assign(explained=[share - 0.1, 0.1, 0.05])
     result = replace(result, tables=result.tables | {"axes": axes})
-    page = charts.token_chart(result, 1, refs[0], context=Context(zooms=True)).to_dict()
+    page = charts.token_chart(result, 1, refs[0], context=PAGE).to_dict()
     assert any(param["name"] == TURN for param in page["params"]) == turns
     assert ("turned by 90°: PC 3 (5.0 %)" in str(page["layer"])) == turns
     sizes = [
