@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from core.results.drawing.context import Context
+    from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study, View
@@ -74,6 +77,7 @@ def show_view(
     below: Callable[[Result], tuple[Drawing, str]] | None = None,
     more: Mapping[str, Callable[[], bytes]] | None = None,
     form: Form[Any] | None = None,
+    moves: bool = False,
 ) -> bool:
     """Draw a view's charts with their downloads, or say why there are none.
 
@@ -92,6 +96,7 @@ def show_view(
         more: As for `show_downloads`.
         form: The page's, whose row of views gets the control of the rivals that are not drawn at
             first; without it, all are drawn.
+        moves: Whether points move on the page, which they do not in a file.
 
     Returns:
         Whether there are charts.
@@ -100,8 +105,12 @@ def show_view(
     fewer = form is not None and made_once(result, part, lambda: view.leaves_out(result, *choices))
     first = form is not None and fewer and not _all_rivals(form)
     drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
+
+    def moving(*, context: Context) -> Drawn:
+        return drawing(context=replace(context, moves=True))
+
     if not show_charts(
-        drawing,
+        moving if moves else drawing,
         key=key,
         alt_text=result.cautioned(),
         result=result,
