@@ -7,11 +7,12 @@ colour is replaced by its counterpart in `.streamlit/config.toml`: the same hue,
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.results.drawing.context import PAGE
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import title_of, words_of
 from core.results.drawing.palettes import replaced
 from core.results.drawing.panels import Panels
@@ -184,6 +185,16 @@ def page_specs(
 
     drawn_for = ("charts", key, view, theme, hall, tuple(names.items()))
     return specs() if result is None else made_once(result, drawn_for, specs)
+
+
+def on_page(drawing: Drawing, **what: bool) -> Drawing:
+    """Make what draws a figure draw one that does more on a page, such as `zooms` or `moves` of its
+    context."""
+
+    def more(*, context: Context) -> Drawn:
+        return drawing(context=replace(context, **what))
+
+    return more
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,12 @@ from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.study.controls import draw_control
 from ui.study.downloads import show_downloads, slug
-from ui.study.figures import show_charts
+from ui.study.figures import on_page, show_charts
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from core.results.drawing.context import Context
-    from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study, View
@@ -105,12 +102,8 @@ def show_view(
     fewer = form is not None and made_once(result, part, lambda: view.leaves_out(result, *choices))
     first = form is not None and fewer and not _all_rivals(form)
     drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
-
-    def moving(*, context: Context) -> Drawn:
-        return drawing(context=replace(context, moves=True))
-
     if not show_charts(
-        moving if moves else drawing,
+        on_page(drawing, moves=moves),
         key=key,
         alt_text=result.cautioned(),
         result=result,
