@@ -21,18 +21,17 @@ CHART = "[data-testid=stVegaLiteChart]"
 
 @pytest.mark.exhaustive
 def test_redraws_leave_the_heap_where_it_was(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/rsa?view=Token+map&layer=3")
+    page.goto(f"{app_url}/rsa?view=Token+map&word=5")
     expect(page.locator(f"{CHART} svg").first).to_be_visible()
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     session = page.context.new_cdp_session(page)
-    slider = page.get_by_role("slider", name="Layer")
-    slider.focus()
+    marked = page.locator(".passage mark")
 
-    def redraw(times: int) -> None:
+    def redraw(times: int) -> None:  # with a ring round another word
         for number in range(times):
-            layer = 4 if number % 2 == 0 else 3
-            page.keyboard.press("ArrowRight" if layer == 4 else "ArrowLeft")
-            page.get_by_text(f"seed-0, layer {layer}", exact=True).wait_for()
+            word = "kitchen" if number % 2 == 0 else "captain"
+            page.locator(f"{CHART} path[aria-label*='Word: {word}']").first.click(force=True)
+            expect(marked).to_have_text(word)
 
     def heap() -> float:
         page.wait_for_timeout(2000)

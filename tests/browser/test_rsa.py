@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,7 +14,6 @@ from tests.browser.form import THERE, export, unfold
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SMALL = "sentences=40&words=100&compare=zoo:parse-0"
-REDRAW_SECONDS = 0.5
 
 
 def chart_text(page: Page) -> str:
@@ -79,26 +77,6 @@ def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, ap
     page.goto(link)
     expect(page.locator(".headline").first).to_have_text(headline, use_inner_text=True)
     expect(page.get_by_text(THERE).first).to_be_visible()
-
-
-def test_the_slider_of_the_token_map_redraws_at_once(page: Page, app_url: str) -> None:
-    open_study(page, app_url, view="Token map")
-    maps = page.locator("[data-testid=stVegaLiteChart]")
-    expect(maps).to_have_count(2)
-    slider = page.get_by_role("slider", name="Layer")
-    slider.focus()
-    seconds = []
-    for _ in range(4):
-        before = int(slider.input_value())
-        picture = maps.first.screenshot()
-        began = time.monotonic()
-        page.keyboard.press("ArrowLeft")
-        while maps.first.screenshot() == picture and time.monotonic() - began < 30:
-            time.sleep(0.01)
-        seconds.append(time.monotonic() - began)
-        expect(slider).to_have_value(str(before - 1))
-    print(f"redraw: {sorted(seconds)[0]:.2f} s at best, {sorted(seconds)[1]:.2f} s in the middle")
-    assert "layer=" in page.url
 
 
 @pytest.mark.parametrize("word", ["kitchen", "when"])  # highlighted or not

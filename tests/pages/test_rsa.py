@@ -177,12 +177,13 @@ def test_a_search_marks_words_of_the_token_map_and_is_in_the_address() -> None:
     )
 
 
-def test_the_slider_redraws_the_token_map_without_a_study() -> None:
+def test_the_slider_moves_the_token_map_without_a_study_and_without_another_chart() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     before = charts(app)
+    assert len(before) == 2
     app.select_slider(key="rsa/layer").set_value(2).run()
     assert not app.exception
-    assert charts(app) != before
+    assert charts(app) == before  # which holds all layers
     assert all(title in sentences(app) for title in ("seed\\-0, layer 2", "parse\\-0, layer 2"))
 
 

@@ -7,11 +7,12 @@ colour is replaced by its counterpart in `.streamlit/config.toml`: the same hue,
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.results.drawing.context import PAGE
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import title_of, words_of
 from core.results.drawing.palettes import replaced
 from core.results.drawing.panels import Panels
@@ -54,6 +55,7 @@ def show_charts(
     view: Hashable = None,
     mark: Mark | None = None,
     pick: Pick | None = None,
+    at: str = "",
 ) -> int:
     """Draw charts in rows, below each other on a phone, each under its title.
 
@@ -68,6 +70,7 @@ def show_charts(
         view: Everything else that the charts depend on.
         mark: A reader's guess, drawn into the first chart.
         pick: Makes points clickable: `ui.study.layers.Picking.made`.
+        at: Where their points have moved to, such as a layer; said behind each title.
 
     Returns:
         The number of charts.
@@ -91,21 +94,25 @@ def show_charts(
                 shown, more = (
                     pick(spec, f"{key}_{start + number}") if pick is not None else (spec, {})
                 )
-                show_spec(shown, key=f"{key}_{start + number}", alt_text=alt_text, **more)
+                show_spec(shown, key=f"{key}_{start + number}", alt_text=alt_text, at=at, **more)
     return len(panels)
 
 
-def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
+def show_spec(
+    spec: Mapping[str, Any], *, key: str, alt_text: str = "", at: str = "", **more: Any
+) -> Any:
     """Draw one of `page_specs`: its title as text, then the chart with its alternative text.
 
     Args:
         spec: The specification; it is not changed.
         key: Unique on the page.
         alt_text: Alternative text of a chart that has none.
+        at: As for `show_charts`.
         more: Arguments of `st.vega_lite_chart` (`on_select`, `width` ...), whose return value is
             returned.
     """
     title, below = title_of(dict(spec))
+    title = ", ".join(filter(None, (title, at)))
     if title or below:
         lines = [
             f"**{plain(title)}**" if title else "",
@@ -178,6 +185,16 @@ def page_specs(
 
     drawn_for = ("charts", key, view, theme, hall, tuple(names.items()))
     return specs() if result is None else made_once(result, drawn_for, specs)
+
+
+def on_page(drawing: Drawing, **what: bool) -> Drawing:
+    """Make what draws a figure draw one that does more on a page, such as `zooms` or `moves` of its
+    context."""
+
+    def more(*, context: Context) -> Drawn:
+        return drawing(context=replace(context, **what))
+
+    return more
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

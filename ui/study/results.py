@@ -21,7 +21,7 @@ from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.study.controls import draw_control
 from ui.study.downloads import show_downloads, slug
-from ui.study.figures import show_charts
+from ui.study.figures import on_page, show_charts
 
 WHOLE = re.compile(r"\[[^\]]{1,24}\]|[\d.]+ %")  # an interval, a share: never on two lines
 
@@ -77,6 +77,7 @@ def show_view(
     below: Callable[[Result], tuple[Drawing, str]] | None = None,
     more: Mapping[str, Callable[[], bytes]] | None = None,
     form: Form[Any] | None = None,
+    moves: bool = False,
 ) -> bool:
     """Draw a view's charts with their downloads, or say why there are none.
 
@@ -95,6 +96,7 @@ def show_view(
         more: As for `show_downloads`.
         form: The page's, whose row of views gets the control of the rivals that are not drawn at
             first; without it, all are drawn.
+        moves: Whether points move on the page, which they do not in a file.
 
     Returns:
         Whether there are charts.
@@ -104,7 +106,7 @@ def show_view(
     first = form is not None and fewer and not _all_rivals(form)
     drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
     if not show_charts(
-        drawing,
+        on_page(drawing, moves=moves),
         key=key,
         alt_text=result.cautioned(),
         result=result,

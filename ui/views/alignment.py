@@ -122,6 +122,7 @@ def space(address: Address, result: Result, view: View) -> None:
         figures=STUDY.figures,
         key="space",
         name=f"space {pair[source]} into {pair[target]} {method} layer {layer}",
+        moves=True,
     )
 
 

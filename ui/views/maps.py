@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,10 +9,9 @@ import streamlit as st
 from core import options
 from ui.frame.links import Address
 from ui.study.controls import KEPT
+from ui.study.figures import on_page
 
 if TYPE_CHECKING:
-    from core.results.drawing.context import Context
-    from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
 
 SEARCH = "search"  # the display option of the search
@@ -58,9 +56,6 @@ def search_box(address: Address, *, update: bool = False) -> str:
 
 
 def movable(drawing: Drawing) -> Drawing:
-    """Make what draws a map draw one that is moved and enlarged on the page."""
-
-    def moved(*, context: Context) -> Drawn:
-        return drawing(context=replace(context, zooms=True))
-
-    return moved
+    """Make what draws a map draw one that is moved and enlarged on the page, and whose points
+    move."""
+    return on_page(drawing, zooms=True, moves=True)

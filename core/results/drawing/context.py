@@ -24,6 +24,7 @@ class Context:
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.
         across: Panels beside each other in a figure of several; 0 for as many as the chart says.
         zooms: Whether a map can be moved and enlarged, as on a page.
+        moves: Whether points move between their places, such as those of two layers, as on a page.
         zoomed: Whether an axis of lines reaches only as far as they do, and its title says so.
     """
 
@@ -36,6 +37,7 @@ class Context:
     unnamed: bool = False
     across: int = 0
     zooms: bool = False
+    moves: bool = False
     zoomed: bool = False
 
     def height(self, pixels: float) -> float:

@@ -3,6 +3,11 @@
 A map on a page (`Context.zooms`) is moved by dragging with a mouse and enlarged by the wheel with
 Ctrl or Command, or by spreading two fingers on a trackpad; a double click resets it. The wheel
 alone and fingers on a touch screen scroll the page.
+
+Points of a map on a page may move between stages, such as layers: the chart holds the points of
+every stage, and a parameter says which is drawn, or where between two of them (`moving`, `moved`).
+The page changes it without drawing the chart again (`ui.browser.motion`). Where the points have a
+third coordinate, a slider below the chart turns them: at 90 degrees it is the horizontal axis.
 """
 
 from __future__ import annotations
@@ -28,7 +33,24 @@ FAINT = 0.2  # opacity of points beside the marked ones
 SEPARATOR = ","  # of searched names
 BOLD, PLAIN = 0.64, 0.48  # mean width of a letter, in font sizes
 OFFSET: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-Ends = tuple[list[float], list[float]]
+Ends = tuple[list[Any], list[Any]]  # of both axes: numbers, or expressions of points that move
+STAGE = "stage"  # name of the parameter: 2 is the third stage, 2.5 halfway to the next
+STAGE_BOX = "palimpsest-stage"  # id of the field on the page that holds it, as text
+IN_BOX = {"element": f"#{STAGE_BOX}"}
+GLIDING = ("x", "y", "z", "dx", "dy")  # columns that change evenly between two stages
+TURN = "turn"  # name of the parameter and of its slider, in degrees
+TURNS: dict[str, Any] = {
+    "input": "range",
+    "min": -90,
+    "max": 90,
+    "step": 5,
+    "name": "Turn (degrees)",
+}
+NEARER = 0.8  # by how much of its size the nearest point of a turned map is larger
+FRAME: Ends = (
+    [{"expr": f"{STAGE}_left"}, {"expr": f"{STAGE}_right"}],
+    [{"expr": f"{STAGE}_y_low"}, {"expr": f"{STAGE}_y_high"}],
+)
 MOST_STRESS = 0.1  # above it, distances on a map mislead
 
 
@@ -157,9 +179,11 @@ def name_layer(
     names = shown.mark_text(**OFFSET, **look)
     conditions: list[dict[str, Any]] = [{**without, "value": 0}] if without else []
     if context.zooms:
-        whole = ends[0][1] - ends[0][0]
+        left, right = (end["expr"] if isinstance(end, dict) else end for end in ends[0])
         # rows have null where a name is never free, which counts as 0 in a product
-        hidden = f"!datum.room || abs(span(domain('x'))) * datum.room > {whole * 1.001!r}"
+        hidden = (
+            f"!datum.room || abs(span(domain('x'))) * datum.room > 1.001 * ({right} - ({left}))"
+        )
         conditions.append({"test": hidden, "value": 0})
     if faded:
         conditions.append({"test": "!datum.marked", "value": FAINT})
@@ -187,3 +211,90 @@ def zoomed(layers: Sequence[Chart], *, context: Context) -> list[Chart]:
     }
     first, *rest = (layer.clipped() for layer in layers)
     return [first.with_param(zoom), *rest]
+
+
+def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Chart:
+    """Begin a chart of points that move from stage to stage; of one stage, they stay.
+
+    Args:
+        stages: From `placed`, the same points in the same order, with a column z if they can be
+            turned. All columns are those of the first stage but for `GLIDING`, which are
+            interpolated, and the switching ones.
+        switching: Columns, such as the room for a name, that are those of the nearer stage.
+
+    Returns:
+        The chart. If the points can be turned, `datum.near` is what their size is multiplied by.
+    """
+    if len(stages) == 1:
+        return Chart(stages[0])
+    gliding = [column for column in GLIDING if column in stages[0]]
+    changing = (*gliding, *switching)
+    rows = stages[0].drop(columns=list(changing))
+    held = {
+        f"{column}_{number}": stage[column].to_numpy()
+        for number, stage in enumerate(stages)
+        for column in changing
+    }
+    rows = pd.concat([rows, pd.DataFrame(held, index=rows.index)], axis=1)
+    steps = {column: _between(f"datum['{column}_' + %s]") for column in gliding}
+    steps |= {column: f"datum['{column}_' + round({STAGE}_at)]" for column in switching}
+    if "z" not in gliding:
+        return Chart(rows).calculated(**steps)
+    # not x itself, which Vega would turn again whenever the angle changes
+    steps["across"] = steps.pop("x")
+    depth = f"({TURN}_cos * datum.z - {TURN}_sin * datum.across) / ({STAGE}_z_high - {STAGE}_z_low)"
+    return Chart(rows).calculated(
+        **steps,
+        x=f"{TURN}_cos * datum.across + {TURN}_sin * datum.z",
+        near=f"1 + {NEARER} * clamp(2 * {depth}, -1, 1) * abs({TURN}_sin)",
+    )
+
+
+def moved(
+    chart: Chart,
+    frames: Sequence[Sequence[list[float]]],
+    first: int,
+    bind: Mapping[str, Any] = IN_BOX,
+) -> Chart:
+    """Give a chart of `moving` points the parameter of their stage, and a slider that turns them if
+    they have a third coordinate.
+
+    Args:
+        chart: Of one or more layers, whose axes have the ends `FRAME` if there are frames.
+        frames: Ends of the two or three axes at each stage; none where they stay.
+        first: The stage that is drawn at first.
+        bind: What holds the stage, as in Vega: the page's field, or a slider below the chart.
+    """
+    parameters = {
+        f"{STAGE}_at": f"toNumber({STAGE})",  # a field holds text
+        f"{STAGE}_before": f"floor({STAGE}_at)",
+        f"{STAGE}_after": f"ceil({STAGE}_at)",
+        f"{STAGE}_part": f"{STAGE}_at - {STAGE}_before",
+    }
+    for axis, ends in zip("xyz", zip(*frames, strict=True), strict=False):
+        for end, held in zip(("low", "high"), zip(*ends, strict=True), strict=True):
+            parameters[f"{STAGE}_{axis}_{end}"] = _between(f"{[*held]!r}[%s]")
+    left, right = f"{STAGE}_x_low", f"{STAGE}_x_high"
+    chart = chart.with_param({"name": STAGE, "value": first, "bind": bind})
+    if f"{STAGE}_z_low" in parameters:
+        chart = chart.with_param({"name": TURN, "value": 0, "bind": TURNS})
+        parameters |= {f"{TURN}_{part}": f"{part}({TURN} * PI / 180)" for part in ("cos", "sin")}
+        # the farthest that a point of the box round all points can get
+        low, high = (f"{TURN}_sin * {STAGE}_z_{end}" for end in ("low", "high"))
+        left = f"{TURN}_cos * {left} + min({low}, {high})"
+        right = f"{TURN}_cos * {right} + max({low}, {high})"
+    if frames:
+        parameters |= {f"{STAGE}_left": left, f"{STAGE}_right": right}
+    for name, expression in parameters.items():
+        chart = chart.with_param({"name": name, "expr": expression})
+    return chart
+
+
+def _between(held: str) -> str:
+    """Write the expression that changes evenly from one stage's value to the next one's.
+
+    Args:
+        held: The expression of a stage's value, with %s for its number.
+    """
+    before, after = held % f"{STAGE}_before", held % f"{STAGE}_after"
+    return f"(1 - {STAGE}_part) * {before} + {STAGE}_part * {after}"

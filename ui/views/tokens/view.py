@@ -69,8 +69,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
 
 
 def _draw_layer(address: Address, result: Result) -> None:
-    """Show the slider and its maps; nothing is computed, the result holds the coordinates of every
-    layer."""
+    """Show the slider and its maps; nothing is computed, and the maps are the same at all layers,
+    whose words they hold: in the browser the words follow the slider."""
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
@@ -85,7 +85,7 @@ def _draw_layer(address: Address, result: Result) -> None:
         follow(key, usual, [usual] if address["model"] in models else [])
         held = st.session_state.get(key)
         st.session_state[key] = held if held is not None and {*held} <= {*models} else models[:2]
-        shown = st.pills(
+        pressed = st.pills(
             "Models",
             models,
             selection_mode="multi",
@@ -93,21 +93,27 @@ def _draw_layer(address: Address, result: Result) -> None:
             key=key,
         )
         word_box(address, result)
-    drawn = [model for model in models if model in shown] or models[:1]
-
+    drawn = [model for model in models if model in pressed] or models[:1]
     chosen = chosen_word(address, result)
-    maps = STUDY.views[0].drawing(result, layer, wanted, chosen, *drawn)
-
-    view = (layer, wanted, chosen, *drawn)
-    pick = Picking(address, ("position",), partial(word_at, address)).made
+    shown = (wanted, chosen, *drawn)
     show_charts(
-        movable(maps), key="map", alt_text=result.cautioned(), result=result, view=view, pick=pick
+        movable(STUDY.views[0].drawing(result, None, *shown)),
+        key="map",
+        alt_text=result.cautioned(),
+        result=result,
+        view=shown,
+        pick=Picking(address, ("position",), partial(word_at, address)).made,
+        at=f"layer {layer}",
     )
     if chosen is not None:
         st.html(passage_text(result, chosen))
         show_words_near(result, chosen, layer, drawn)
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
-        result, maps, lambda: STUDY.figures(result), view=view, name=called,
+        result,
+        STUDY.views[0].drawing(result, layer, *shown),
+        lambda: STUDY.figures(result),
+        view=(layer, *shown),
+        name=called,
         caption=f"Click a word. {HOW_TO_MOVE}",
-    )  # fmt: skip
+    )

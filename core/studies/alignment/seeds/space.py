@@ -7,6 +7,7 @@ import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
+from core.results.drawing import maps
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
@@ -15,6 +16,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 
 SPACE = 270  # height of a plot with a slider below
+SLIDER = {"input": "range", "min": 0, "max": 1, "step": 0.05, "name": "Map (0 before, 1 after)"}
 
 
 def mapped_pairs(result: Result) -> list[tuple[str, str]]:
@@ -72,6 +74,7 @@ def space_chart(
     context: Context = PAGE,
 ) -> Chart:
     """Draw held-out words on the target's first two principal components, before or after the map.
+    On a page a slider moves them from their place before it to that after it.
 
     Args:
         result: Of the alignment study.
@@ -84,44 +87,52 @@ def space_chart(
         SpecError: If the projection does not exist (before the map, for spaces of different
             widths).
     """
-    ours, theirs = _points(result, source, target, method, layer, place)
+    before, after, theirs = _points(result, source, target, method, layer)
+    ours = before if place == "source" else after
     there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
     if not there.any():
         raise SpecError(
             f"{source} was not mapped into {target} by {method}: choose another pair or map."
         )
-    ours, theirs = ours[there], theirs[there]
+    before, after, ours, theirs = (at[there] for at in (before, after, ours, theirs))
+    framed = context.moves and bool(np.isfinite([before, after]).all())
+    moves = framed and place == "mapped"
     who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
-    ends = pd.DataFrame(
-        {"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]}
-    )
     names = short_names((source, target))
     spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
-    dots = pd.concat(
-        [
-            pd.DataFrame({"who": who, "space": name, "x": at[:, 0], "y": at[:, 1]})
-            for name, at in zip(spaces, (ours, theirs), strict=True)
-        ]
-    )
+    ends, dots = [], []
+    for at in [before, after] if moves else [ours]:
+        mine, other = (
+            pd.DataFrame({"who": who, "space": space, "x": points[:, 0], "y": points[:, 1]})
+            for space, points in zip(spaces, (at, theirs), strict=True)
+        )
+        dots.append(pd.concat([mine, other], ignore_index=True))
+        ends.append(mine.drop(columns="space").assign(x2=theirs[:, 0], y2=theirs[:, 1]))
     axis = {"labels": False, "ticks": False, "grid": False}
     x = channel("x:Q", title="First principal component of the target", axis=axis)
     y = channel("y:Q", title="Second principal component", axis=axis)
+    if framed:  # both panels have one frame, in which words move
+        everywhere = np.concatenate([before, after, theirs])
+        low, high = everywhere.min(0).tolist(), everywhere.max(0).tolist()
+        x, y = ({**side, "scale": {"domain": [low[n], high[n]]}} for n, side in enumerate((x, y)))
     colours = {"domain": list(spaces), "range": [ORANGE, BLUE]}
     shapes = {"domain": list(spaces), "range": list(SHAPES[:2])}
     colour = channel("space:N", title=None, scale=colours, legend=legend())
     shape = channel("space:N", title=None, scale=shapes, legend=legend())
-    rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    points = Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
+    rules = maps.moving(ends).mark_rule(opacity=0.35, color=GREY)
+    rules = rules.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    points = maps.moving(dots).mark_point(filled=True, size=26, opacity=0.8)
     points = points.encode(
         x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
     )
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
-    return layered(rules, points).properties(
+    chart = layered(rules, points).properties(
         title=heading(what, "each line joins the two vectors of a word"),
         width="container",
         height=context.height(SPACE),
         description=f"{what}. {_in_words(ours, theirs, spaces)}",
     )
+    return maps.moved(chart, (), 1, SLIDER) if moves else chart
 
 
 def _projected(result: Result) -> np.ndarray:
@@ -131,16 +142,14 @@ def _projected(result: Result) -> np.ndarray:
 
 
 def _points(
-    result: Result, source: str, target: str, method: str, layer: int, place: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The words of the source, before or after the map, and those of the target, (word, 2)."""
+    result: Result, source: str, target: str, method: str, layer: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The words of the source before and after the map, and those of the target, (word, 2)."""
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
     pair = (refs.index(source), refs.index(target), layer)
-    theirs = result.arrays["target_points"][pair]
-    ours = result.arrays["source_points"][pair] if place == "source" else None
-    if ours is None:
-        ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
-    return ours, theirs
+    arrays = result.arrays
+    after = arrays["mapped_points"][(methods.index(method), *pair)]
+    return arrays["source_points"][pair], after, arrays["target_points"][pair]
 
 
 def _in_words(ours: np.ndarray, theirs: np.ndarray, spaces: tuple[str, str]) -> str:

@@ -20,6 +20,7 @@ from core.results.names import short_names
 from core.results.numbers import label_expr, text_of
 from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
+LITTLE = 0.5  # of the variance: where two axes explain less, the map can be turned to a third
 MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {
     QUESTION: style.BLUE,
@@ -97,59 +98,80 @@ def token_map(
     context: Context = PAGE,
 ) -> Chart:
     """Draw the words of one model at one layer; axes have the same directions at all layers and the
-    same ends for all models of a layer.
+    same ends for all models of a layer. On a page the chart holds all layers, and words move
+    between them.
 
     Args:
         result: Of `tokens.run_tokens`.
         table: Its words.
-        layer: Which layer.
+        layer: Which layer; on a page, the one at which words are where nobody moves them.
         model: The model's reference.
         wanted: Parts of words to mark, separated by commas.
         ringed: Place of a word that gets a ring.
     """
-    rows = table[(table["model"] == model) & (table["layer"] == layer)]
+    of_model = table[table["model"] == model]
+    layers = sorted({*of_model["layer"]}) if context.moves else [layer]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
-    height, together = context.height(MAP), table[table["layer"] == layer]
-    ends = _ends(together["x"]), _ends(together["y"])
-    rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
-    rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
-    bold = rows["highlighted"]
-    rows = maps.placed(
-        rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context
-    )
-    x, y = (_axis(number, ends[number], shares[number]) for number in range(2))
+    height = context.height(MAP)
+    moves = len(layers) > 1
+    turns = moves and sum(shares[:2]) < LITTLE
+    axes = ("x", "y", "z") if turns else ("x", "y")
+    table = table if turns else table.drop(columns="z")
+    together = [table[table["layer"] == at] for at in layers]
+    frames = [[_ends(words[axis]) for axis in axes] for words in together]
+    stages = [
+        _with_names(words[words["model"] == model], wanted, frame, height, context=context)
+        for words, frame in zip(together, frames, strict=True)
+    ]
+    rows = stages[0]
+    ends = maps.FRAME if moves else (frames[0][0], frames[0][1])
+    x, y = (_axis(number, ends[number], shares, turns=turns) for number in range(2))
     colour = _colour(table, context)
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
-    # in the map of every model
-    rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])
-    marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
-    layers = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
+    points = maps.moving(stages, ("named", "room", "predicted"))
+    marks = points.encode(x=x, y=y, tooltip=tooltip)
+    drawn = _words(
+        marks, colour, ends, faded=bool(rows["marked"].any()), turns=turns, context=context
+    )
     if ringed is not None:
-        chosen = Chart(rows).filtered(f"datum.position === {ringed}")
-        layers.append(chosen.mark_point(size=420, strokeWidth=2, color=style.GREY).encode(x=x, y=y))
+        chosen = points.filtered(f"datum.position === {ringed}")
+        drawn.append(chosen.mark_point(size=420, strokeWidth=2, color=style.GREY).encode(x=x, y=y))
     notes = [maps.count_matches(rows["marked"], wanted, "word")]
-    if rows["predicted"].any():  # a ring round each word of the model's own answer
-        ring = (
-            Chart(rows)
-            .filtered("datum.predicted")
-            .mark_point(size=260, strokeWidth=2, color=style.PURPLE)
+    # a ring round each word of the model's own answer
+    if any(stage["predicted"].any() for stage in stages):
+        ring = points.filtered("datum.predicted").mark_point(
+            size=260, strokeWidth=2, color=style.PURPLE
         )
-        layers.append(ring.encode(x=x, y=y))
-    if table.loc[table["model"] == model, "predicted"].any():
+        drawn.append(ring.encode(x=x, y=y))
+    if of_model["predicted"].any():
         notes.append("purple rings: its answer")
     missing = int((~rows["named"]).sum())
     if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
         notes.append(f"{missing} words have no label: point at them to read them")
-    what = f"{name}, layer {layer}"
-    chart = layered(*maps.zoomed(layers, context=context)).properties(
+    what = name if context.moves else f"{name}, layer {layer}"  # a page says the layer beside it
+    chart = layered(*maps.zoomed(drawn, context=context)).properties(
         width="container",
         height=height,
         title=style.heading(what, "; ".join(filter(None, notes))),
-        description=_in_words(rows, what, shares),
+        description=_in_words(stages, what, shares),
     )
-    return chart
+    return maps.moved(chart, frames, layers.index(layer)) if moves else chart
+
+
+def _with_names(
+    rows: pd.DataFrame, wanted: str, frame: list[list[float]], height: float, *, context: Context
+) -> pd.DataFrame:
+    """The words of one layer with the places of their names, the important ones first."""
+    rows = rows.assign(marked=maps.matches({"word": rows["word"]}, wanted))
+    rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
+    rows = maps.placed(
+        rows, rows["word"], (frame[0], frame[1]), height, 4.0,
+        bold=rows["highlighted"], leading=1.05, context=context,
+    )  # fmt: skip
+    # in the map of every model
+    return rows.assign(who=rows["position"].astype(str) + " " + rows["word"])
 
 
 def _colour(table: pd.DataFrame, context: Context) -> dict[str, Any]:
@@ -164,13 +186,17 @@ def _colour(table: pd.DataFrame, context: Context) -> dict[str, Any]:
     )
 
 
-def _axis(number: int, ends: list[float], share: float) -> dict[str, Any]:
+def _axis(number: int, ends: list[Any], shares: Sequence[float], *, turns: bool) -> dict[str, Any]:
     """The channel of the first or second axis."""
+    title = share_of_variance(f"PC {number + 1}", shares[number])
+    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
+    if turns and number == 0:
+        axis["title"] = f"{title}; turned by 90°: PC 3 ({text_of(shares[2], 'per cent')})"
     return channel(
         f"{'xy'[number]}:Q",
         scale={"domain": ends, "nice": False},
-        title=share_of_variance(f"PC {number + 1}", share),
-        axis={"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))},
+        title=title,
+        axis=axis,
     )
 
 
@@ -182,7 +208,13 @@ def _ends(values: pd.Series) -> list[float]:
 
 
 def _words(
-    marks: Chart, colour: dict[str, Any], ends: maps.Ends, *, faded: bool, context: Context
+    marks: Chart,
+    colour: dict[str, Any],
+    ends: maps.Ends,
+    *,
+    faded: bool,
+    turns: bool,
+    context: Context,
 ) -> list[Chart]:
     """Points and their names, the highlighted ones last, larger and bold."""
     layers: list[Chart] = []
@@ -191,7 +223,8 @@ def _words(
         ("datum.highlighted", 90, context.letter + 1, "bold"),
     ):
         words = marks.filtered(test)
-        points = words.mark_point(filled=True, size=size)
+        near = {"expr": f"{size} * datum.near"}
+        points = words.mark_point(filled=True, size=near if turns else size)
         layers.append(points.encode(color=colour, opacity=maps.opacity(0.85, faded=faded)))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
         names = maps.name_layer(words, ends, faded=faded, context=context, **letters)
@@ -199,28 +232,34 @@ def _words(
     return layers
 
 
-def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
-    """Describe the map: words by role, highlighted ones by name, and the distances between the
-    roles' centres."""
+def _in_words(stages: Sequence[pd.DataFrame], what: str, shares: Sequence[float]) -> str:
+    """Describe the map, at its highest layer: words by role, highlighted ones by name, and the
+    distances between the roles' centres at each layer."""
+    rows = stages[-1]
     axes = listed(
         [share_of_variance(f"PC {number}", part) for number, part in enumerate(shares[:2], start=1)]
     )
     chosen = rows["highlighted"].any()
+    through = f" through {len(stages)} layers, here at the highest" if len(stages) > 1 else ""
     words = points_in_words(
         rows,
-        f"Token map of {what}: {axes}",
+        f"Token map of {what}{through}: {axes}",
         name="word",
         group="role" if chosen else "",
         point="word",
     )
     named = rows[rows["highlighted"]].groupby("role", sort=False)["word"].agg(", ".join)
-    centres = rows.groupby("role", sort=False)[["x", "y"]].mean()
+    centres = [stage.groupby("role", sort=False)[["x", "y"]].mean() for stage in stages]
     apart = [
         f"{first} and {second} "
-        f"{text_of(float(np.hypot(*(centres.loc[first] - centres.loc[second]))), 'measure')}"
-        for first, second in combinations(centres.index, 2)
+        + ", ".join(
+            text_of(float(np.hypot(*(of_layer.loc[first] - of_layer.loc[second]))), "measure")
+            for of_layer in centres
+        )
+        for first, second in combinations(centres[0].index, 2)
     ]
     said = [f"{role}: {listed}." for role, listed in named.items()]
     if chosen and apart:
-        said.append(f"Distances between their centres: {'; '.join(apart)}.")
+        by_layer = " from the lowest layer up" if through else ""
+        said.append(f"Distances between their centres{by_layer}: {'; '.join(apart)}.")
     return " ".join([words, *said])

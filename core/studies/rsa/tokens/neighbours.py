@@ -128,7 +128,7 @@ def neighbour_sentence(result: Result, position: int, layer: int, models: Sequen
     rows, names = neighbour_rows(result, position), short_names(models)
     table = result.table
     word = table.loc[table["position"] == position, "word"].iloc[0]
-    shown = float(result.tables["axes"]["explained"].sum())
+    shown = float(result.tables["axes"]["explained"].head(2).sum())
     space = (
         f"Distances are those of the whole space; the map shows {text_of(shown, 'per cent')} of "
         "its variance."

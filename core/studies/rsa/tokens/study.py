@@ -56,12 +56,13 @@ from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.task_kit import as_identified, pure
 from core.vectors.sinks import due, find_sinks
 
+AXES = 3
 CITATIONS = ("vanaken2019",)
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Joint PCA: `points` (model, layer, word, 2); `explained` (2,), shares of the variance of all
+    """Joint PCA: `points` (model, layer, word, 3); `explained` (3,), shares of the variance of all
     vectors."""
 
     points: NDArray[np.float64]
@@ -69,7 +70,8 @@ class Projection:
 
 
 def project(vectors: NDArray[np.floating]) -> Projection:
-    """Fit two axes to all layers and models.
+    """Fit three axes to all layers and models; the map shows the first two, turned towards the
+    third.
 
     Args:
         vectors: Shape (model, layer, word, d_model).
@@ -88,12 +90,12 @@ def project(vectors: NDArray[np.floating]) -> Projection:
         stacked[number] = standardised(layer)
     flat = stacked.reshape(-1, width)
     variances, axes = np.linalg.eigh(flat.T @ flat)
-    first = axes[:, ::-1][:, :2]
+    first = axes[:, ::-1][:, :AXES]
     # An axis's sign is arbitrary: make the largest loading positive, so that the picture is the
     # same on every machine.
-    first = first * np.sign(first[np.abs(first).argmax(axis=0), [0, 1]])
-    shares = variances[::-1][:2] / max(float(variances.sum()), np.finfo(np.float64).tiny)
-    return Projection((flat @ first).reshape(models, layers, words, 2), shares)
+    first = first * np.sign(first[np.abs(first).argmax(axis=0), range(AXES)])
+    shares = variances[::-1][:AXES] / max(float(variances.sum()), np.finfo(np.float64).tiny)
+    return Projection((flat @ first).reshape(models, layers, words, AXES), shares)
 
 
 @pure("rsa.tokens", guard=as_identified, cost=questions.reading_cost)
@@ -223,8 +225,8 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     Returns:
         A result with the tables `tokens` (model, layer, word, position, role, highlighted,
-        predicted, x, y), `axes` (axis, explained) and, where a question was asked, `spans` (SPANS
-        of `questions`).
+        predicted, x, y, z), `axes` (axis, explained) and, where a question was asked, `spans`
+        (SPANS of `questions`).
 
     Raises:
         SpecError: If the models differ in d_model or depth.
@@ -247,7 +249,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     every, notices = _roles(spec, asked)
     given = [every[place] for place in drawn]
     spans = questions.answer_table(values, asked.passage, asked.answer)
-    frames, explained = [], np.zeros(2)
+    frames, explained = [], np.zeros(AXES)
     if models:
         projection = project(np.stack([arrays[ref] for ref in models]))
         explained = projection.explained
@@ -262,11 +264,11 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     table = (
         pd.concat(frames, ignore_index=True)
         if frames
-        else layer_rows("", 0, (), drawn[:0], np.zeros((0, 2)), ())
+        else layer_rows("", 0, (), drawn[:0], np.zeros((0, AXES)), ())
     )
     statements: tuple[Statement, ...] = ()
     if models:
-        shown = distances.explained_statement(models, float(explained.sum()))
+        shown = distances.explained_statement(models, float(explained[:2].sum()))
         statements = (*distances.answer_statements(spans), shown)
         if asked.passage.question:
             statements += distances.nearness_statements(arrays, given, words)
@@ -275,7 +277,10 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     return Findings(
         headline=tokens_text.make_headline(statements, spans, models, len(words)),
         statements=statements,
-        tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
+        tables={
+            "tokens": table,
+            "axes": pd.DataFrame({"axis": np.arange(1, AXES + 1), "explained": explained}),
+        }
         | ({"spans": spans} if asked.passage.question else {})
         | distances.nearness_tables(statements),
         arrays=_nearest(list(arrays.values())),

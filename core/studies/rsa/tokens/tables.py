@@ -36,7 +36,7 @@ def layer_rows(
         ref, layer: The model and its layer.
         words: The words drawn.
         positions: Their places in question and passage.
-        points: On the map, (word, 2).
+        points: On the map, and behind it, (word, 3).
         given: The role of each word.
     """
     return pd.DataFrame(
@@ -50,5 +50,6 @@ def layer_rows(
             "predicted": np.zeros(len(words), dtype=bool),
             "x": points[:, 0],
             "y": points[:, 1],
+            "z": points[:, 2],
         }
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +18,9 @@ from core.commands.study import add_arguments, command_line, spec_of
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import weight_change
 from core.results.drawing.context import Context
-from core.results.drawing.maps import ZOOM
+from core.results.drawing.maps import STAGE, STAGE_BOX, TURN, ZOOM
 from core.results.notices import start_notices
+from core.runs.process.drawing import draw
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
 from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
@@ -26,6 +31,7 @@ from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 TEXT = "the man opened the door of unbelievable things"
+PAGE = Context(zooms=True, moves=True)
 TokenMapSpec = partial(
     AnyMapSpec, question="", answer=""
 )  # a passage alone; questions have tests of their own
@@ -55,8 +61,8 @@ def test_projection_is_pca_of_centred_and_scaled_layers() -> None:
         for layer in model:
             points = layer - layer.mean(axis=0)
             rows.append(points / np.sqrt(np.mean(np.sum(points**2, axis=1))))
-    pca = PCA(2).fit(np.concatenate(rows))
-    expected = pca.transform(np.concatenate(rows)).reshape(2, 3, 9, 2)
+    pca = PCA(3).fit(np.concatenate(rows))
+    expected = pca.transform(np.concatenate(rows)).reshape(2, 3, 9, 3)
     assert np.allclose(np.abs(result.points), np.abs(expected))
     assert result.explained == pytest.approx(pca.explained_variance_ratio_)
 
@@ -66,7 +72,7 @@ def test_projection_leaves_a_planar_cloud_alone() -> None:
     flat[0, 0, :, :2] = np.random.default_rng(1).standard_normal((6, 2))
     assert project(flat).explained.sum() == pytest.approx(1.0)
     still = project(np.ones((1, 2, 4, 3)))
-    assert np.array_equal(still.points, np.zeros((1, 2, 4, 2)))
+    assert np.array_equal(still.points, np.zeros((1, 2, 4, 3)))
     with pytest.raises(ShapeError, match=r"\(1, 1, 2, 4\)"):
         project(np.zeros((1, 1, 2, 4)))
 
@@ -84,6 +90,7 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
         "predicted",
         "x",
         "y",
+        "z",
     ]
     assert len(table) == 2 * (LAYERS + 1) * 8
     assert set(table[table["highlighted"]]["word"]) == {"door", "man"}
@@ -92,7 +99,7 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     assert said in result.notices
     shown = stated(result.statements, EXPLAINED).estimate
     assert shown is not None
-    assert shown.value == pytest.approx(result.tables["axes"]["explained"].sum())
+    assert shown.value == pytest.approx(result.tables["axes"]["explained"].head(2).sum())
     assert [made.subject for made in all_stated(result.statements, GATHERED)] == list(refs[:2])
     assert not unnamed(result.statements, result.headline)
     alone = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",)))
@@ -114,13 +121,64 @@ def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> No
     assert {row["word"] for row in rows if row["marked"]} == {"man"}
     assert "1 of 8 words matches “MA”" in one["title"]["subtitle"]
     assert ZOOM not in str(one["layer"])
-    moving = charts.token_chart(result, 1, refs[0], context=Context(zooms=True))
+    moving = charts.token_chart(result, 1, refs[0], context=PAGE)
     assert [layer.get("params", [{}])[0].get("name") for layer in moving.to_dict()["layer"]] == [
         ZOOM,
         *[None] * 3,
     ]
+    assert "layer" not in moving.to_dict()["title"]["text"]  # the page says it
     panels = tokens.STUDY.views[0].drawing(result, 1, "MA")(context=Context())
     assert any("matches “MA”" in str(chart.to_dict()["title"]) for chart in panels.charts)
+
+
+def points_of(spec: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Where each word's point is drawn, of a plot 300 pixels wide."""
+    text = draw("svg", json.dumps(spec | {"width": 300})).decode()
+    found = re.findall(r"<path [^>]*Word: (\w+);[^>]*?translate\(([-\d.]+),([-\d.]+)\)", text)
+    return {word: (float(x), float(y)) for word, x, y in found}
+
+
+def test_on_a_page_words_move_between_the_places_that_they_have_at_each_layer(
+    refs: tuple[str, str, str],
+) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], "the man opened a door", ("door",)))
+    page = charts.token_chart(result, LAYERS, refs[1], context=PAGE).to_dict()
+    assert page["params"][0]["bind"]["element"] == f"#{STAGE_BOX}"
+    assert page["params"][0]["value"] == LAYERS
+
+    def at(stage: float) -> dict[str, tuple[float, float]]:
+        field = {"name": STAGE, "value": str(stage)}
+        return points_of({**page, "params": [field, *page["params"][1:]]})
+
+    for layer in range(LAYERS + 1):
+        alone = charts.token_chart(result, layer, refs[1]).to_dict()
+        assert "params" not in alone
+        expected = points_of(alone)
+        assert len(expected) == 5
+        for word, place in at(layer).items():
+            assert place == pytest.approx(expected[word], abs=1e-6)
+    moved = [at(stage)["door"] for stage in (0, 0.5, 1)]
+    assert len({*moved}) == 3
+    assert f"through {LAYERS + 1} layers" in page["description"]
+
+
+@pytest.mark.parametrize(("share", "turns"), [(0.49, True), (0.5, False)])
+def test_a_map_that_shows_little_can_be_turned_on_a_page(
+    refs: tuple[str, str, str], share: float, turns: bool
+) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:1], TEXT, ("door",)))
+    axes = result.tables["axes"].assign(explained=[share - 0.1, 0.1, 0.05])
+    result = replace(result, tables=result.tables | {"axes": axes})
+    page = charts.token_chart(result, 1, refs[0], context=PAGE).to_dict()
+    assert any(param["name"] == TURN for param in page["params"]) == turns
+    assert ("turned by 90°: PC 3 (5.0 %)" in str(page["layer"])) == turns
+    sizes = [
+        layer["mark"].get("size") for layer in page["layer"] if layer["mark"]["type"] != "text"
+    ]
+    assert all(isinstance(size, dict) == turns for size in sizes)
+    alone = charts.token_chart(result, 1, refs[0]).to_dict()
+    assert "params" not in alone
+    assert "PC 3" not in str(alone)
 
 
 def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
