@@ -128,9 +128,10 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> None:
         brief: Whether the lead is the title's help; otherwise it stands below the title.
     """
     enter()
-    st.title(title, anchor=False, help=lead if brief else None)
+    with st.container(key="title"):
+        st.title(title, anchor=False, help=lead if brief else None)
     if not brief:
-        with st.container(width=PROSE, key="lead"):
+        with st.container(width=PROSE):
             st.markdown(lead)
 
 

@@ -121,8 +121,10 @@ def curves(
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
+    broken = len({look.dash for look in looks.values()}) > 1
+    below = None if direct else legend(columns, lines=broken)
     colour, dash, shape = (
-        _scale(kind, shown, looks, None if direct else legend(columns))
+        _scale(kind, shown, looks, None if broken and kind == "shape" else below)
         for kind in ("colour", "dash", "shape")
     )
     rows, tooltip = told(table, tips)
@@ -327,7 +329,7 @@ def _scale(
     kind: str, shown: Sequence[str], looks: Mapping[str, Look], below: dict[str, Any] | None
 ) -> Any:
     """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
-    no names at their ends."""
+    no names at their ends, without the shapes where lines are broken, which a dash would tear."""
     values: list[Any] = [
         looks[name].colour
         if kind == "colour"

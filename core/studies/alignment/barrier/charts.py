@@ -71,7 +71,7 @@ def _named(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Look]]:
 def _losses(rows: pd.DataFrame, context: Context) -> Chart:
     rows, looks = _named(rows)
     ends = reach(rows, "excess_loss", zero=True)
-    titles = ("Share of the second model", "Excess loss per token (natural logarithm, nats)")
+    titles = ("Share of the second model", "Excess loss (nats per token)")
     plane = Plane(
         "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=AXIS, height=HEIGHT,
         context=context,

@@ -63,23 +63,28 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
-    """Say what the mean of two models loses, of other origins and of one, as they are and in the
-    best order that was halfway; then what the rivals lose, and the tasks' scores."""
-    parts, rivals = [], []
+    """Say whether models of other origins have a barrier, and what the mean of two loses, of other
+    origins and of one; then the same in other orders, and the tasks' scores."""
+    leads, rivals = [], []
     several = len({each.subject for each in statements}) > 1
     for relation in (OTHER_ORIGINS, ONE_ORIGIN):
         facts = [each for each in statements if each.subject == relation]
         halfway = {each.baseline: each.number for each in facts if each.verdict == HALFWAY}
         if RAW not in halfway:
             continue
-        best = next((way for way in BEST if way in halfway), "")
-        ordered = f", {halfway[best].value_text} {BEST[best]}" if best else ""
-        parts.append(f"Halfway between models of {relation} {_loss(halfway[RAW])}{ordered}.")
+        loss = halfway[RAW]
+        if leads:
+            leads.append(f"between models of {relation} it is {_beside(loss)}")
+        else:
+            parted = loss.clear and loss.value > 0
+            verdict = "cannot" if parted else "have no detectable barrier"
+            leads.append(f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}")
         rivals += [
             f"{halfway[way].value_text} {text}{f' ({relation})' if several else ''}"
             for way, text in {**BEST, **RIVALS}.items()
-            if way in halfway and way != best
+            if way in halfway
         ]
+    parts = [f"{'; '.join(leads)}."] if leads else []
     if rivals:
         parts.append(f"For comparison: {listed(rivals)}.")
     parts += _tasks(statements)
@@ -106,9 +111,15 @@ def _tasks(statements: Sequence[Statement]) -> Iterator[str]:
 
 def _loss(estimate: Estimate) -> str:
     if not estimate.clear:
-        return f"the loss is not detectably above their mean ({estimate.text} nats per token)"
-    above = estimate.direction("nats per token above their mean", "nats per token below their mean")
-    return f"the loss is {above}"
+        return f"not detectably above their mean ({estimate.text} nats per token)"
+    mean = "nats per token {} their mean"
+    return estimate.direction(mean.format("above"), mean.format("below"))
+
+
+def _beside(estimate: Estimate) -> str:
+    if not estimate.clear:
+        return f"not detectably above ({estimate.text})"
+    return estimate.direction("above", "below")
 
 
 def make_methods(

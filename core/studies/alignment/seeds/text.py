@@ -109,9 +109,9 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
     size = overall.number.size
     over = layers_in_words([fact.layers[0] for fact in by_layer])
     compared = {
-        BETTER: f"{size} more than embeddings",
-        EQUAL: f"not detectably more than embeddings ({size})",
-        WORSE: f"{size} less than embeddings",
+        BETTER: f"{size} more than the static window",
+        EQUAL: f"not detectably more than the static window ({size})",
+        WORSE: f"{size} less than the static window",
     }
     text = f"{_upper(over)} predict {compared[overall.verdict]}"
     if most.verdict == BETTER:

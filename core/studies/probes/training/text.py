@@ -155,7 +155,7 @@ def _layer_sentence(
     elif STAYS in verdicts:
         yield f"The best layer is {layer} at every step."
     elif UNDECIDED in verdicts:
-        yield f"The best layer ({layer}) does not change detectably."
+        yield f"Which layer is best ({layer} at the end) does not change detectably."
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:

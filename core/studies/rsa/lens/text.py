@@ -74,7 +74,9 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
     model = favoured["model"].iloc[0]
     names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
     words = favoured[favoured["model"] == model].head(NAMED_FIRST)
-    said = f"{names[model]} now favours {listed(words['token'].tolist())}"
+    output = _areas(statements, TUNE, OUTPUT).get(model)
+    area = "" if output is None else f" (AUC {text_of(output)})"
+    said = f"{names[model]} now favours {listed(words['token'].tolist())}{area}"
     parts = [f"{said}{_beside_rival(statements, model, names)}."]
     share = text_of(float(words["raised_share"].iloc[0]), "per cent")
     parts.append(f"The first is among the {NAMED} most raised words {share} of the time.")
