@@ -121,7 +121,7 @@ def curves(
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
-    broken = len({look.dash for look in looks.values()}) > 1
+    broken = len({tuple(look.dash) for look in looks.values()}) > 1
     below = None if direct else legend(columns, lines=broken)
     colour, dash, shape = (
         _scale(kind, shown, looks, None if broken and kind == "shape" else below)
