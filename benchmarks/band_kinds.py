@@ -16,7 +16,9 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.alignment.seeds.bands._band": (
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
+    "core.studies.alignment.barrier.tables._peak": ("loss between weights",),
     "core.studies.alignment.barrier.tables.barrier_tables": ("loss between weights",),
+    "core.studies.alignment.barrier.tables.score_tables": ("swap, score", "swap, loss"),
     "core.studies.alignment.stitching.study._accuracy": ("share of texts",),
     "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
     "core.studies.probes.behaviour.tables._margins": ("difference of shares of pairs",),

@@ -104,6 +104,11 @@ def resampled_shares(
     Args:
         parts, wholes: Shapes (row, sentence) and (sentence,).
         counts: Of `sentence_counts`.
+
+    Example:
+        >>> resampled_shares([[1, 3]], [2, 4], [[2, 0], [1, 1]])
+        (array([0.66666667]), array([[0.5       ],
+               [0.66666667]]))
     """
     drawn, part, whole = (np.asarray(each, dtype=np.float64) for each in (counts, parts, wholes))
     return part.sum(1) / whole.sum(), (drawn @ part.T) / (drawn @ whole)[:, None]

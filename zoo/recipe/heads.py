@@ -52,7 +52,7 @@ def head(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
         owner: User or organisation of the Hub.
     """
     adapter = "rank" in entry["settings"]
-    licences = {each for one in (entry, base) if one for each in _licences(one["licence"])}
+    licences = {each for model in (entry, base) if model for each in _licences(model["licence"])}
     fields: dict[str, Any] = {
         "language": "en",
         "license": sorted(licences),

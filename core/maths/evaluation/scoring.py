@@ -75,7 +75,7 @@ def unexplained(
         >>> float(unexplained(true + 0.5, true, true.mean(0)))
         0.5
     """
-    error, spread = (((true - other) ** 2).sum((-1, -2)) for other in (mapped, mean))
+    error, spread = (((true - guess) ** 2).sum((-1, -2)) for guess in (mapped, mean))
     return normalised(error, spread)
 
 
