@@ -98,17 +98,12 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
 def resampled_shares(
     parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """Divide sums over sentences, such as right answers by all, (row,), also in each resample,
-    (draw, row).
-
-    Args:
-        parts, wholes: Shapes (row, sentence) and (sentence,).
-        counts: Of `sentence_counts`.
+    """Divide sums over sentences, such as right answers, (row, sentence), by all, (sentence,):
+    together, (row,), and in each resample of `sentence_counts`, (draw, row).
 
     Example:
-        >>> resampled_shares([[1, 3]], [2, 4], [[2, 0], [1, 1]])
-        (array([0.66666667]), array([[0.5       ],
-               [0.66666667]]))
+        >>> resampled_shares([[1, 3]], [2, 4], [[2, 0]])
+        (array([0.66666667]), array([[0.5]]))
     """
     drawn, part, whole = (np.asarray(each, dtype=np.float64) for each in (counts, parts, wholes))
     return part.sum(1) / whole.sum(), (drawn @ part.T) / (drawn @ whole)[:, None]
