@@ -1,0 +1,148 @@
+"""Results of models that are not included open without the models, and say where these are others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.catalogue import STUDIES
+from core.errors import ModelError
+from core.limits import MODE
+from core.results.export import Result
+from core.results.shelf.archive import FILE, LARGE, Shelf, Shelved, write_shelf
+from core.results.shelf.lookup import ALL_SHIPPED, is_shelved
+from core.runs.precomputed import VARIABLE
+from core.runs.runner import Progress
+from core.runs.store import Store, default_store
+from tests.core.results.test_reading import assert_equal
+
+STUDY = STUDIES["weights lineage"]
+REFS = ("hub:nobody/first", "hub:nobody/second")
+
+
+def result_of(spec: Any, **fingerprints: str) -> Result:
+    """A result as a study's, of models that nobody has."""
+    import numpy as np
+
+    return Result(
+        study=STUDY.name,
+        spec=spec.plain(),
+        headline="Two models are relatives.",
+        tables={"relatives": pd.DataFrame({"model": list(spec.models), "distance": [0.1, 1 / 3]})},
+        arrays={"few": np.arange(3.0) / 7, "many": np.arange(LARGE + 1.0)},
+        provenance={"fingerprints": dict(zip(spec.models, fingerprints.values(), strict=True))},
+        methods=f"All matrices of {', '.join(spec.models)}.",
+    )
+
+
+def entry_of(spec: Any, name: str = "relatives") -> Shelved:
+    sources = dict.fromkeys(spec.models, "a package")
+    page = "pages/weight_clustering.py"
+    return Shelved(name, "Relatives", page, STUDY.name, spec.plain(), sources, beside=True)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_store: Path) -> Shelf:
+    """A shelf with one result, beside precomputed results of which there are none."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "answers.zip"))
+    spec = STUDY.Spec(models=REFS)
+    write_shelf(tmp_path / FILE, [(entry_of(spec), result_of(spec, a="1" * 64, b="2" * 64))])
+    return Shelf(tmp_path / FILE)
+
+
+def test_a_result_is_opened_as_it_was_written_but_large_arrays_in_single_precision(
+    shelf: Shelf,
+) -> None:
+    spec = STUDY.Spec(models=REFS)
+    written, (entry,) = result_of(spec, a="1" * 64, b="2" * 64), shelf.entries
+    read = shelf.open(entry)
+    assert read.arrays["many"].dtype == "float32"
+    assert_equal(replace(read, arrays={}), replace(written, arrays={}))
+    assert (read.arrays["few"] == written.arrays["few"]).all()
+    assert entry.spec(STUDY.Spec) == spec
+    assert entry.origin == "Models that are not included: first and second: a package."
+
+
+def test_a_study_opens_without_its_models_unless_it_is_to_be_computed(shelf: Shelf) -> None:
+    spec, seen = STUDY.Spec(models=REFS), list[Progress]()
+    assert STUDY.run(spec, progress=seen.append).headline == "Two models are relatives."
+    assert seen == [ALL_SHIPPED]
+    assert not is_shelved(STUDY.name, STUDY.Spec(models=REFS[::-1]))
+    with pytest.raises(ModelError):
+        STUDY.run(spec, store=default_store().without_precomputed())
+
+
+def test_models_that_are_others_now_are_said(
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_store: Path
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "answers.zip"))
+    spec = STUDY.Spec(models=("zoo:seed-0", "zoo:seed-1"))
+    store = Store(tmp_path / "store")
+    computed = STUDY.run(spec, store=store)
+    same = computed.provenance["fingerprints"]["zoo:seed-0"]
+    write_shelf(tmp_path / FILE, [(entry_of(spec), result_of(spec, a=same, b="2" * 64))])
+    again = STUDY.run(spec, store=store)
+    assert again.notices[:-1] == computed.notices
+    now = computed.provenance["fingerprints"]["zoo:seed-1"][:12]
+    assert again.notices[-1] == (
+        "zoo:seed-1 is not the model of the precomputed result: its content has the hash "
+        f"{now} instead of {'2' * 12}."
+    )
+
+
+def test_a_folder_in_the_home_folder_is_one_on_another_computer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = [tmp_path / name for name in ("one", "two")]
+    specs = []
+    for home in homes:
+        monkeypatch.setenv("HOME", str(home))
+        specs.append(STUDY.Spec(models=(f"path:{home}/models/a", "hub:nobody/b")))
+    assert specs[0] != specs[1]
+    monkeypatch.setenv("HOME", str(homes[0]))
+    path = tmp_path / FILE
+    write_shelf(path, [(entry_of(specs[0]), result_of(specs[0], a="1", b="2"))])
+    assert str(homes[0]).encode() not in b"".join(_contents(path))
+    monkeypatch.setenv("HOME", str(homes[1]))
+    entry = Shelf(path).find(STUDY.name, specs[1])
+    assert entry is not None
+    read = Shelf(path).open(entry)
+    assert [*read.table["model"]] == [*specs[1].models]
+    assert str(homes[1]) in read.methods
+    monkeypatch.setenv(MODE, "shared")  # which reads no folders of its computer
+    assert Shelf(path).find(STUDY.name, STUDY.Spec(models=REFS)) is None
+
+
+def _contents(path: Path) -> list[bytes]:
+    from core.runs.precomputed import Precomputed
+
+    archive = Precomputed(path)
+    return [*archive.get_many(archive.keys()).values()]
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "record"])
+def test_what_is_damaged_is_not_there(damage: str, shelf: Shelf) -> None:
+    (entry,) = shelf.entries
+    if damage == "record":
+        write_shelf(
+            shelf.path,
+            [(replace(entry, name="another"), result_of(STUDY.Spec(models=REFS), a="1", b="2"))],
+        )
+        assert shelf.open(entry) is None
+        return
+    content = shelf.path.read_bytes()
+    shelf.path.unlink()
+    if damage == "cut":
+        shelf.path.write_bytes(content[: len(content) // 2])
+    assert shelf.entries == ()
+    assert shelf.open(entry) is None
+
+
+def test_the_same_results_give_the_same_bytes(shelf: Shelf, tmp_path: Path) -> None:
+    spec = STUDY.Spec(models=REFS)
+    write_shelf(tmp_path / "again.zip", [(entry_of(spec), result_of(spec, a="1" * 64, b="2" * 64))])
+    assert (tmp_path / "again.zip").read_bytes() == shelf.path.read_bytes()
