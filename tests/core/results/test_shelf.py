@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
+from core.commands.main import main
 from core.errors import ModelError
 from core.limits import MODE
+from core.results import load
 from core.results.export import Result
 from core.results.shelf.archive import FILE, LARGE, Shelf, Shelved, write_shelf
 from core.results.shelf.lookup import ALL_SHIPPED, is_shelved
@@ -32,7 +34,12 @@ def result_of(spec: Any, **fingerprints: str) -> Result:
         study=STUDY.name,
         spec=spec.plain(),
         headline="Two models are relatives.",
-        tables={"relatives": pd.DataFrame({"model": list(spec.models), "distance": [0.1, 1 / 3]})},
+        tables={
+            "relatives": pd.DataFrame(
+                {"verdict": pd.Series([], dtype="object")}
+            ),  # so that there is no figure to draw
+            "pairs": pd.DataFrame({"model": list(spec.models), "distance": [0.1, 1 / 3]}),
+        },
         arrays={"few": np.arange(3.0) / 7, "many": np.arange(LARGE + 1.0)},
         provenance={"fingerprints": dict(zip(spec.models, fingerprints.values(), strict=True))},
         methods=f"All matrices of {', '.join(spec.models)}.",
@@ -111,7 +118,7 @@ def test_a_folder_in_the_home_folder_is_one_on_another_computer(
     entry = Shelf(path).find(STUDY.name, specs[1])
     assert entry is not None
     read = Shelf(path).open(entry)
-    assert [*read.table["model"]] == [*specs[1].models]
+    assert [*read.tables["pairs"]["model"]] == [*specs[1].models]
     assert str(homes[1]) in read.methods
     monkeypatch.setenv(MODE, "shared")  # which reads no folders of its computer
     assert Shelf(path).find(STUDY.name, STUDY.Spec(models=REFS)) is None
@@ -146,3 +153,34 @@ def test_the_same_results_give_the_same_bytes(shelf: Shelf, tmp_path: Path) -> N
     spec = STUDY.Spec(models=REFS)
     write_shelf(tmp_path / "again.zip", [(entry_of(spec), result_of(spec, a="1" * 64, b="2" * 64))])
     assert (tmp_path / "again.zip").read_bytes() == shelf.path.read_bytes()
+
+
+def test_the_command_lists_what_is_there_and_writes_one(
+    shelf: Shelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["zoo", "real"]) == 0
+    listed, command = capsys.readouterr().out.strip().splitlines()
+    assert listed.startswith("relatives: ")
+    assert command.endswith(
+        " weights lineage --models hub:nobody/first hub:nobody/second --out out"
+    )
+    out = tmp_path / "out"
+    assert main(["zoo", "real", "relatives", "--out", str(out)]) == 0
+    assert "Two models are relatives." in capsys.readouterr().out
+    assert load(out).headline == "Two models are relatives."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["strangers", "--out", "out"], "There is no result 'strangers': give one of relatives"),
+        (["relatives"], "There is no folder for it"),
+    ],
+)
+def test_a_result_that_is_not_there_or_has_nowhere_to_go(
+    arguments: list[str], said: str, shelf: Shelf, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["zoo", "real", *arguments]) == 2
+    assert said in capsys.readouterr().err
