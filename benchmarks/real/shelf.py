@@ -136,15 +136,14 @@ def as_on_the_hub(model: Path, cache: Path) -> None:
 
 def box_with(tuned: Path | None, folder: Path) -> Path:
     """Make a folder of the included models and of fine-tunes beside them, as links."""
-    models = folder / "models"
-    shutil.rmtree(folder, ignore_errors=True)
-    models.mkdir(parents=True)
-    for path in BOX.iterdir():
-        if path.name != "models":
-            (folder / path.name).symlink_to(path)
-    for path in (*(BOX / "models").iterdir(), *(tuned.iterdir() if tuned else ())):
-        if path.is_dir() and not (models / path.name).exists():
-            (models / path.name).symlink_to(path.resolve())
+    (folder / "models").mkdir(parents=True, exist_ok=True)
+    beside = (path for path in BOX.iterdir() if path.name != "models")
+    models = (*(BOX / "models").iterdir(), *(tuned.iterdir() if tuned else ()))
+    links = {folder / path.name: path for path in beside}
+    links |= {folder / "models" / path.name: path for path in models if path.is_dir()}
+    for link, path in links.items():
+        link.unlink(missing_ok=True)
+        link.symlink_to(path.resolve())
     return folder
 
 

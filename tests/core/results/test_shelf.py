@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from core.catalogue import STUDIES
 from core.commands.main import main
 from core.errors import ModelError
 from core.limits import MODE
+from core.models.zoo import BESIDE
 from core.results import load
 from core.results.export import Result
 from core.results.shelf.archive import FILE, LARGE, Shelf, Shelved, write_shelf
 from core.results.shelf.lookup import ALL_SHIPPED, is_shelved
+from core.results.statements import lead_of
 from core.runs.precomputed import VARIABLE
 from core.runs.runner import Progress
 from core.runs.store import Store, default_store
@@ -184,3 +187,25 @@ def test_a_result_that_is_not_there_or_has_nowhere_to_go(
     monkeypatch.chdir(tmp_path)
     assert main(["zoo", "real", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+SHIPPED = Shelf(BESIDE / "answers" / FILE)
+
+
+def test_what_is_shipped_is_small_and_names_nobody_s_folders() -> None:
+    assert SHIPPED.path.stat().st_size < 1.5e6
+    assert SHIPPED.entries
+    for content in _contents(SHIPPED.path):
+        assert not re.search(rb"/(root|home|tmp|Users)/", content)
+
+
+@pytest.mark.parametrize("entry", SHIPPED.entries, ids=lambda entry: entry.name)
+def test_a_result_that_is_shipped_is_whole(entry: Shelved) -> None:
+    study = STUDIES[entry.study]
+    result = SHIPPED.open(entry, study.kind)
+    assert not result.failures
+    assert lead_of(result.headline) == entry.sentence
+    assert set(entry.sources) <= set(result.provenance["fingerprints"])
+    assert result.notices[0] == entry.origin
+    assert entry.spec(study.Spec).plain() == dict(entry.values)
+    assert study.figures(result)
