@@ -62,7 +62,7 @@ def query_of(spec: Spec, beside: str = "", view: str = "") -> dict[str, list[str
     """
     kinds = {option.name: option for option in options_of(type(spec))}
     shown = {"study": [beside] if beside else [], "view": [view] if view else []}
-    return {name: kinds[name].write(value) for name, value in spec.changed().items()} | {
+    return {name: kinds[name].as_query(value) for name, value in spec.changed().items()} | {
         name: texts for name, texts in shown.items() if texts
     }
 
