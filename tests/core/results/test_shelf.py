@@ -86,6 +86,20 @@ def test_a_study_opens_without_its_models_unless_it_is_to_be_computed(shelf: She
         STUDY.run(spec, store=default_store().without_precomputed())
 
 
+def test_a_study_s_command_opens_one_without_asking_for_the_models_sizes(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    given = ["weights", "lineage", "--models", *REFS, "--out", str(tmp_path / "out")]
+    assert main(given) == 0
+    shown = capsys.readouterr()
+    assert "Two models are relatives." in shown.out
+    assert "1 of 1 tasks were stored (1 precomputed)" in shown.err
+    assert main([*given, "--fresh"]) == 2
+    assert "Fewer than two models could be read" in capsys.readouterr().err
+
+
 def test_models_that_are_others_now_are_said(
     zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_store: Path
 ) -> None:
