@@ -28,7 +28,7 @@ NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BASE = f"hub:{NAME}"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"
 RSA, PROBE = "pages/rsa.py", "pages/probe_trees.py"
-WEIGHTS, ALIGN = "pages/weight_clustering.py", "pages/seed_alignment.py"
+WEIGHTS = "pages/weight_clustering.py"
 OWN = ("rsa", "probe", "weights", "align")  # the main studies of the pages
 TASKS, RUNS = ("parse", "sentiment", "nli"), (0, 1)
 ADAPTERS = tuple(f"zoo:minilm-{task}-{run}" for task in TASKS for run in RUNS)
@@ -80,11 +80,11 @@ def kept(models: Path) -> Iterator[Kept]:
     yield Kept("minilm-weights", "MiniLM: the task in the weights", WEIGHTS, "weights", six)
     yield Kept(
         "minilm-intruders", "MiniLM: do adapters intrude?", WEIGHTS, "weights intruders",
-        {"base": BASE, "models": (*ADAPTERS[::2], FULL), "draws": 40},
+        {"base": BASE, "models": (*ADAPTERS[::2], FULL)},
     )  # fmt: skip
     yield Kept(
-        "minilm-barrier", "MiniLM: averaging two models", ALIGN, "align barrier",
-        {"models": (FULL, *ADAPTERS[:3]), "base": BASE},
+        "minilm-arithmetic", "MiniLM: sums of two adapters", WEIGHTS, "weights arithmetic",
+        {"base": BASE, "models": ADAPTERS[:3:2], "sentences": 60},
     )  # fmt: skip
     yield Kept(
         "rxnfp-weights", "Chemistry: how far weights move", WEIGHTS, "weights",

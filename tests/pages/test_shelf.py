@@ -6,10 +6,12 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands.examples.every import query_of
+from core.limits import MODE
 from core.models.zoo import zoo_folder
 from core.results.shelf.archive import FILE, Shelf, Shelved
 from tests.cases import exhaustive
 from tests.pages.conftest import open_page, sentences, settle
+from ui.study.models import shelved_entries
 from ui.study.run_panel import PRECOMPUTED
 
 ENTRIES = Shelf(zoo_folder() / "answers" / FILE).entries
@@ -42,6 +44,17 @@ def test_to_recompute_asks_for_the_model_by_its_name(monkeypatch: pytest.MonkeyP
     assert PRECOMPUTED not in sentences(app)
     said = sentences(app).replace("\\", "")
     assert "sentence-transformers/all-MiniLM-L6-v2 was not downloaded earlier" in said
+
+
+def test_a_shared_instance_shows_those_of_hub_models_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(MODE, "shared")
+    titles = {entry.title for entry in shelved_entries()}
+    assert titles == {entry.title for entry in ENTRIES if entry.name.startswith("minilm")}
+    app = opened(BY_NAME["minilm-edges"])
+    assert not app.exception
+    assert PRECOMPUTED in sentences(app)
 
 
 def test_a_view_that_needs_the_probes_says_that_they_are_not_there() -> None:
