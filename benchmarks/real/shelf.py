@@ -58,7 +58,7 @@ def kept(models: Path) -> Iterator[Kept]:
     six: dict[str, Any] = {"base": BASE, "models": ADAPTERS}
     yield Kept(
         "minilm-rsa", "MiniLM: which layers change?", RSA, "rsa",
-        {"base": BASE, "compare": (*ADAPTERS, FULL), **TEXTS},
+        {"base": BASE, "compare": (*ADAPTERS, FULL), "pool_runs": False, **TEXTS},
     )  # fmt: skip
     yield Kept(
         "minilm-swap", "MiniLM: which layers matter?", RSA, "swap",

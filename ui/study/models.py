@@ -14,7 +14,7 @@ from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
-from core.results.shelf.archive import Shelved, shelf_beside
+from core.results.shelf.archive import Shelved, origin_of, shelf_beside
 from core.runs.precomputed import default_precomputed
 from core.runs.process.remembered import remembered
 from ui.frame import shell
@@ -63,12 +63,13 @@ def _adapter_refs(box: Path) -> tuple[str, ...]:
 
 
 def show_real_models(page: str = "") -> None:
-    """Draw a link to each result of models that are not included, with its finding and where the
-    models came from.
+    """Draw a link to each result of models that are not included, with its finding, and say below
+    where the models came from.
 
     Args:
         page: File of the page whose results are listed; empty for those of all pages.
     """
+    sources: dict[str, str] = {}
     for entry in shelved_entries(page):
         study = STUDIES[entry.study]
         beside = entry.study if entry.beside else ""
@@ -77,7 +78,9 @@ def show_real_models(page: str = "") -> None:
             label=f"**{plain(entry.title)}**",
             query_params=query_of(entry.spec(study.Spec), beside),
         )
-        st.caption(plain(f"{entry.sentence} {entry.origin}"))
+        st.caption(plain(entry.sentence))
+        sources |= entry.sources
+    st.caption(plain(origin_of(sources)))
 
 
 def shelved_entries(page: str = "") -> list[Shelved]:

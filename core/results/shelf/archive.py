@@ -61,11 +61,7 @@ class Shelved:
     @property
     def origin(self) -> str:
         """Say in a sentence where the weights of its models came from."""
-        groups: dict[str, list[str]] = {}
-        for ref, source in self.sources.items():
-            groups.setdefault(source, []).append(short_name(ref))
-        said = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
-        return f"Models that are not included: {said}."
+        return origin_of(self.sources)
 
     def spec(self, kind: type[Any]) -> Any:
         """Make its spec; options that this version does not have are left out.
@@ -107,6 +103,19 @@ class Shelf:
             return _result(self.path, entry.name, kind or Result, in_home())
         except DAMAGED:
             return None
+
+
+def origin_of(sources: Mapping[str, str]) -> str:
+    """Say in a sentence where the weights of models came from.
+
+    Args:
+        sources: Reference of each -> where from.
+    """
+    groups: dict[str, list[str]] = {}
+    for ref, source in sources.items():
+        groups.setdefault(source, []).append(short_name(ref))
+    said = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
+    return f"Models that are not included: {said}."
 
 
 def shelf_beside(precomputed: Precomputed | None) -> Shelf | None:
