@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.errors import PalimpsestError
-from core.models.costs import Sizes, price_tasks
+from core.models.costs import Sizes, expected_outputs, price_tasks
+from core.results.drawing import panels
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.panels import Panels
 from core.results.words import Words
-from core.runs.runner import Failure, Outputs, Task, run, run_here
+from core.runs.runner import Outputs, Task, run, run_here
 from core.text.reading import prepare_named
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.differences import ComparedTable
-    from core.results.drawing.panels import Drawn, Figures
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
     from core.results.export import Result
@@ -81,17 +79,6 @@ def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
     return ()
 
 
-def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:
-    """Return what stands for the outputs of a first stage where only sizes are known."""
-    values, failures = {}, {}
-    for task in tasks:
-        try:
-            values[task.role] = task.expected(sizes)
-        except PalimpsestError as error:
-            failures[task.role] = Failure(task.name, str(error), error)
-    return Outputs(values, failures, 0, 0.0)
-
-
 def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
     """Plan a study from the sizes of its models and texts in place of their contents.
 
@@ -118,7 +105,7 @@ def price_by_tasks(study: Study, spec: Any) -> Price:
     return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
-def no_figures(result: Result, *choices: object, context: Context = PAGE) -> Figures:
+def no_figures(result: Result, *choices: object, context: Context = PAGE) -> panels.Figures:
     """Draw nothing, as a study of tables alone does."""
     return {}
 
@@ -159,7 +146,7 @@ class View:
     """
 
     key: str = ""
-    draw: Callable[..., Figures] = no_figures
+    draw: Callable[..., panels.Figures] = no_figures
     choices: Callable[[Result], Iterable[tuple[object, ...]]] = no_choice
     headline: Callable[..., str] = study_headline
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
@@ -209,12 +196,12 @@ class View:
             first: Draw what a page draws at first alone, on an axis that reaches as far.
         """
 
-        def drawn(*, context: Context) -> Drawn:
+        def drawn(*, context: Context) -> panels.Drawn:
             shown = result
             if first and self.first is not None and not result.table.empty:
                 shown, context = self.first(result, *choices), replace(context, zoomed=True)
             figures = self._drawn(shown, *choices, context=context)
-            return figures if isinstance(figures, Panels) else [*figures.values()]
+            return figures if isinstance(figures, panels.Panels) else [*figures.values()]
 
         return drawn
 
@@ -223,10 +210,10 @@ class View:
         charts: dict[str, Chart] = {}
         for choices in () if result.table.empty else self.choices(result):
             figures = self._drawn(result, *choices, context=context)
-            charts |= figures.by_name(context) if isinstance(figures, Panels) else figures
+            charts |= figures.by_name(context) if isinstance(figures, panels.Panels) else figures
         return charts
 
-    def _drawn(self, result: Result, *choices: object, context: Context) -> Figures:
+    def _drawn(self, result: Result, *choices: object, context: Context) -> panels.Figures:
         return {} if result.table.empty else self.draw(result, *choices, context=context)
 
 
@@ -250,6 +237,7 @@ class Study:
         collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
             where that takes long.
         files: Result -> files beside tables and figures, by name.
+        kind: Of its results, where they are more than a `Result`.
         views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
     """
@@ -265,6 +253,7 @@ class Study:
     price: Callable[[Any], Price] = not_priced
     collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
     files: Callable[[Any], dict[str, bytes]] = no_files
+    kind: type[Any] | None = None
     views: tuple[View, ...] = (View(),)
     compared: ComparedTable | None = None
 
@@ -317,9 +306,15 @@ class Study:
                 read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
+        from core.results.shelf import lookup
+
+        shipped = None if texts else lookup.shelved(self.name, spec, self.kind)
+        if shipped is not None and lookup.is_wanted(options):
+            return shipped
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
-        return self.finish(spec, ready, self.result(spec, ready, outputs), **options)
+        result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
+        return result if shipped is None else lookup.compared(result, shipped)
 
     def result(self, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
         """Collect what was found and add what every result needs: failures, versions, fingerprints,

@@ -16,6 +16,7 @@ from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
+from ui.study.results import show_headline
 from ui.views.probe_experiments import EXPERIMENTS, POLAR
 from ui.views.probe_ranks import ranks_view
 from ui.views.probes import OPTIONS, arcs_view, scores_view
@@ -24,6 +25,10 @@ from ui.views.sentence.view import sentence_view
 if TYPE_CHECKING:
     from core.studies.probes.trees.result import ProbeResult
 
+UNTRAINED = (
+    "This precomputed result came without its probes, which draw the trees: choose Recompute here "
+    "in the menu. It needs the models."
+)
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
@@ -65,12 +70,15 @@ def controls() -> None:
 form.draw(controls)
 spec, view = asked_for(form, STUDY, train="", dev="", test="", layers=(), sweep=False)
 result = cast("ProbeResult", main_result(form, STUDY, spec, spec.probed, form.texts, name="probe"))
-if not result.probes:
+if not (result.probes or set(spec.probed) & set(result.table["model"])):
     without_figure(form, spec, result)
 if view.key == SCORES:
     scores_view(form, result, view)
 elif view.key == ARCS:
     arcs_view(form, result, view)
+elif not result.probes:
+    show_headline(form, result)
+    st.info(UNTRAINED, icon=":material/info:")
 elif view.key == SENTENCE:
     sentence_view(form, spec, result, view, EXPERIMENTS[POLAR])
 else:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks.real.__main__ as command
-from benchmarks.real import measuring
+from benchmarks.real import measuring, shelf
 from benchmarks.real.cases import FAMILY, Case, Treebank, cases, siblings, static_window
 from benchmarks.real.layout import SOURCES, Source, lay_out, name_type, read_smiles
 from benchmarks.real.measuring import command_of, measured, plain, said
@@ -22,7 +22,7 @@ from benchmarks.real.reactions import reactions, write_reactions
 from benchmarks.real.report import FIGURES, Comparison, problems, table
 from core.catalogue import STUDIES
 from core.errors import PalimpsestError
-from core.models import load_tokenizer
+from core.models import load_tokenizer, locate
 from core.results.export import Result
 from core.text.corpora import read_corpus
 from tests.core.tiny_models import save_tiny
@@ -314,3 +314,32 @@ def test_the_command_writes_the_table_and_fails_where_a_figure_differs(
     assert command.main() == 2
     (sentence,) = capsys.readouterr().err.splitlines()
     assert sentence.startswith(f"real: {wheel} is not the file")
+
+
+def test_each_result_for_the_shelf_has_a_valid_spec_and_models_from_somewhere(
+    tmp_path: Path,
+) -> None:
+    listed = [*shelf.kept(tmp_path)]
+    assert len({each.name for each in listed}) == len(listed)
+    for each in listed:
+        spec = STUDIES[each.study].Spec(**each.values)
+        assert all(shelf.source_of(ref) for ref in spec.refs)
+
+
+def test_minilm_is_found_at_its_name_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    shelf.as_on_the_hub(save_tiny(tmp_path / "model", "bert"), tmp_path / "hub")
+    found = tmp_path / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots"
+    assert locate(shelf.BASE).parent == found
+
+
+def test_fine_tunes_stand_beside_the_included_models(tmp_path: Path) -> None:
+    tuned = save_tiny(tmp_path / "tuned/minilm-parse-0", "bert").parent
+    for _ in range(2):  # the second time links are there already
+        box = shelf.box_with(tuned, tmp_path / "box")
+    assert (box / "manifest.json").is_file()
+    assert (box / "models/seed-0/config.json").is_file()
+    assert (box / "models/minilm-parse-0/config.json").is_file()

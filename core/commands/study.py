@@ -153,14 +153,16 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     """
     from core.results.export import write_result
     from core.results.numbers import text_of
+    from core.results.shelf.lookup import is_shelved
     from core.runs.runner import open_executor
     from core.runs.store import default_store, using
 
     study, spec = STUDIES[command], spec_of(command, arguments)
     store = default_store().without_precomputed() if arguments.fresh else default_store()
-    price = study.price(spec)
     began, seen, result = time.monotonic(), _Seen(quiet=True), None
-    if price.asks or price.excess:
+    shelved = store.precomputed is not None and is_shelved(study.name, spec)
+    price = None if shelved else study.price(spec)  # which asks for the sizes of the models
+    if price is not None and (price.asks or price.excess):
         result = stored_result(study, spec, store, seen)
         if result is None:
             agree(check_price(study.price, spec), arguments.yes)

@@ -1,14 +1,15 @@
-"""`python -m core zoo list|public|verify|demo|precompute|cards`: models and results."""
+"""`python -m core zoo list|public|real|verify|demo|precompute|cards`: models and results."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from core.commands.verifying import find_problems
-from core.errors import ModelError
+from core.errors import ModelError, SpecError
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from core.text.shipping import ship_demo
 
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the included models and adapters as a table")
     listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
     actions.add_parser("public", help="list sets of public models, their size and their commands")
+    real = actions.add_parser(
+        "real", help="list results of models that are not included, or write one without them"
+    )
+    real.add_argument("name", nargs="?", help="key of the result to write")
+    real.add_argument("--out", type=Path, metavar="DIR", help="folder for its tables and figures")
     actions.add_parser("verify", help="check the hash of every file and load every model")
     actions.add_parser("cards", help="write the home page's findings from the precomputed results")
     actions.add_parser("precompute", help="make the precomputed results that the pages show first")
@@ -62,6 +68,9 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.action == "public":
         print(public())
+        return 0
+    if arguments.action == "real":
+        print(real(arguments.name, arguments.out))
         return 0
     folder = zoo_folder()
     entries = [*read_manifest(folder), *read_adapters(folder)]
@@ -108,6 +117,41 @@ def public() -> str:
         ]
         parts.append("\n".join([f"{collection.title}: {collection.sentence}", *commands]))
     return "\n\n".join(parts)
+
+
+def real(name: str | None = None, out: Path | None = None) -> str:
+    """List the results of models that are not included, each with the command that opens it; or
+    write one into a folder, and return its headline and its files.
+
+    Args:
+        name: Key of a result; None for the list.
+        out: The folder.
+
+    Raises:
+        SpecError: If there is no such result, or no folder for it.
+    """
+    from core.catalogue import STUDIES
+    from core.commands.study import command_line
+    from core.results.export import write_result
+    from core.results.shelf.archive import shelf_beside
+    from core.runs.precomputed import default_precomputed
+
+    shelf = shelf_beside(default_precomputed())
+    entries = {entry.name: entry for entry in (shelf.entries if shelf else ())}
+    if name is None:
+        return "\n\n".join(
+            f"{entry.name}: {entry.sentence} {entry.origin}\n  "
+            + command_line(entry.study, entry.spec(STUDIES[entry.study].Spec))
+            for entry in entries.values()
+        )
+    entry = entries.get(name)
+    study = STUDIES[entry.study] if entry else None
+    result = shelf.open(entry, study.kind) if shelf and entry and study else None
+    if result is None or study is None or out is None:
+        fault = f"There is no result {name!r}" if result is None else "There is no folder for it"
+        raise SpecError(f"{fault}: give one of {', '.join(entries) or 'none'}, and --out DIR.")
+    files = write_result(result, study.figures(result), out, study.files(result))
+    return "\n".join([result.cautioned(), f"Written: {', '.join(map(str, files))}"])
 
 
 def _cell(entry: dict[str, Any], column: str) -> str:

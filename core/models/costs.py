@@ -13,7 +13,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 
-from core.errors import ModelError, counted
+from core.errors import ModelError, PalimpsestError, counted
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
@@ -21,6 +21,7 @@ from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Cost, Price, on_this_machine, wall_seconds
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.process.remembered import remembered
+from core.runs.runner import Failure, Outputs
 from core.runs.tasks import Task
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
@@ -295,3 +296,14 @@ def price_of(
         measured=all(size.asked for size in sizes.values()),
         processor=sum(each),
     )
+
+
+def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:
+    """Return what stands for the outputs of a first stage where only sizes are known."""
+    values, failures = {}, {}
+    for task in tasks:
+        try:
+            values[task.role] = task.expected(sizes)
+        except PalimpsestError as error:
+            failures[task.role] = Failure(task.name, str(error), error)
+    return Outputs(values, failures, 0, 0.0)

@@ -118,7 +118,7 @@ class Option:
             SpecError: As `check` does.
         """
         if self.many:
-            given: Any = [part for text in texts for part in _split(self, text)]
+            given: Any = [part for text in filter(None, texts) for part in _split(self, text)]
             return self.check(given)
         if len(texts) != 1:
             raise self.refuse(" ".join(texts))
@@ -136,6 +136,11 @@ class Option:
         if self.many:
             return [str(part) for part in value]
         return [str(value).lower() if self.kind == "flag" else str(value)]
+
+    def as_query(self, value: Any) -> list[str]:
+        """Write the value as the texts of a link, in which an empty one says that there is none of
+        several."""
+        return self.write(value) or [""] * self.many
 
     def refuse(self, value: object) -> SpecError:
         """Make the error for an invalid value, the same for flag, form and link."""

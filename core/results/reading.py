@@ -29,7 +29,8 @@ def load(folder: str | Path) -> Result:
     record = _read(folder, RECORD)
     numbers = _read(folder, NUMBERS)
     try:
-        return _result(json.loads(record), decode(numbers))
+        result: Result = read_result(json.loads(record), decode(numbers))
+        return result
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ReadError(
             f"The result in {folder} is damaged or was written by another version: "
@@ -51,7 +52,17 @@ def _read(folder: Path, name: str) -> bytes:
         ) from error
 
 
-def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
+def read_result(record: dict[str, Any], numbers: dict[str, Any], kind: type[Any] = Result) -> Any:
+    """Make a result of its record and its numbers.
+
+    Args:
+        record: Of `core.results.export.result_json`.
+        numbers: Of `core.results.export.result_numbers`, decoded.
+        kind: What to make, where a study's results are more than a `Result`.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: If they are no result's.
+    """
     tables = {}
     for number, name in enumerate(numbers["tables"]):
         start = f"table {number} "
@@ -80,7 +91,7 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
         raise TypeError("a sentence is not a text")
     if any(not isinstance(mapping, dict) for mapping in mappings.values()):
         raise TypeError("spec, failures or provenance is not a mapping")
-    return Result(
+    return kind(
         **texts,
         **mappings,
         tables=tables,

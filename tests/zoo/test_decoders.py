@@ -24,7 +24,7 @@ from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.batches import collate, encode_task
 from zoo.recipe.cards import write_cards
 from zoo.recipe.decoders import evaluate_decoder, next_token_logits, next_token_loss
-from zoo.recipe.finetune import finetune, task_loss
+from zoo.recipe.finetune import finetune
 from zoo.recipe.manifest import write_manifest
 from zoo.recipe.plan import (
     SNAPSHOTS,
@@ -43,6 +43,7 @@ from zoo.recipe.sources import BOX_TEXT
 from zoo.recipe.tasks import TaskData, review_task
 from zoo.recipe.text import CLS, SEP
 from zoo.recipe.tokenizer import read_tokenizer, save_decoder_tokenizer
+from zoo.recipe.training import task_loss
 
 DECODER = replace(SETTINGS, objective="causal", layers=1, steps=260, learning_rate=1e-2)
 

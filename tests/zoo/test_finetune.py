@@ -12,13 +12,16 @@ import torch
 from safetensors.torch import load_file
 
 from core.errors import RecipeError
+from core.models.files.adapters import ADAPTER_WEIGHTS
 from core.models.loading.heads import ArcParser, load_task_model
 from tests.cases import exhaustive
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
+from zoo.recipe import training
 from zoo.recipe.finetune import finetune
-from zoo.recipe.settings import COMMON, HUB_SETTINGS, Finetuning, run_settings
+from zoo.recipe.settings import COMMON, HUB_SETTINGS, Finetuning, LowRank, run_settings
 from zoo.recipe.tasks import BOX_TASKS, TaskData, mnli_task, read_task, squad_task
+from zoo.recipe.training import task_loss
 
 SETTINGS = Finetuning(epochs=2, learning_rate=5e-3, batch=4)
 
@@ -104,6 +107,36 @@ def test_the_same_run_is_not_done_again_and_another_is(
     other = finetune(tiny_base, "zoo:seed-0", task, replace(SETTINGS, seed=1), tmp_path / "run")
     assert other["settings"]["seed"] == 1
     assert (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns != written
+
+
+def test_a_training_that_was_interrupted_resumes_at_its_last_state(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path, monkeypatch
+) -> None:
+    task = made_tasks["sentiment"]
+    settings = LowRank(steps=6, learning_rate=5e-3, batch=4, rank=2)
+    whole = finetune(tiny_base, "zoo:seed-0", task, settings, tmp_path / "whole")
+    batches: list[int] = []
+
+    def counted(*arguments: object) -> torch.Tensor:
+        batches.append(len(batches))
+        if len(batches) == 5:
+            raise KeyboardInterrupt
+        return task_loss(*arguments)
+
+    monkeypatch.setattr(training, "SAVE_EVERY", 2)
+    monkeypatch.setattr(training, "task_loss", counted)
+    with pytest.raises(KeyboardInterrupt):
+        finetune(tiny_base, "zoo:seed-0", task, settings, tmp_path / "again")
+    assert len([*tmp_path.glob("again.*.state")]) == 1
+    other = replace(settings, seed=1)  # a run of other settings does not touch the state
+    finetune(tiny_base, "zoo:seed-0", task, other, tmp_path / "again")
+    batches[:] = range(10)
+    record = finetune(tiny_base, "zoo:seed-0", task, settings, tmp_path / "again")
+    assert len(batches) == 10 + 2  # of six
+    assert not [*tmp_path.glob("*.state")]
+    assert {**record, "seconds": 0, "ref": ""} == {**whole, "seconds": 0, "ref": ""}
+    files = [(tmp_path / name / ADAPTER_WEIGHTS).read_bytes() for name in ("whole", "again")]
+    assert files[0] == files[1]
 
 
 def test_a_run_that_was_interrupted_equals_one_that_was_not(

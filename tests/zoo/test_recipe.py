@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from core.commands.verifying import find_problems
 from core.models.zoo import read_adapters, read_manifest
@@ -323,6 +325,42 @@ def test_one_model_is_fine_tuned_from_any_base(tiny_base: Path, tmp_path: Path) 
     assert recipe.main([*given, "--out", str(tmp_path / "tuned")]) == 0
     assert (tmp_path / "tuned/model.safetensors").is_file()
     assert json.loads((tmp_path / "tuned/training.json").read_text())["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("named", "base"),
+    [([], "{base}"), (["--named", "hub:group/model"], "group/model"),
+     (["--named", "zoo:seed-0"], "zoo/models/seed-0")],
+)  # fmt: skip
+def test_an_adapter_of_a_folder_names_its_base_as_others_find_it(
+    named: list[str], base: str, tiny_base: Path, tmp_path: Path
+) -> None:
+    data = write_task(tmp_path / "tasks")
+    given = [
+        *("--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data)),
+        *("--limit", "8", "--steps", "3", "--rank", "2", "--rate", "0.002", "--seed", "4"),
+    ]
+    assert recipe.main([*given, *named, "--out", str(tmp_path / "tuned")]) == 0
+    config = json.loads((tmp_path / "tuned/adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == base.format(base=tiny_base)
+    record = json.loads((tmp_path / "tuned/training.json").read_text())
+    assert record["base"] == (named[-1] if named else f"path:{tiny_base}")
+    settings = {name: record["settings"][name] for name in ("rank", "alpha", "learning_rate")}
+    assert settings == {"rank": 2, "alpha": 4.0, "learning_rate": 0.002}
+    assert (record["settings"]["seed"], record["settings"]["steps"]) == (4, 3)
+
+
+def test_a_head_is_trained_alone_where_all_layers_are_frozen(
+    tiny_base: Path, tmp_path: Path
+) -> None:
+    data = write_task(tmp_path / "tasks")
+    given = ["--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data)]
+    out = tmp_path / "tuned"
+    assert recipe.main([*given, "--steps", "3", "--frozen", "2", "--out", str(out)]) == 0
+    base, tuned = (load_file(folder / "model.safetensors") for folder in (tiny_base, out))
+    body = [name for name in base if name.startswith("roformer.")]
+    assert body
+    assert all(torch.equal(base[name], tuned[name]) for name in body)
 
 
 def test_quick_inputs_that_are_not_there(tmp_path: Path) -> None:

@@ -202,11 +202,11 @@ class Address:
     def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
         """Write the values as an address: only valid ones that differ from the default."""
         return {
-            option.name: option.write(values[name])
+            option.name: option.as_query(values[name])
             for name, option in self.options.items()
             if name in values
             and _final(values[name]) != option.default
-            and option.write(values[name])
+            and option.as_query(values[name])
             and _allowed(option, values[name])
         }
 

@@ -21,7 +21,7 @@ from ui.frame.text import plain
 from ui.study.downloads import slug
 from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
-from ui.study.price import Said, refusal, say, with_price
+from ui.study.price import Said, opens_at_once, refusal, say, with_price
 from ui.study.results import show_headline, show_method, show_rows, show_view, view_headline
 from ui.study.run_panel import is_stored, request_of, run_panel
 
@@ -118,7 +118,9 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     models = named if any(map(is_of_revisions, named)) else experiment.models(asked)
     identity = contents(*models, texts=form.texts)
     request = request_of(study, asked, form.texts, identity=identity)
-    said = say(study.name, asked, study.price, form.pressed)
+    said = None
+    if not opens_at_once(request):
+        said = say(study.name, asked, study.price, form.pressed)
 
     def stored() -> bool:
         return is_stored(request, refused=bool(refusal(said)))

@@ -6,18 +6,30 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.catalogue import STUDIES
+from core.commands.examples.every import query_of
 from core.errors import PalimpsestError
 from core.limits import current_limits
 from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.results.shelf.archive import Shelved, origin_of, shelf_beside
+from core.runs.precomputed import default_precomputed
 from core.runs.process.remembered import remembered
+from ui.frame import shell
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 
 MOST_FOUND = 50
+PAGE_OF = {
+    "rsa": "pages/rsa.py",
+    "probe": "pages/probe_trees.py",
+    "weights": "pages/weight_clustering.py",
+    "align": "pages/seed_alignment.py",
+}
+REAL = "**Real models, precomputed**  \nResults that open without their models."
 PUBLIC = "Models of the Hub that are studied together: seeds, training runs, fine-tunes."
 TOO_LARGE = "More than this instance allows; run Palimpsest on your own computer."
 FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
@@ -50,16 +62,59 @@ def _adapter_refs(box: Path) -> tuple[str, ...]:
     return tuple(str(entry["ref"]) for entry in read_adapters(box))
 
 
+def show_real_models(page: str = "") -> None:
+    """Draw a link to each result of models that are not included, with its finding, and say below
+    where the models came from.
+
+    Args:
+        page: File of the page whose results are listed; empty for those of all pages.
+    """
+    sources: dict[str, str] = {}
+    for entry in shelved_entries(page):
+        study = STUDIES[entry.study]
+        beside = entry.study if entry.beside else ""
+        st.page_link(
+            shell.file_of(entry.page),
+            label=f"**{plain(entry.title)}**",
+            query_params=query_of(entry.spec(study.Spec), beside),
+        )
+        st.caption(plain(entry.sentence))
+        sources |= entry.sources
+    st.caption(plain(origin_of(sources)))
+
+
+def shelved_entries(page: str = "") -> list[Shelved]:
+    """List the results of models that are not included and can be shown here.
+
+    Args:
+        page: As for `show_real_models`.
+    """
+    shelf = shelf_beside(default_precomputed())
+    asked = [each for each in (shelf.entries if shelf else ()) if page in ("", each.page)]
+    return [each for each in asked if _is_valid(each)]
+
+
+def _is_valid(entry: Shelved) -> bool:
+    """Whether a result's options are valid here; a shared instance names no folders."""
+    try:
+        return bool(entry.spec(STUDIES[entry.study].Spec))
+    except (PalimpsestError, KeyError):
+        return False
+
+
 def public_models(address: Address, *studies: str) -> None:
     """Draw, inside a form, sets of public models, each with what it costs and a button that chooses
     them.
 
     Args:
         address: The page's.
-        studies: Studies of the page whose models are chosen.
+        studies: Studies of the page whose models are chosen, its main one first.
     """
     limits = current_limits()
     with st.popover("Public models", icon=":material/public:", help=PUBLIC):
+        if shelved_entries(page := PAGE_OF[studies[0]]):
+            st.markdown(REAL)
+            show_real_models(page)
         for study in studies:
             for collection in collections_for(study):
                 st.markdown(f"**{collection.title}**  \n{plain(collection.sentence)}")

@@ -18,7 +18,7 @@ from core.runs.process.remembered import remembered
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
 from ui.study.forms import Form
-from ui.study.run_panel import ENDED_WITHOUT, Request, is_stored, run_panel
+from ui.study.run_panel import AFRESH, ENDED_WITHOUT, Request, is_stored, run_panel
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ def priced_panel(
         again: As for `run_panel`; None for whether the form's button was pressed.
     """
     again = form.pressed if again is None else again
+    if opens_at_once(request):
+        return run_panel(request, again=again, told=form.aside)
     said = say(request.study, request.spec, pricing, again)
 
     def stored() -> bool:
@@ -91,6 +93,11 @@ def priced_panel(
     if not agreed(form, request.spec, said, stored):
         return None
     return run_panel(with_price(request, said), again=again, told=form.aside)
+
+
+def opens_at_once(request: Request) -> bool:
+    """Whether a result opens without the models that it is of, and is not to be recomputed."""
+    return request.shelved and request.key not in st.session_state.get(AFRESH, ())
 
 
 def with_price(request: Request, said: Said | None) -> Request:

@@ -21,6 +21,7 @@ import streamlit as st
 
 from core.limits import current_limits
 from core.results.numbers import text_of
+from core.results.shelf.lookup import is_shelved
 from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
 from ui.frame.errors import show_error, show_failures
@@ -68,6 +69,7 @@ class Request:
         run: Called in the worker as run(progress, signal), without streamlit; returns the Result.
         identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
         seconds: That it should take: its price, or what the instance allows.
+        shelved: Whether its result is shipped, and opens without the models.
     """
 
     study: str
@@ -75,6 +77,7 @@ class Request:
     run: Work
     identity: Hashable = ""
     seconds: float = field(default_factory=lambda: current_limits().max_seconds)
+    shelved: bool = False
 
     @property
     def key(self) -> str:
@@ -104,7 +107,8 @@ def request_of(
         import_tangled()  # the other lane's studies import too
         return study.run(spec, texts, progress=progress, signal=signal)
 
-    return Request(name or study.name, spec, run, identity)
+    shelved = not texts and is_shelved(study.name, spec)
+    return Request(name or study.name, spec, run, identity, shelved=shelved)
 
 
 def run_panel(

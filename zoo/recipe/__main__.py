@@ -10,7 +10,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from core.errors import PalimpsestError, RecipeError
@@ -126,6 +125,22 @@ def _add_other_work(parser: argparse.ArgumentParser) -> None:
         "--task",
         help="with --base: mnli or squad from the Hub, or an included task from --data",
     )
+    parser.add_argument(
+        "--named",
+        metavar="REF",
+        help="with --base: how others find the same model (hub:NAME), for record and adapter",
+    )
+    parser.add_argument("--rank", type=int, default=0, help="with --base: train a LoRA adapter")
+    parser.add_argument("--rate", type=float, help="with --base: learning rate")
+    parser.add_argument(
+        "--frozen",
+        type=int,
+        default=0,
+        help="with --base: lowest layers that do not train; all of them to train the head alone",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="with --base: draws head and order of the data"
+    )
     parser.add_argument("--limit", type=int, help="with --base: use so many examples of each part")
 
 
@@ -231,8 +246,9 @@ def finetune_one(arguments: argparse.Namespace) -> None:
         RecipeError: If the base, the task or --out is not given, or the data cannot be read.
     """
     from core.models import locate
+    from core.models.references import parse_ref
     from zoo.recipe.finetune import finetune
-    from zoo.recipe.settings import run_settings
+    from zoo.recipe.settings import settings_on
     from zoo.recipe.tasks import HUB_TASKS, read_hub_task, read_task
 
     if not (arguments.base and arguments.task and arguments.out):
@@ -243,11 +259,16 @@ def finetune_one(arguments: argparse.Namespace) -> None:
         task = read_task(arguments.task, arguments.data, arguments.treebank).limited(
             arguments.limit, arguments.limit
         )
-    settings = run_settings(task.name, 0)
-    settings = (
-        replace(settings, steps=arguments.steps, epochs=None) if arguments.steps else settings
+    settings = settings_on(
+        task.name,
+        arguments.seed,
+        arguments.steps,
+        arguments.rate,
+        arguments.frozen,
+        arguments.rank,
     )
-    finetune(locate(arguments.base), arguments.base, task, settings, arguments.out, say)
+    named = str(parse_ref(arguments.named or arguments.base))
+    finetune(locate(arguments.base), named, task, settings, arguments.out, say)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ no labels.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from collections.abc import Callable
@@ -19,18 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn import functional
 
 from core.errors import RecipeError
 from core.models.loading.heads import HEAD_KEY, ArcParser
 from core.models.zoo import file_digest
-from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
+from zoo.recipe.batches import encode_task
 from zoo.recipe.checkpoints import read_record, write_model
 from zoo.recipe.lora import add_factors, write_adapter
-from zoo.recipe.scores import METRICS, baseline_of, forward, score_model
+from zoo.recipe.scores import METRICS, baseline_of, score_model
 from zoo.recipe.settings import Finetuning, LowRank
-from zoo.recipe.tasks import Kind, TaskData
+from zoo.recipe.tasks import TaskData
+from zoo.recipe.training import train
 
 Report = Callable[[str], None]
 
@@ -48,8 +49,9 @@ def finetune(
 ) -> dict[str, Any]:
     """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
 
-    A folder that holds the same run is kept, so that an interrupted list of runs resumes. With
-    settings of an adapter, only its factors and the head train and are written.
+    A folder that holds the same run is kept, and a run that was interrupted resumes from its state
+    beside that folder. With settings of an adapter, only its factors and the head train and are
+    written.
 
     Args:
         base: Folder of the base model (config, safetensors, tokenizer).
@@ -83,7 +85,8 @@ def finetune(
     longest = min(512, int(tokenizer.model_max_length))
     held_out = encode_task(tokenizer, task, task.test, longest)
     baseline = baseline_of(model, task, held_out, pad, device)
-    steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report)
+    state = _state_file(base, base_ref, task.name, settings, out)
+    steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report, state)
     _round_to_fp16(model)  # scored as it is saved
     scores = score_model(model, task, held_out, pad, device=device)
     record: dict[str, Any] = {
@@ -103,6 +106,7 @@ def finetune(
     }
     write = write_adapter if isinstance(settings, LowRank) else write_model
     write(model.cpu(), base, out, record, **_config_of_task(model, task, settings))
+    state.unlink(missing_ok=True)
     name, value = next(iter(scores.items()))
     report(
         f"{out.name}: {name} {value:.3f} against {record['baseline']['score']:.3f}, "
@@ -142,6 +146,12 @@ def _run_key(base: Path, base_ref: str, task: str, settings: Finetuning) -> dict
         "task": task,
         "settings": asdict(settings),
     }
+
+
+def _state_file(base: Path, base_ref: str, task: str, settings: Finetuning, out: Path) -> Path:
+    """Name the file beside `out` that keeps the state of this very run."""
+    run = json.dumps(_run_key(base, base_ref, task, settings), sort_keys=True)
+    return out.with_name(f"{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:8]}.state")
 
 
 def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
@@ -236,87 +246,6 @@ def freeze(model: Any, layers: int) -> None:
             f"{type(body).__name__} has {len(lower)} layers that could be found, and {layers} are "
             "to be frozen with the embeddings; freeze fewer, or use a BERT-like base."
         )
-
-
-def train(
-    model: Any,
-    kind: Kind,
-    items: list[Encoded],
-    settings: Finetuning,
-    pad: int,
-    device: str,
-    name: str,
-    report: Report,
-) -> tuple[int, int]:
-    """Train the parameters that are not frozen, in place; return the numbers of steps and of tokens
-    seen, padding not counted.
-
-    Raises:
-        RecipeError: If the loss stops being a number.
-    """
-    lengths = [len(item.ids) for item in items]
-    per_epoch = len(training_order(lengths, settings.batch, settings.seed, 0))
-    total = settings.steps or max(1, round((settings.epochs or 0) * per_epoch))
-    rate = settings.learning_rate * settings.dose
-    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    kept = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    groups = [
-        {"params": decayed, "weight_decay": settings.weight_decay},
-        {"params": kept, "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
-    model.train()
-    step, epoch, tokens, running = 0, 0, 0, 0.0
-    while step < total:
-        for chosen in training_order(lengths, settings.batch, settings.seed, epoch)[: total - step]:
-            tensors = {
-                key: value.to(device)
-                for key, value in collate([items[i] for i in chosen], pad).items()
-            }
-            warming = (step + 1) / max(1.0, settings.warmup * total)
-            decaying = (total - step) / max(1.0, (1 - settings.warmup) * total)
-            for group in optimizer.param_groups:
-                group["lr"] = rate * min(1.0, warming, decaying)
-            with torch.autocast(device, torch.bfloat16, enabled=isinstance(settings, LowRank)):
-                loss = task_loss(model, kind, tensors)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            step += 1
-            tokens += sum(lengths[index] for index in chosen)
-            running += (float(loss.detach()) - running) / min(step, 50)
-            if step % 100 == 0 or step == total:
-                report(f"{name} step {step}/{total} loss {running:.3f}")
-                if running != running:
-                    raise RecipeError(
-                        f"{name}: the loss is not a number after {step} steps; "
-                        "lower the learning rate."
-                    )
-        epoch += 1
-    return step, tokens
-
-
-def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
-    """Compute the cross-entropy of a batch: of labels, of heads, of next tokens, or the mean over a
-    span's two ends."""
-    output = forward(model, kind, tensors)
-    if kind == "span":
-        ends = ((output.start_logits, "start_positions"), (output.end_logits, "end_positions"))
-        return (
-            sum(
-                (functional.cross_entropy(logits, tensors[key]) for logits, key in ends),
-                torch.tensor(0.0),
-            )
-            / 2
-        )
-    if kind == "text":
-        logits, truth = output.logits[:, :-1].float(), tensors["labels"][:, 1:]
-        return functional.cross_entropy(logits.flatten(0, 1), truth.flatten(), ignore_index=IGNORED)
-    logits, truth = (
-        (output, tensors["heads"]) if kind == "arcs" else (output.logits, tensors["labels"])
-    )
-    return functional.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=IGNORED)
 
 
 def _config_of_task(model: Any, task: TaskData, settings: Finetuning) -> dict[str, Any]:

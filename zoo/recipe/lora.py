@@ -84,8 +84,9 @@ def write_adapter(
 
     Args:
         model: With the factors that `add_factors` put there.
-        base: Folder of the base, whose name the configuration gives.
-        record: Of the training, with its settings.
+        base: Folder of the base.
+        record: Of the training, with its settings and the reference of the base, which the
+            configuration names as PEFT does.
         config_extra: As for `write_model`.
 
     Raises:
@@ -98,7 +99,7 @@ def write_adapter(
     adapter = {
         "peft_type": "LORA",
         "task_type": None,
-        "base_model_name_or_path": f"zoo/models/{base.name}",
+        "base_model_name_or_path": _name_of(record["base"]),
         "r": settings["rank"],
         "lora_alpha": settings["alpha"],
         "lora_dropout": 0.0,
@@ -115,6 +116,17 @@ def write_adapter(
     write_folder(
         out, ADAPTER_WEIGHTS, {WRAPPER + name: weights[name] for name in (*factors, *heads)}, files
     )
+
+
+def _name_of(base: str) -> str:
+    """Return what PEFT calls a base: the folder of an included one, a Hub model's name, a folder.
+
+    Example:
+        >>> _name_of("zoo:seed-0"), _name_of("hub:bert-base-uncased")
+        ('zoo/models/seed-0', 'bert-base-uncased')
+    """
+    kind, _, name = base.partition(":")
+    return f"zoo/models/{name}" if kind == "zoo" else name
 
 
 def _body(model: Any) -> nn.Module:

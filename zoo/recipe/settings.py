@@ -15,7 +15,7 @@ sentiment was still at chance (loss .693) after 500 steps; at three times 5e-4 i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,24 @@ def run_settings(
         if quick
         else settings
     )
+
+
+def settings_on(
+    task: str, seed: int, steps: int | None, rate: float | None, frozen: int, rank: int
+) -> Finetuning:
+    """Return the settings of one model fine-tuned by itself: those of `run_settings`, but for what
+    is given; with a rank, of an adapter.
+
+    Args:
+        rate: Learning rate.
+        rank: Of an adapter's factors; 0 for a fine-tune of all weights.
+    """
+    usual = run_settings(task, seed, frozen=frozen)
+    if steps:
+        usual = replace(usual, steps=steps, epochs=None)
+    if rate:
+        usual = replace(usual, learning_rate=rate)
+    return LowRank(**asdict(usual), rank=rank, alpha=2.0 * rank) if rank else usual
 
 
 def adapter_settings(task: str, rank: int, quick: bool = False, seed: int = 0) -> LowRank:

@@ -89,7 +89,7 @@ def resume(
     model: Any,
     optimizer: torch.optim.Optimizer,
     settings: Any,
-    average: dict[str, torch.Tensor],
+    average: dict[str, torch.Tensor] | None = None,
 ) -> tuple[int, float]:
     """Fill model, optimizer and average from the checkpoint at `path`, where there is one.
 
@@ -111,7 +111,7 @@ def resume(
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"model.{name}"])
-            if f"average.{name}" in state:
+            if average is not None and f"average.{name}" in state:
                 average[name] = state[f"average.{name}"]
             if f"step.{name}" in state:
                 optimizer.state[parameter] = {
@@ -125,5 +125,6 @@ def _comparable(noted: Mapping[str, Any], settings: Any) -> dict[str, Any]:
     """Return the settings without those that may change between two halves of a run; older
     checkpoints lack the newer ones."""
     defaults = {field.name: field.default for field in fields(settings) if field.name != "seed"}
-    free = {"keep_steps": None} | ({"steps": None} if settings.schedule == "constant" else {})
+    constant = getattr(settings, "schedule", "") == "constant"
+    free = {"keep_steps": None} | ({"steps": None} if constant else {})
     return {**defaults, **noted, **free}

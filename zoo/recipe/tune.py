@@ -16,10 +16,11 @@ import torch
 
 from core.errors import RecipeError
 from zoo.recipe.batches import encode_task
-from zoo.recipe.finetune import new_task_model, train
+from zoo.recipe.finetune import new_task_model
 from zoo.recipe.scores import score_model
 from zoo.recipe.settings import COMMON, Finetuning
 from zoo.recipe.tasks import BOX_TASKS, TaskData, read_task
+from zoo.recipe.training import train
 
 
 def development_split(task: TaskData, share: int = 10) -> TaskData:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.commands.examples import alignment, probes, rsa, weights
 from core.commands.examples.finding import Finding
-from core.options import Spec
+from core.options import Spec, options_of
 from core.results.export import Result
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.probes.behaviour.spec import BehaviourSpec
@@ -50,17 +49,22 @@ class Example:
     def query(self) -> dict[str, list[str]]:
         """Return the link's parameters: the study's non-default options, and what shows it."""
         study, spec = self.studies[self.opened]
-        changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
-        shown = {"study": [study] if self.opened else [], "view": [self.view] if self.view else []}
-        return {name: kinds[name].write(value) for name, value in changed.items()} | {
-            name: texts for name, texts in shown.items() if texts
-        }
+        return query_of(spec, study if self.opened else "", self.view)
 
 
-def _options(spec: Spec) -> Any:
-    from core.options import options_of
+def query_of(spec: Spec, beside: str = "", view: str = "") -> dict[str, list[str]]:
+    """Return the parameters of a link to a study: its non-default options, and what shows it.
 
-    return options_of(type(spec))
+    Args:
+        spec: Of the study.
+        beside: The study's command where it is an experiment of its page.
+        view: The page's view, where it is not the first.
+    """
+    kinds = {option.name: option for option in options_of(type(spec))}
+    shown = {"study": [beside] if beside else [], "view": [view] if view else []}
+    return {name: kinds[name].as_query(value) for name, value in spec.changed().items()} | {
+        name: texts for name, texts in shown.items() if texts
+    }
 
 
 ODD = ("zoo:sentiment-fast", "zoo:parse-slow")

@@ -124,7 +124,10 @@ def curves(
     broken = len({tuple(look.dash) for look in looks.values()}) > 1
     below = None if direct else legend(columns, lines=broken)
     colour, dash, shape = (
-        _scale(kind, shown, looks, None if broken and kind == "shape" else below)
+        # Vega joins legends of one domain, even one that is not wanted: another order is another.
+        _scale(kind, shown[::-1], looks, None)
+        if broken and kind == "shape"
+        else _scale(kind, shown, looks, below)
         for kind in ("colour", "dash", "shape")
     )
     rows, tooltip = told(table, tips)

@@ -142,6 +142,7 @@ STUDY = Study(
     prepare=planning.prepare,
     plan=planning.plan,
     collect=collect,
+    kind=PolarResult,
     views=(
         View(
             draw=charts.draw_polar,

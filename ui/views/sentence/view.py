@@ -51,11 +51,10 @@ def sentence_view(
             format_func=DRAWN_BY.__getitem__, label_visibility="collapsed", **KEPT,
         )  # fmt: skip
     if chosen == POLAR:
-        trained = experiment_result(form, polar, spec)
-        if trained is not None and not trained.table.empty:
+        trained = cast("TrainedResult | None", experiment_result(form, polar, spec))
+        if trained is not None and trained.probes:
             show_menu(form, trained)
-            read = cast("TrainedResult", trained)
-            played(form.address, _sentence)(form.address, read, list(read.probes))
+            played(form.address, _sentence)(form.address, trained, list(trained.probes))
         return
     drawable = models_with_trees(result)
     if not drawable:

@@ -178,6 +178,7 @@ STUDY = Study(
     collecting=collecting,
     finish=finish,
     files=extra_files,
+    kind=ProbeResult,
     views=VIEWS,
     compared=ComparedTable(
         *("scores", ("model", "layer", "probe", "metric"), "value", "measure"),

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import draw_sample, summary
-from core.models.costs import Sizes, price_tasks
+from core.models.costs import Sizes, expected_outputs, price_tasks
 from core.results.names import short_name
 from core.results.statements import Statement
 from core.runs.price import Price
@@ -34,7 +34,7 @@ from core.studies.probes.trees.statements import sweep_statements
 from core.studies.probes.trees.tables import probe_groups
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
-from core.study import completed, expected_outputs, read_first
+from core.study import completed, read_first
 
 SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
 NO_RANK = "No rank could be probed, for the reasons given."

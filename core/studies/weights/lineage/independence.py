@@ -65,6 +65,8 @@ NOT_COMPARED: Value = {
 def _cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) -> Cost:
     """Estimate matching each model with its nearest, as if a quarter of them began trees."""
     here = [sizes[ref] for ref in models]
+    if not here:  # none was found, as the study says when it runs
+        return Cost(0.0, 0.0, torch=False)
     widest = max(here, key=lambda size: size.d_model)
     numbers = costs.WIDER * widest.d_model**2
     trees = min(MOST_TREES, 1 + len(here) // 8)

@@ -1,0 +1,1 @@
+"""Results of models that are not included, shipped whole."""

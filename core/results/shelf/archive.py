@@ -1,0 +1,192 @@
+"""The shelf: results of models that are not included, shipped whole, opened without the models.
+
+A file like that of the precomputed results, beside it: the list of what is there, and each result's
+record and numbers under its name. What is damaged is not there.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import PalimpsestError, listed
+from core.options import Spec, options_of
+from core.results.export import Result, result_json, result_numbers
+from core.results.names import short_name
+from core.results.reading import read_result
+from core.results.shelf.home import FROM_HOME, in_home, renamed
+from core.runs.encoding import decode, encode
+from core.runs.precomputed import Precomputed, write_precomputed
+from core.runs.process.remembered import file_state, remembered
+
+FILE = "real.zip"  # beside the precomputed results
+LIST = "shelf"  # key of the list; no result has this name
+RECORD = "record"  # of a result, among its numbers
+MOST = 32  # results remembered
+LARGE = 1_000  # numbers of an array
+DAMAGED = (PalimpsestError, OSError, ValueError, KeyError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A result on the shelf, without its numbers.
+
+    Attributes:
+        name: Its key.
+        title: What a reader calls it, in a few words.
+        page: File of the page that shows it, such as "pages/rsa.py".
+        study: Words of its command.
+        values: Options of its spec, as plain JSON values.
+        sources: Reference of each model -> where its weights came from.
+        sentence: The first sentence of what was found.
+        beside: Whether it is an experiment of its page, not the page's main study.
+    """
+
+    name: str
+    title: str
+    page: str
+    study: str
+    values: Mapping[str, Any] = field(hash=False)
+    sources: Mapping[str, str] = field(hash=False)
+    sentence: str = ""
+    beside: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Say in a sentence where the weights of its models came from."""
+        return origin_of(self.sources)
+
+    def spec(self, kind: type[Any]) -> Any:
+        """Make its spec; options that this version does not have are left out.
+
+        Raises:
+            PalimpsestError: If a value is not valid here, as a folder on a shared instance.
+        """
+        given = {option.name for option in options_of(kind)} & set(self.values)
+        return kind(**{name: _as_option(self.values[name]) for name in given})
+
+
+class Shelf:
+    """The results in one file; none where it is missing or damaged."""
+
+    def __init__(self, path: Path) -> None:
+        """`path`: the file."""
+        self.path = path
+
+    @property
+    def entries(self) -> tuple[Shelved, ...]:
+        """What is on the shelf, in order."""
+        try:
+            return _entries(self.path, in_home())
+        except DAMAGED:
+            return ()
+
+    def find(self, study: str, spec: Spec) -> Shelved | None:
+        """Find the result of a study with these options; None if there is none."""
+        return next((each for each in self.entries if _is_of(each, study, spec)), None)
+
+    def open(self, entry: Shelved, kind: type[Any] | None = None) -> Any:
+        """Read a result; None if it is damaged.
+
+        Args:
+            entry: Of `entries`.
+            kind: Of the study's results, where they are more than a `Result`.
+        """
+        try:
+            return _result(self.path, entry.name, kind or Result, in_home())
+        except DAMAGED:
+            return None
+
+
+def origin_of(sources: Mapping[str, str]) -> str:
+    """Say in a sentence where the weights of models came from.
+
+    Args:
+        sources: Reference of each -> where from.
+    """
+    groups: dict[str, list[str]] = {}
+    for ref, source in sources.items():
+        groups.setdefault(source, []).append(short_name(ref))
+    said = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
+    return f"Models that are not included: {said}."
+
+
+def shelf_beside(precomputed: Precomputed | None) -> Shelf | None:
+    """Find the shelf beside a file of precomputed results; None without these."""
+    return Shelf(precomputed.path.with_name(FILE)) if precomputed is not None else None
+
+
+def changed_models(shipped: Result, computed: Result) -> list[str]:
+    """Say which models of a result that was computed here are not those of the one shipped."""
+    before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, computed))
+    return [
+        f"{ref} is not the model of the precomputed result: its content has the hash "
+        f"{now[ref][:12]} instead of {before[ref][:12]}."
+        for ref in now
+        if ref in before and now[ref] != before[ref]
+    ]
+
+
+def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:
+    """Write the file; the same results give the same bytes. Large arrays, which only charts need,
+    are written in single precision.
+
+    Args:
+        path: Where to; nobody ever sees a part of it.
+        results: Each with what it is.
+    """
+    values: dict[str, dict[str, Any]] = {LIST: {LIST: []}}
+    for entry, result in results:
+        values[LIST][LIST].append(json.loads(json.dumps(asdict(entry))))
+        record = json.loads(result_json(result))
+        rows = {name: [None] * len(table) for name, table in result.tables.items()}
+        numbers = decode(result_numbers(replace(result, arrays=_single(result.arrays))))
+        values[entry.name] = {**numbers, RECORD: record | {"tables": rows}}
+    here = in_home()
+    portable = {name: renamed(value, here, FROM_HOME) for name, value in values.items()}
+    write_precomputed(path, {name: encode(value) for name, value in portable.items()})
+
+
+def _single(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {
+        name: array.astype(np.float32)
+        if array.dtype == np.float64 and array.size > LARGE
+        else array
+        for name, array in arrays.items()
+    }
+
+
+def _is_of(entry: Shelved, study: str, spec: Spec) -> bool:
+    if entry.study != study:
+        return False
+    try:
+        return bool(entry.spec(type(spec)) == spec)
+    except PalimpsestError:
+        return False
+
+
+@remembered(4, state=lambda path, home: file_state(path))
+def _entries(path: Path, home: str) -> tuple[Shelved, ...]:
+    return tuple(Shelved(**each) for each in _value(path, LIST, home)[LIST])
+
+
+@remembered(MOST, state=lambda path, name, kind, home: file_state(path))
+def _result(path: Path, name: str, kind: type[Any], home: str) -> Any:
+    value = _value(path, name, home)
+    return read_result(value[RECORD], value, kind)
+
+
+def _value(path: Path, name: str, home: str) -> Any:
+    """Read the value of a name, with folders as they are called here; KeyError without one."""
+    return renamed(decode(Precomputed(path).get_many([name])[name]), FROM_HOME, home)
+
+
+def _as_option(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
