@@ -19,7 +19,7 @@ from extras.probes.removal.tables import ACCURACY, LOSS, UAS
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
 NOTHING = words_beside(__file__).sentence("nothing")
 COSTS = {
-    LOSS: ("{name}'s loss per token is {cost}", "nats higher", "nats lower"),
+    LOSS: ("{name}'s loss is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),
     UAS: ("{name}'s UAS is {cost}", "lower", "higher"),
 }
@@ -48,10 +48,10 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
             continue
         clause, *ways = COSTS[each.metric]
         lost = clause.format(name=short_name(each.subject), cost=each.number.direction(*ways))
-        sentence = f"Without the probe's subspace at layer {each.layers[0]}, {lost}"
+        sentence = f"Without the probe's space at layer {each.layers[0]}, {lost}"
         gap = gaps.get((each.subject, each.metric))
         if gap is not None:
-            what = "random subspaces of equal change"
+            what = "random ones of equal change"
             more = gap.number.direction("more", "less")
             sentence += (
                 f", not detectably more than by {what} ({more})"
@@ -60,7 +60,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
             )
         layers = where.get((each.subject, each.metric))
         if layers is not None and gap is not None and gap.verdict != SIMILAR:
-            sentence += f" (detectably at {len(layers.layers)} of {layers.number.text} layers)"
+            sentence += f" (at {len(layers.layers)} of {layers.number.text} layers)"
         yield f"{sentence}."
 
 

@@ -131,9 +131,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [
             "In frozen fine-tunes, "
             f"measures find changed states with AUC {_range(facts, UNROUNDED)}; "
-            f"rounded by as much as weights changed, {_range(facts, FROZEN)}, where the layer "
-            f"number alone reaches {_rival(facts, 'depth', FROZEN)}.",
-            "Without rounding, unchanged states are equal bit for bit.",
+            f"after rounding, {_range(facts, FROZEN)}, the layer number alone "
+            f"{_rival(facts, 'depth', FROZEN)}.",
+            "Weights are rounded by as much as they changed; without rounding, unchanged states "
+            "are equal bit for bit.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:

@@ -84,9 +84,9 @@ def grid_sentence(result: Result) -> str:
         & (grid["target_layer"] == row["target_layer"])
     ]
     layer = int(row["target_layer"])
-    beside = f"; from layer {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
+    beside = f"; from {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
     return (
-        f"{text}; layer {layer} is predicted best from layer "
+        f"{text}; layer {layer} from layer "
         f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside}; not tested)."
     )
 

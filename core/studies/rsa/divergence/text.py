@@ -113,7 +113,7 @@ def _states(facts: Mapping[str, Statement]) -> str:
         return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
     joint = "yet" if more == (gap.value > 0) else "and"
     return (
-        f"{joint} its top states are {'more' if more else 'less'} similar "
+        f"{joint} its states are {'nearer' if more else 'further'} "
         f"(RSA {mine.value_text}; {theirs.value_text})"
     )
 

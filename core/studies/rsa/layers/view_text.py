@@ -79,13 +79,13 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
     best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
     stays = rows[rows["base_layer"] == layer]["similarity"]
-    against = f", to layer {layer}: {text_of(float(stays.iloc[0]))}" if len(stays) else ""
+    against = f", to {layer}: {text_of(float(stays.iloc[0]))}" if len(stays) else ""
     layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
         "layer"
     ].nunique()
     return (
         f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
-        f"similar to a different layer of the base (layer {layer} to layer "
+        f"similar to another layer of the base (layer {layer} to "
         f"{int(best['base_layer'])}: {statement.number.value_text}{against}; not tested)."
     )
 

@@ -119,14 +119,14 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
     """Say what the most costly single layer costs each model."""
     lowered, kept = [], []
     for model, name in names.items():
-        scored = f"{name}'s {metrics[model]} ({facts[model, SCORES].number.value_text})"
         worst = facts.get((model, LOSES))
         if worst is None:
-            kept.append(scored)
+            kept.append(f"{name}'s {metrics[model]} ({facts[model, SCORES].number.value_text})")
         else:
-            where = layers_in_words(worst.layers)
-            lowered.append(f"{scored} by {worst.number.text} at most ({where})")
-    lost = f"Reverting one layer to the base lowers {listed(lowered)}." if lowered else ""
+            most = f"{'' if lowered else 'up to '}{worst.number.value_text}"
+            of = f"{facts[model, SCORES].number.value_text} {metrics[model]}"
+            lowered.append(f"{name} {most} of {of} ({layers_in_words(worst.layers)})")
+    lost = f"One layer reverted costs {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
     return " ".join(filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else "")))
 

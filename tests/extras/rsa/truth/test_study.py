@@ -77,7 +77,7 @@ def test_planted_layers_are_found_by_their_answers_and_less_by_their_states(resu
     ]
     assert {made.subject for made in frozen} == {DEPTH, WEIGHTS}
     assert stated(result.statements, ROUNDED).estimate == Estimate(1.0, kind="whole")
-    for words in ("(every measure); rounded by", "as much as weights changed, "):
+    for words in ("(every measure); after rounding, ", "the layer number alone "):
         assert words in result.headline
     named = [
         made for made in result.statements if made.verdict != RIVAL and made.baseline != STATE_DEPTH

@@ -422,7 +422,7 @@ def test_a_headline_is_made_of_what_each_model_loses() -> None:
     assert not unnamed(plain, make_headline(kept, {"zoo:a-0": "UAS"}))
     assert ".01" not in make_headline(kept, {"zoo:a-0": "UAS"}), "what may be noise is no finding"
     left = make_headline(costly, {"zoo:a-0": "UAS"}, ("zoo:nli-0",))
-    assert left.partition(". ")[0].endswith("at most (layer 2); nli-0 is not scored")
+    assert left.partition(". ")[0].endswith("up to .10 of .86 UAS (layer 2); nli-0 is not scored")
     more = make_headline(costly, {"zoo:a-0": "UAS"}, ("zoo:nli-0", "zoo:seed-1"))
     assert "nli-0 and seed-1 are not scored." in more
 
