@@ -121,15 +121,14 @@ def curves(
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
-    broken = len({tuple(look.dash) for look in looks.values()}) > 1
+    # Strokes stand in a legend of broken lines: a dash would tear the shapes of points.
+    broken = not direct and len({tuple(look.dash) for look in looks.values()}) > 1
     below = None if direct else legend(columns, lines=broken)
     colour, dash, shape = (
-        # Vega joins legends of one domain, even one that is not wanted: another order is another.
-        _scale(kind, shown[::-1], looks, None)
-        if broken and kind == "shape"
-        else _scale(kind, shown, looks, below)
-        for kind in ("colour", "dash", "shape")
+        _scale(kind, shown, looks, below) for kind in ("colour", "dash", "shape")
     )
+    if broken:
+        shape = channel("marker:N", scale=None, legend=None)
     rows, tooltip = told(table, tips)
     rows = _styled(rows.assign(who=owners(table)), plane, looks, twins)
     base = Chart(rows).encode(x=x)
@@ -299,6 +298,7 @@ def _styled(
     return rows.assign(
         out=rows[plane.y] > plane.high,
         pointed=[looks[name].point for name in rows["name"]],
+        marker=[looks[name].shape for name in rows["name"]],
         broad=[looks[name].width * plane.context.thin for name in rows["name"]],
         banded=[looks[name].band for name in rows["name"]],
         twin=[twins[name] != name for name in rows["name"]],
@@ -332,7 +332,7 @@ def _scale(
     kind: str, shown: Sequence[str], looks: Mapping[str, Look], below: dict[str, Any] | None
 ) -> Any:
     """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
-    no names at their ends, without the shapes where lines are broken, which a dash would tear."""
+    no names at their ends."""
     values: list[Any] = [
         looks[name].colour
         if kind == "colour"

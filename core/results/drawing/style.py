@@ -103,7 +103,9 @@ def legend(
         more: As Vega-Lite names it.
     """
     stroke: dict[str, Any] = (
-        {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
+        {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2, "rowPadding": 0}
+        if lines
+        else {}
     )
     return {
         "orient": "bottom",
