@@ -10,7 +10,6 @@ from ui.frame import shell
 from ui.home.examples import show_examples, show_questions, show_story
 from ui.home.included import included_table
 from ui.home.pair_card import show_pair_card
-from ui.home.real import show_real
 from ui.home.sweeps import show_sweeps
 
 shell.open_page(
@@ -29,9 +28,7 @@ show_questions()
 st.header("Compare two models of your own", anchor=False)
 show_pair_card()
 
-if zoo_models():
-    show_examples()
-show_real()
+show_examples()
 
 show_sweeps()
 

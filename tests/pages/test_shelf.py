@@ -67,7 +67,7 @@ def test_a_view_that_needs_the_probes_says_that_they_are_not_there() -> None:
 def test_home_has_the_results_in_a_fold_with_their_findings() -> None:
     app = open_page("pages/home.py")
     assert "not included" not in sentences(app)
-    app.session_state["real_models"] = True
+    app.session_state["more_examples"] = True
     app.run()
     assert not app.exception
     links = {link.proto.label.strip("*").replace("\\", "") for link in app.get("page_link")}

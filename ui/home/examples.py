@@ -15,18 +15,21 @@ import streamlit as st
 
 from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.commands.precomputed import read_cards
+from core.models import zoo_models
 from core.results.drawing.style import GREY
 from core.results.numbers import label_expr
 from ui.frame import shell
 from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.frame.theme import page_theme
+from ui.home.real import show_real
 from ui.study.figures import draw_spec, paired_colours, show_spec, themed, with_arrow_data
 from ui.study.results import show_sentence
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
+MORE = "More examples, and real models"
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure
 LARGE = 460  # of the large one with its legend; its place is kept until it is drawn
@@ -70,11 +73,13 @@ def show_story() -> None:
 
 
 def show_examples() -> None:
-    """Draw a fold with all cards, four per row on a wide screen; nothing is drawn into it until it
-    is opened."""
-    with st.expander("More examples", key="more_examples", on_change="rerun") as fold:
+    """Draw a fold with all cards, four per row on a wide screen, and links to results of real
+    models; nothing is drawn into it until it is opened."""
+    with st.expander(MORE, key="more_examples", on_change="rerun") as fold:
         if fold.open:
-            _show_cards()
+            if zoo_models():
+                _show_cards()
+            show_real()
 
 
 def show_questions() -> None:

@@ -65,7 +65,8 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
     origins and of one; then the same in other orders, and the tasks' scores."""
-    leads, rivals = [], []
+    leads: list[str] = []
+    rivals: list[str] = []
     several = len({each.subject for each in statements}) > 1
     for relation in (OTHER_ORIGINS, ONE_ORIGIN):
         facts = [each for each in statements if each.subject == relation]

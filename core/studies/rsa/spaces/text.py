@@ -22,9 +22,9 @@ ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
 BEYOND = "further from its base than seeds are from each other, last layer"
 SAID = {
-    SEEDS: "seeds are on average {} apart",
-    TUNED: "fine-tunes on average {} from their base",
-    STEPS: "steps are on average {} from the end of their run",
+    SEEDS: "seeds are {} apart",
+    TUNED: "fine-tunes are {} from their base",
+    STEPS: "steps are {} from the end of their run",
 }
 
 
@@ -101,7 +101,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
         return NOTHING
     said = listed([SAID[name].format(ends[name].text) for name in related[:2]])
     without = listed([starts[name].value_text for name in related[:2]])
-    parts = [f"In the last layer, {said}.", f"In the embeddings, without any layer: {without}."]
+    parts = [
+        f"On average in the last layer, {said}.",
+        f"In the embeddings, without any layer: {without}.",
+    ]
     if beyond := [each for each in statements if each.verdict == BEYOND]:
         names = short_names(each.subject for each in beyond)
         moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
@@ -109,7 +112,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if CHANCE in ends:
         parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
     if len(related) > 2:
-        parts.append(f"In the last layer, {SAID[STEPS].format(ends[STEPS].text)}.")
+        parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))
 
 

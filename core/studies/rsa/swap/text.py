@@ -117,7 +117,8 @@ Facts = Mapping[tuple[str, str], Statement]
 
 def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> str:
     """Say what the most costly single layer costs each model."""
-    lowered, kept = [], []
+    lowered: list[str] = []
+    kept: list[str] = []
     for model, name in names.items():
         worst = facts.get((model, LOSES))
         if worst is None:
