@@ -48,15 +48,15 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
             continue
         clause, *ways = COSTS[each.metric]
         lost = clause.format(name=short_name(each.subject), cost=each.number.direction(*ways))
-        sentence = f"Without the probe's space at layer {each.layers[0]}, {lost}"
+        sentence = f"Without the probe's subspace at layer {each.layers[0]}, {lost}"
         gap = gaps.get((each.subject, each.metric))
         if gap is not None:
             what = "random ones of equal change"
             more = gap.number.direction("more", "less")
             sentence += (
-                f", not detectably more than by {what} ({more})"
+                f", not detectably more than {what} ({more})"
                 if gap.verdict == SIMILAR
-                else f", {more} than by {what}"
+                else f", {more} than {what}"
             )
         layers = where.get((each.subject, each.metric))
         if layers is not None and gap is not None and gap.verdict != SIMILAR:
