@@ -15,6 +15,7 @@ from core.models import zoo_folder
 from core.models.costs import Sizes
 from core.results.estimates import Estimate
 from core.results.statements import Statement
+from core.runs.store import Store
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
@@ -40,9 +41,10 @@ def copy_of(name: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def scored() -> Any:
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A seed and two of its parsers."""
-    return joined("zoo:seed-0", *PARSERS)
+    spec = BarrierSpec(models=("zoo:seed-0", *PARSERS), **FEW)
+    return STUDY.run(spec, store=Store(tmp_path_factory.mktemp("store")))
 
 
 def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
