@@ -342,7 +342,7 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert not charts(app)  # it waits for its button
     app = start(app)
     assert len(charts(app)) == 2
-    assert "parse-0's UAS" in headline(app)
+    assert " UAS (layer " in headline(app)
     assert GUESSES in sentences(app)  # among the notes
     assert "contradiction" in sentences(app)  # a label of the model that cannot be scored
     everything.check(app)
@@ -357,7 +357,7 @@ def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.Mon
     monkeypatch.setattr(TruthSpec.__init__, "__defaults__", values)
     app = open_page(PAGE, **SMALL, study="truth", plants="2", measures="rsa")
     assert not app.exception
-    assert app.title[0].value == EXPERIMENTS[TRUTH].study.title
+    assert app.title[0].value == EXPERIMENTS[TRUTH].view.question
     assert not [
         fold for fold in app.expander if "Change" in fold.label
     ]  # it reads nothing of the page's form
@@ -434,7 +434,7 @@ def test_through_training_says_its_own_study_and_disables_what_it_does_not_read(
     assert not app.exception
     assert len(charts(app)) == 2
     assert "seed-1" in headline(app)
-    assert app.title[0].value == EXPERIMENTS[TRAINING].study.title
+    assert app.title[0].value == EXPERIMENTS[TRAINING].view.question
     line = next(fold.label for fold in app.expander if "Change" in fold.label)
     assert "20 sentences" in line
     assert "against parse" not in line
