@@ -11,7 +11,7 @@ from tests.cases import exhaustive
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-READ = ("h2.headline", ".st-key-views")  # the finding, and the views to choose from
+READ = ("h1", "h2.headline", ".st-key-views")  # question, finding, and the views to choose from
 CHART = "[data-testid=stVegaLiteChart] svg"
 FORGET = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem("{FIRST_VISIT}")) {{
     localStorage.removeItem("{KEY}");
@@ -41,6 +41,9 @@ def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
         assert box["y"] + box["height"] <= 800
+        over = page.get_by_test_id("stHeader").bounding_box()  # whatever lies under it is hidden
+        assert over is not None
+        assert box["y"] >= over["y"] + over["height"]
         for name in READ:
             read = page.locator(name).first.bounding_box()
             assert read is not None

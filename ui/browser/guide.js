@@ -8,7 +8,8 @@
   const KEY = __KEY__;
   const STEPS = __STEPS__; // [selector, sentence]
   const FIGURE = "[data-testid='stVegaLiteChart'] svg .role-mark", VIEWS = ".st-key-views";
-  const READ = "h2.headline, .st-key-views"; // what it leaves free: the finding, and the views to choose from
+  const READ = "h1, h2.headline, .st-key-views"; // what it leaves free: question, finding, and the views to choose from
+  const HEADER = "[data-testid='stHeader']"; // lies over everything, on a telephone
   const EDGE = 16, GAP = 8; // pixels
   const asked = () => new URLSearchParams(window.location.search);
 
@@ -35,13 +36,14 @@
       if (!target?.isConnected) target = document.querySelector(steps[step][0]);
       if (!target || !document.querySelector(VIEWS)) return end(); // the reader went to another page
       const at = target.getBoundingClientRect(), own = box.getBoundingClientRect();
-      const inside = (value, size, room) => Math.max(EDGE, Math.min(value, room - size - EDGE));
+      const inside = (value, size, room, least = EDGE) => Math.max(least, Math.min(value, room - size - EDGE));
+      const below = Math.max(EDGE, document.querySelector(HEADER)?.getBoundingClientRect().bottom ?? 0);
       const free = [...document.querySelectorAll(READ), target].map((node) => node.getBoundingClientRect());
       const lowest = Math.max(...free.slice(0, -1).map((each) => each.bottom));
       const places = [ // below the target, above it, below all that is read, beside it, at the window's end
         [at.left, at.bottom + GAP], [at.left, at.top - own.height - GAP], [at.left, lowest + GAP],
         [at.right + GAP, at.top], [at.left - own.width - GAP, at.top], [at.left, window.innerHeight],
-      ].map(([x, y]) => [inside(x, own.width, window.innerWidth), inside(y, own.height, window.innerHeight)]);
+      ].map(([x, y]) => [inside(x, own.width, window.innerWidth), inside(y, own.height, window.innerHeight, below)]);
       // of a figure, which may be as large as a telephone's screen, a part may be covered rather than of the rest
       const covered = ([x, y]) => free.reduce((sum, each, number) => sum + (number + 1 < free.length ? 100 : 1)
         * Math.max(0, Math.min(x + own.width, each.right) - Math.max(x, each.left))
