@@ -14,8 +14,8 @@ import pytest
 
 import benchmarks.real.__main__ as command
 from benchmarks.real import measuring, shelf
-from benchmarks.real.cases import FAMILY, Case, Treebank, cases, siblings, static_window
-from benchmarks.real.layout import SOURCES, Source, lay_out, name_type, read_smiles
+from benchmarks.real.cases import BASE, FAMILY, Case, Treebank, cases, siblings, static_window
+from benchmarks.real.layout import SOURCES, Source, as_on_the_hub, lay_out, name_type, read_smiles
 from benchmarks.real.measuring import command_of, measured, plain, said
 from benchmarks.real.packages import Package, cache_folder, fetch
 from benchmarks.real.reactions import reactions, write_reactions
@@ -331,9 +331,9 @@ def test_minilm_is_found_at_its_name_on_the_hub(
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    shelf.as_on_the_hub(save_tiny(tmp_path / "model", "bert"), tmp_path / "hub")
+    as_on_the_hub(save_tiny(tmp_path / "model", "bert"), tmp_path / "hub")
     found = tmp_path / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots"
-    assert locate(shelf.BASE).parent == found
+    assert locate(BASE).parent == found
 
 
 def test_fine_tunes_stand_beside_the_included_models(tmp_path: Path) -> None:

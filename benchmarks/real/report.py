@@ -76,7 +76,8 @@ HEAD = """# Real models through every study
 models in them, at sizes for a laptop: 30 sentences where a text is read, few draws, a few layers.
 rxnfp 0.1.0 (12 layers of 256) is a BERT that reads chemical reactions, with two fine-tunes; its
 weights are in PyTorch's old pickled format. all-MiniLM-L6-v2 (6 of 384) and SmolLM2-135M-Instruct
-(30 of 576, GGUF Q4_1) read English. Each study ran in a fresh process, with one thread and an
+(30 of 576, GGUF Q4_1) read English; the included adapters of MiniLM find it as a download of the
+Hub. Each study ran in a fresh process, with one thread and an
 empty store. Processor seconds include imports and children; memory is the peak resident size.
 
 `rxnfp-ft-as-published` is a fine-tune as it is in the package: neither its configuration nor the

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.real.cases import BASE, NAME
+from benchmarks.real.layout import as_on_the_hub
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package, cache_folder
 from core.results.shelf.archive import FILE, Shelved, write_shelf
 
 BOX = Path(__file__).resolve().parents[2] / "zoo"
-NAME = "sentence-transformers/all-MiniLM-L6-v2"
-BASE = f"hub:{NAME}"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"
 RSA, PROBE = "pages/rsa.py", "pages/probe_trees.py"
 WEIGHTS = "pages/weight_clustering.py"
@@ -123,17 +122,6 @@ def _of(package: Package) -> str:
     return f"the Python package {package.name} {package.version}"
 
 
-def as_on_the_hub(model: Path, cache: Path) -> None:
-    """Lay a model out as a download of the Hub, with its package's hash in place of the commit."""
-    commit = MINILM.sha256[:40]
-    folder = cache / f"models--{NAME.replace('/', '--')}"
-    snapshot = folder / "snapshots" / commit
-    if not snapshot.is_dir():
-        shutil.copytree(model, snapshot)
-        (folder / "refs").mkdir(exist_ok=True)
-        (folder / "refs/main").write_text(commit, encoding="utf8")
-
-
 def box_with(tuned: Path | None, folder: Path) -> Path:
     """Make a folder of the included models and of fine-tunes beside them, as links."""
     (folder / "models").mkdir(parents=True, exist_ok=True)
@@ -156,8 +144,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=BOX / "answers" / FILE)
     arguments = parser.parse_args()
     folder = cache_folder()
-    as_on_the_hub(folder / "models/minilm", folder / "hub")
-    os.environ |= {"HF_HUB_CACHE": str(folder / "hub"), "HF_HUB_OFFLINE": "1"}
+    os.environ |= as_on_the_hub(folder / "models/minilm", folder / "hub")
     os.environ["PALIMPSEST_ZOO"] = str(box_with(arguments.tuned, folder / "box"))
     results, broken = [], 0
     where = arguments.kept or folder / "shelf"

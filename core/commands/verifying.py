@@ -28,7 +28,7 @@ def find_problems(
 ) -> list[Problem]:
     """Check every file's sha256 and open every model; return an empty list if all are intact.
 
-    An adapter is opened with the base that its entry names.
+    An adapter is opened with the base that its entry names, where that is included.
 
     Args:
         folder: Folder of the included models.
@@ -79,8 +79,11 @@ def open_model(folder: Path) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def open_adapter(folder: Path, base: Path) -> int:
+def open_adapter(folder: Path, base: Path | None) -> int:
     """Match an adapter's factors with its base's matrices; return its number of parameters.
+
+    Args:
+        base: Folder of the base; None for one that is not included, whose matrices are not read.
 
     Raises:
         ModelError: If it is damaged, or the factors are not those of this base.
@@ -89,9 +92,9 @@ def open_adapter(folder: Path, base: Path) -> int:
     from core.models.weights.tensors import open_checkpoint, open_folder
 
     factors = open_checkpoint(folder.name, {}, [LocalFile(folder / ADAPTER_WEIGHTS)])
-    match_adapter(
-        open_folder(base.name, base, read_config(base)), Adapter(read_adapter(folder), factors)
-    )
+    adapter = Adapter(read_adapter(folder), factors)
+    if base is not None:
+        match_adapter(open_folder(base.name, base, read_config(base)), adapter)
     return sum(math.prod(entry.shape) for entry in factors.entries.values())
 
 
@@ -112,7 +115,8 @@ def _check_opens(models: Path, entry: dict[str, Any]) -> str | None:
     folder, parameters = models / str(entry["name"]), int(entry["parameters"])
     try:
         if is_adapter(folder):
-            counted = open_adapter(folder, models / str(entry["base"]).partition(":")[2])
+            kind, _, base = str(entry["base"]).partition(":")
+            counted = open_adapter(folder, models / base if kind == "zoo" else None)
         else:
             counted = open_model(folder)
     except (ModelError, OSError, ValueError, RuntimeError) as error:

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from core.models.files.adapters import read_adapter
+from core.models.weights.origins import base_of
 from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
@@ -31,6 +32,10 @@ from zoo.recipe.questions.passages import nearest_name
 from zoo.recipe.settings import run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
+MINILM = "hub:sentence-transformers/all-MiniLM-L6-v2"
+ADAPTER_FILES = {
+    "adapter_config.json", "adapter_model.safetensors", "config.json", "README.md", "training.json",
+}  # fmt: skip
 pytestmark = pytest.mark.skipif(not read_manifest(), reason="the box has no models yet: make zoo")
 
 
@@ -104,7 +109,8 @@ def test_the_steps_of_a_seed_are_log_spaced_and_get_better(
 
 def test_adapters_say_their_score_are_better_than_their_baseline_and_stand_apart() -> None:
     plan = Plan(zoo_folder(), zoo_folder())
-    adapters = {entry["name"]: entry for entry in read_adapters()}
+    included = [entry for entry in read_adapters() if entry["base"] != MINILM]
+    adapters = {entry["name"]: entry for entry in included}
     runs = {
         run.name: run for listed in (adapter_runs, review_runs, reader_runs) for run in listed(plan)
     }
@@ -115,16 +121,29 @@ def test_adapters_say_their_score_are_better_than_their_baseline_and_stand_apart
         assert (entry["task"], entry["base"]) == (run.task, f"zoo:{run.base}")
         assert entry["settings"] == vars(settings_of(plan, run))
         assert read_adapter(folder).rank == run.rank
-        assert {path.name for path in folder.iterdir()} == {
-            "adapter_config.json", "adapter_model.safetensors", "config.json", "README.md",
-            "training.json",
-        }  # fmt: skip
+        assert {path.name for path in folder.iterdir()} == ADAPTER_FILES
         assert entry["bytes"] < 2_000_000
         if entry["metric"] == "held_out_loss":
             assert entry["score"] < entry["baseline"] - 0.1, name
         else:
             error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
             assert entry["score"] > entry["baseline"] + 3 * error
+
+
+def test_two_adapters_a_task_of_a_model_that_is_not_included() -> None:
+    adapters = {entry["name"]: entry for entry in read_adapters() if entry["base"] == MINILM}
+    tasks = ("nli", "parse", "sentiment")
+    assert set(adapters) == {f"minilm-{task}-{run}" for task in tasks for run in (0, 1)}
+    for name, entry in adapters.items():
+        folder = zoo_folder() / "models" / name
+        assert base_of(entry["ref"]) == MINILM  # found without the Hub
+        assert read_adapter(folder).rank == entry["settings"]["rank"] == 8
+        assert {path.name for path in folder.iterdir()} == ADAPTER_FILES
+        card = (folder / "README.md").read_text(encoding="utf8")
+        for part in ("base_model: sentence-transformers/all-MiniLM-L6-v2", "apache-2.0", "--base"):
+            assert part in card
+        error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
+        assert entry["score"] > entry["baseline"] + 3 * error
 
 
 def test_three_decoders_differ_in_their_seed_only_and_beat_bigrams(

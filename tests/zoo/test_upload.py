@@ -109,11 +109,13 @@ def test_a_folder_for_the_hub_is_the_included_one_but_for_names(folders: list[Pa
 @pytest.mark.parametrize("name", sorted(EVERYTHING))
 def test_the_committed_card_is_the_one_that_the_recipe_writes(name: str) -> None:
     entry = EVERYTHING[name]
-    base = EVERYTHING[entry["base"].removeprefix("zoo:")] if entry["base"] else None
+    kind, _, base_name = str(entry["base"] or "").partition(":")
+    base = EVERYTHING[base_name] if kind == "zoo" else None
     text = (zoo_folder() / "models" / name / "README.md").read_text(encoding="utf8")
     assert text == card(entry, base, owner())
     fields = head_of(text)
-    assert fields.get("base_model") == (base and hub_name(base["name"], owner()))
+    there = {"": None, "zoo": base and hub_name(base["name"], owner()), "hub": base_name}
+    assert fields.get("base_model") == there[kind]
     assert address().startswith(f"https://github.com/{owner()}/")
 
 
@@ -122,6 +124,13 @@ def test_data_and_licences_that_the_hub_does_not_know_are_not_made_up() -> None:
     fields = head_of(head(entry, None, "someone"))
     assert fields["license"] == ["other"]
     assert not {"datasets", "base_model", "base_model_relation"} & set(fields)
+
+
+def test_an_adapter_of_a_model_on_the_hub_goes_on_naming_it(tmp_path: Path) -> None:
+    (folder,) = write_uploads(tmp_path, "someone", [EVERYTHING["minilm-nli-0"]])
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf8"))
+    base = "sentence-transformers/all-MiniLM-L6-v2"
+    assert (config["base_model_name_or_path"], config["task_type"]) == (base, "SEQ_CLS")
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a/b", "a--b", "../up", "a" * 97])

@@ -8,7 +8,7 @@ from typing import Any
 from core.errors import RecipeError
 from core.models.files.layout import SAFETENSORS
 from core.models.zoo import CAUSAL, MASKED, READING
-from zoo.recipe.heads import head, hub_name, owner
+from zoo.recipe.heads import BASES, base_on_hub, head, owner
 from zoo.recipe.tasks import REVIEW
 
 TASKS = {
@@ -137,7 +137,8 @@ def _second(entry: dict[str, Any]) -> str:
 
 def _adapter(entry: dict[str, Any], owner: str) -> list[str]:
     rank, alpha = entry["settings"]["rank"], entry["settings"]["alpha"]
-    base = entry["base"].removeprefix("zoo:")
+    kind, _, base = entry["base"].partition(":")
+    here = f", in Palimpsest's repository as `zoo/models/{base}`, which PEFT finds from its root"
     head = (
         "A decoder's adapter has no head of its own: "
         "it predicts the next token with the base's embeddings."
@@ -154,8 +155,9 @@ def _adapter(entry: dict[str, Any], owner: str) -> list[str]:
         + head,
         "The weights page compares an adapter's factors with its base; every other page runs the "
         f"model that they make. `python -m core convert {entry['ref']}` writes that model.",
-        f"`adapter_config.json` names the base: on the Hub as `{hub_name(base, owner)}`, "
-        f"in Palimpsest's repository as `zoo/models/{base}`, which PEFT finds from its root.",
+        f"`adapter_config.json` names the base: on the Hub as `{base_on_hub(entry, owner)}`"
+        + (here if kind == "zoo" else ", which is downloaded")
+        + ".",
     ]
     if entry["kind"] == "arcs":
         lines.append("The task head is Palimpsest's own: PEFT alone does not run it.")
@@ -259,6 +261,9 @@ def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
         lines.append(
             f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}."
         )
+    if entry["base"] in BASES:
+        data, licence = BASES[entry["base"]]
+        lines.append(f"- Its base {entry['base']} was trained on: {data}. Licence: {licence}.")
     text = "The file contains no text of the sources. If you redistribute it, include this section."
     return [*lines, f"- {text}"]
 
@@ -276,8 +281,11 @@ def _making(entry: dict[str, Any]) -> list[str]:
     seen = f"{entry['steps']:,} steps" + (
         f", {entry['tokens']:,} tokens seen" if entry.get("tokens") else ""
     )
+    command = "make zoo"
+    if str(entry["base"]).startswith("hub:"):
+        command = f"python -m zoo.recipe --base {entry['base']} --task {entry['task']}"
     return [
-        f"`make zoo`; {seen}. Settings: {settings}.",
+        f"`{command}`; {seen}. Settings: {settings}.",
         "",
         f"sha256 of {_weights(entry)}: `{entry['sha256']}`",
     ]

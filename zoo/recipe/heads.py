@@ -23,6 +23,10 @@ DATASETS = {
     "EWT": "universal-dependencies/universal_dependencies",
 }
 """A word of a source's name -> the Hub's data set with the same data, where there is one."""
+BASES = {
+    "hub:sentence-transformers/all-MiniLM-L6-v2": ("a billion pairs of sentences", "apache-2.0")
+}
+"""Bases that are not included -> what their cards say they were trained on, and their licence."""
 LICENCE = re.compile(r"CC BY[A-Z-]* \d\.\d")
 NOBODY = "OWNER"  # stands in the address until somebody publishes it
 OTHER = "other"  # the Hub's name of a licence that it has no name for
@@ -44,6 +48,12 @@ def hub_name(name: str, owner: str) -> str:
     return f"{owner}/palimpsest-{name.replace('@', '-')}"
 
 
+def base_on_hub(entry: dict[str, Any], owner: str) -> str:
+    """Name the Hub's repository of the model that one was made of; "" of a pretrained one."""
+    kind, _, name = str(entry["base"] or "").partition(":")
+    return name if kind == "hub" or not name else hub_name(name, owner)
+
+
 def head(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
     """Write the head of one model's card, with its lines of dashes.
 
@@ -53,13 +63,14 @@ def head(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
     """
     adapter = "rank" in entry["settings"]
     licences = {each for model in (entry, base) if model for each in _licences(model["licence"])}
+    licences |= {BASES[entry["base"]][1]} if entry["base"] in BASES else set()
     fields: dict[str, Any] = {
         "language": "en",
         "license": sorted(licences),
         "library_name": "peft" if adapter else "transformers",
     }
-    if base is not None:
-        fields["base_model"] = hub_name(base["name"], owner)
+    if entry["base"]:
+        fields["base_model"] = base_on_hub(entry, owner)
         fields["base_model_relation"] = "adapter" if adapter else "finetune"
     if data := [name for word, name in DATASETS.items() if word in entry["data"]]:
         fields["datasets"] = data

@@ -20,7 +20,7 @@ from core.errors import PalimpsestError, RecipeError
 from core.models.files.layout import ADAPTER
 from core.models.zoo import how_to_restore_file, read_adapters, read_manifest, zoo_folder
 from zoo.recipe.cards import card
-from zoo.recipe.heads import hub_name
+from zoo.recipe.heads import base_on_hub, hub_name
 
 OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9])){0,95}")
 PEFT_TASKS = {"sequence": "SEQ_CLS", "span": "QUESTION_ANS", "text": "CAUSAL_LM"}
@@ -57,8 +57,8 @@ def write_uploads(
         try:
             shutil.copytree(zoo_folder() / "models" / entry["name"], folder, dirs_exist_ok=True)
             (folder / "README.md").write_text(card(entry, base, owner), encoding="utf8")
-            if base is not None and (folder / ADAPTER).is_file():
-                _name_base(folder / ADAPTER, hub_name(base["name"], owner), entry["kind"])
+            if (folder / ADAPTER).is_file():
+                _name_base(folder / ADAPTER, base_on_hub(entry, owner), entry["kind"])
         except OSError as error:
             raise RecipeError(
                 f"{folder} could not be written ({error}); free some space and run again."

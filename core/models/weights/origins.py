@@ -96,10 +96,12 @@ def whole_base(base: str, ref: str | ModelRef) -> Path:
             raise ModelError(f"{base} is an adapter itself.")
         read_config(folder)
     except ModelError as error:
-        if parse_ref(ref).kind == "zoo":
+        included = parse_ref(ref).kind == "zoo"
+        if included and base.startswith("zoo:"):
             raise
+        advice = "" if included else f" {HOW_TO_NAME}"
         raise ModelError(
-            f"{ref} is an adapter of {base}, which cannot be read. {error} {HOW_TO_NAME}"
+            f"{ref} is an adapter of {base}, which cannot be read. {error}{advice}"
         ) from error
     return folder
 
