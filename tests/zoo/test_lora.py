@@ -8,6 +8,7 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from core.models.files.adapters import read_adapter
 from core.models.loading.adapters import load_adapted
 from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
+from core.models.weights import merged
 from core.models.weights.merged import LATE, MERGED, merged_folder
 from core.models.weights.merging import merge
 from core.models.zoo import read_adapters, read_manifest
@@ -390,6 +392,8 @@ def test_what_an_interrupted_merge_left_goes_with_the_next(
     for left in (old, new):
         left.mkdir(parents=True)
         (left / "model.safetensors").write_bytes(b"half")
+    # as what another thread's merge has left by the time it is looked at
+    (tmp_path / MERGED / "partial-gone").symlink_to(tmp_path / "nowhere")
     before = time.time() - LATE - 60
     os.utime(old, (before, before))
     folder = box / "models"
@@ -397,3 +401,27 @@ def test_what_an_interrupted_merge_left_goes_with_the_next(
     assert made.is_dir()
     assert not old.exists()
     assert new.is_dir()  # another process may be at it
+
+
+@pytest.mark.parametrize("also_by_another", [False, True])
+def test_merged_models_that_nobody_has_used_for_long_make_room(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, also_by_another: bool
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
+    monkeypatch.setattr(merged, "MOST_MERGED", 1)
+    place = tmp_path / MERGED
+    for name, age in (("oldest", 3), ("old", 2), ("in-use", 0)):
+        (place / name).mkdir(parents=True)
+        (place / name / "model.safetensors").write_bytes(b"weights")
+        before = time.time() - age * LATE
+        os.utime(place / name, (before, before))
+
+    def remove(folder: Path, **options: bool) -> None:
+        for name in ("oldest", "old") if also_by_another else (folder.name,):
+            shutil.rmtree(place / name, **options)
+
+    removing = SimpleNamespace(rmtree=remove, copyfile=shutil.copyfile)
+    monkeypatch.setattr(merged, "shutil", removing)
+    models = box / "models"
+    made = merged_folder(models / "parse-0-lora-2", models / "seed-0", ("a", "b"))
+    assert {path.name for path in place.iterdir()} == {made.name, "in-use"}

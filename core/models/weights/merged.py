@@ -198,7 +198,7 @@ def _is_there(target: Path) -> bool:
 def _clear(place: Path) -> None:
     """Remove what interrupted merges left."""
     for partial in place.glob(f"{PARTIAL}*"):
-        if time.time() - partial.stat().st_mtime > LATE:
+        if _unused(partial) > LATE:
             shutil.rmtree(partial, ignore_errors=True)
 
 
@@ -206,11 +206,30 @@ def _trim(place: Path, used: Path) -> None:
     """Remove the merged models that were used longest ago until the others fit the limit; those
     in use stay."""
     limit = min(MOST_MERGED, current_limits().max_download_bytes)
-    files = [path / SAFETENSORS for path in place.iterdir() if path != used]
-    sizes = {path.parent: path.stat().st_size for path in files if path.is_file()}
-    total = (used / SAFETENSORS).stat().st_size + sum(sizes.values())
-    for folder in sorted(sizes, key=lambda folder: folder.stat().st_mtime):
-        if total <= limit or time.time() - folder.stat().st_mtime < LATE:
+    sizes = {folder: _size(folder / SAFETENSORS) for folder in place.iterdir()}
+    ages = {folder: _unused(folder) for folder in sizes if folder != used}
+    total = sum(sizes.values())
+    for folder in sorted(ages, key=lambda folder: -ages[folder]):
+        if total <= limit or ages[folder] < LATE:
             return
         shutil.rmtree(folder, ignore_errors=True)
         total -= sizes[folder]
+
+
+# What is listed may be gone at the next step: another merge has finished or cleared it away.
+
+
+def _unused(path: Path) -> float:
+    """Seconds since a folder was last used; 0 of one that is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 of one that is not there."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
