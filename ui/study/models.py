@@ -17,9 +17,9 @@ from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from core.results.shelf.archive import Shelved, origin_of, shelf_beside
 from core.runs.precomputed import default_precomputed
 from core.runs.process.remembered import remembered
-from ui.frame import shell
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
+from ui.frame.shell import file_of
 from ui.frame.text import plain
 
 MOST_FOUND = 50
@@ -74,7 +74,7 @@ def show_real_models(page: str = "") -> None:
         study = STUDIES[entry.study]
         beside = entry.study if entry.beside else ""
         st.page_link(
-            shell.file_of(entry.page),
+            file_of(entry.page),
             label=f"**{plain(entry.title)}**",
             query_params=query_of(entry.spec(study.Spec), beside),
         )

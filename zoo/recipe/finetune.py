@@ -91,15 +91,10 @@ def finetune(
     scores = score_model(model, task, held_out, pad, device=device)
     record: dict[str, Any] = {
         **_run_key(base, base_ref, task.name, settings),
+        **_data_of(task),
         "ref": f"zoo:{out.name}",
-        "kind": task.kind,
-        "data": task.data,
-        "licence": task.licence,
-        "metric": METRICS[task.kind],
         "scores": {name: round(value, 4) for name, value in scores.items()},
         "baseline": baseline,
-        "train_examples": len(task.train),
-        "test_examples": len(task.test),
         "steps": steps,
         "tokens": tokens,
         "seconds": round(time.monotonic() - began, 1),
@@ -113,6 +108,18 @@ def finetune(
         f"{record['seconds']:.0f} s"
     )
     return record
+
+
+def _data_of(task: TaskData) -> dict[str, Any]:
+    """Return the entries of a record that say what was trained on, and how it is scored."""
+    return {
+        "kind": task.kind,
+        "data": task.data,
+        "licence": task.licence,
+        "metric": METRICS[task.kind],
+        "train_examples": len(task.train),
+        "test_examples": len(task.test),
+    }
 
 
 def _round_to_fp16(model: Any) -> None:

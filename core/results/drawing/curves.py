@@ -118,9 +118,7 @@ def curves(
     direct = context.unnamed or (not context.legend and room_for_all)
     twins = _twins(table, plane, shown)
     text = end_names(table, plane, shown, twins, named) if direct and not context.unnamed else []
-    longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
-    room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
-    x, y = plane.x_of(room), plane.y_of()
+    x, y = plane.x_of(_room_of(text, context)), plane.y_of()
     # Strokes stand in a legend of broken lines: a dash would tear the shapes of points.
     broken = not direct and len({tuple(look.dash) for look in looks.values()}) > 1
     below = None if direct else legend(columns, lines=broken)
@@ -289,6 +287,12 @@ def grey_band(table: pd.DataFrame, title: str) -> Mark:
         return layered(area, *edges)
 
     return make
+
+
+def _room_of(text: Sequence[Mapping[str, Any]], context: Context) -> float:
+    """Compute the pixels that names take at the right end of a plot."""
+    longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
+    return (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
 
 
 def _styled(
