@@ -21,9 +21,8 @@ import numpy as np
 import pandas as pd
 
 from core.maths.ranks import correlate, correlation_interval, rank_correlation
-from core.maths.statistics import jackknife_interval, sentence_counts
+from core.maths.statistics import jackknife_interval, ratio, sentence_counts
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
-from core.maths.structural.scores import ratio
 from core.results.differences import banded_differences
 from core.studies.alignment.barrier.tables import barrier_tables
 from core.studies.alignment.barrier.tasks import SHARES

@@ -1,14 +1,11 @@
-"""Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values,
-ranks.
+"""Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values.
 
-Words of one sentence are not independent; whole sentences are therefore resampled, with all their
-words.
+Words of one sentence are not independent, so sentences are resampled, with all their words.
 
 References:
-    Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group
-    jackknife, ch. 11). Welch 1947, The generalization of Student's problem when several different
-    population variances are involved. Phipson & Smyth 2010, Permutation p-values should never be
-    zero.
+    Efron & Tibshirani 1993 (percentile interval; delete-a-group jackknife, ch. 11). Welch 1947, The
+    generalization of Student's problem when several different population variances are involved.
+    Phipson & Smyth 2010, Permutation P-values should never be zero.
 Deviations: none.
 """
 
@@ -95,18 +92,22 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     )
 
 
-def resampled_shares(
-    parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Divide sums over sentences, such as right answers, (row, sentence), by all, (sentence,):
-    together, (row,), and in each resample of `sentence_counts`, (draw, row).
+def ratio(parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike | None = None) -> FloatArray:
+    """Divide sums over sentences, the last axis, such as right answers, by sums of all; NaN parts
+    and their wholes are left out. With `sentence_counts`, in each resample, draws first.
 
     Example:
-        >>> resampled_shares([[1, 3]], [2, 4], [[2, 0]])
-        (array([0.66666667]), array([[0.5]]))
+        >>> float(ratio([1.0, 3.0], [2.0, 3.0])), ratio([[1, 3]], [2, 4], [[2, 0]]).tolist()
+        (0.8, [[0.5]])
     """
-    drawn, part, whole = (np.asarray(each, dtype=np.float64) for each in (counts, parts, wholes))
-    return part.sum(1) / whole.sum(), (drawn @ part.T) / (drawn @ whole)[:, None]
+    there = np.isfinite(part := np.asarray(parts, float))
+    rows = (np.where(there, each, 0.0) for each in (part, wholes))
+    if counts is None:
+        above, below = (each.sum(-1) for each in rows)
+    else:
+        above, below = (np.moveaxis(each @ np.transpose(counts), -1, 0) for each in rows)
+    empty = np.full(np.shape(below), np.nan)
+    return np.asarray(np.divide(above, below, out=empty, where=below > 0))
 
 
 def jackknife_groups(

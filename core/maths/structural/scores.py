@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
+from core.maths.statistics import ratio
 from core.maths.trees import spanning_trees
 
 SHORTEST, LONGEST = 5, 50
@@ -227,56 +228,21 @@ def mean_by_length(
         >>> float(mean_by_length(np.array([1.0, 0.0, 0.5]), np.array([5, 5, 9])))
         0.5
     """
-    counted = np.isfinite(values).astype(np.float64)
-    filled = np.where(counted > 0, values, 0.0)
+    each = np.ones_like(values)
     means: list[np.ndarray] = []
     for length in range(SHORTEST, LONGEST + 1):
-        of_length = lengths == length
-        if of_length.any():
-            total, count = (
-                _weighed(part[..., of_length], weights, of_length) for part in (filled, counted)
-            )
-            means.append(
-                np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
-            )
+        of = lengths == length
+        if of.any():
+            counts = None if weights is None else weights[:, of]
+            means.append(ratio(values[..., of], each[..., of], counts))
     if not means:
-        return np.full(np.shape(_weighed(filled, weights, slice(None))), np.nan)
+        return np.full_like(ratio(values, each, weights), np.nan)
     seen = np.sum(np.isfinite(means), axis=0)
     return cast(
         np.ndarray,
         np.divide(
             np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0
         ),
-    )
-
-
-def _weighed(
-    values: np.ndarray, weights: np.ndarray | None, sentences: np.ndarray | slice
-) -> np.ndarray:
-    """Sum over sentences; with weights, a sum for each draw, draws first."""
-    return (
-        values.sum(axis=-1)
-        if weights is None
-        else np.moveaxis(values @ weights[:, sentences].T, -1, 0)
-    )
-
-
-def ratio(
-    parts: Float[np.ndarray, "*set sentence"],
-    wholes: Float[np.ndarray, "*set sentence"],
-    weights: Float[np.ndarray, "draw sentence"] | None = None,
-) -> Float[np.ndarray, ...]:
-    """Micro average: sum of parts over sum of wholes; NaN parts (and their wholes) are ignored.
-
-    Example:
-        >>> float(ratio(np.array([1.0, 3.0]), np.array([2.0, 3.0])))
-        0.8
-    """
-    counted = np.isfinite(parts)
-    parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
-    above, below = (_weighed(part, weights, slice(None)) for part in (parts, wholes))
-    return cast(
-        np.ndarray, np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)
     )
 
 

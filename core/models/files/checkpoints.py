@@ -38,6 +38,7 @@ from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
+from core.models.zoo import file_digest
 from core.runs.process.parsing import MOST_BYTES, parse_json
 from core.runs.process.remembered import READ_FILES, file_state, remembered
 
@@ -179,13 +180,10 @@ def is_pickled(files: list[Path]) -> bool:
 
 def content_hash(path: Path) -> str:
     """Calculate the sha256 hex of a file's content; cached by size and modification time."""
-    return _content_hash(_present(path))
+    return _remembered_digest(_present(path))
 
 
-@remembered(READ_FILES, state=file_state)
-def _content_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+_remembered_digest = remembered(READ_FILES, state=file_state)(file_digest)
 
 
 def config_hash(config: dict[str, Any]) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
+from core.maths.statistics import ratio
 from core.maths.structural.bands import Group, Sample
-from core.maths.structural.scores import ratio
 from core.results.export import Result
 from core.studies.probes.edges.tables import REAL, SELECTIVITY
 from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, metric_rows

@@ -25,7 +25,7 @@ def test_ratios_over_sentences_are_those_of_repeated_sentences() -> None:
     rng = np.random.default_rng(8)
     parts, wholes = rng.integers(0, 5, (3, 6)), rng.integers(5, 9, 6)
     counts = statistics.sentence_counts(6, 4, rng)
-    together, drawn = statistics.resampled_shares(parts, wholes, counts)
+    together, drawn = statistics.ratio(parts, wholes), statistics.ratio(parts, wholes, counts)
     for row in range(3):
         assert together[row] == pytest.approx(sum(parts[row]) / sum(wholes))
         for draw, times in enumerate(counts):

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
+from core.maths.statistics import ratio
 from core.maths.structural.bands import Group, Sample, draw_sample
-from core.maths.structural.scores import ratio
 from core.results.export import Result
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.comparisons import BEST_LAYERS as COMPARED

@@ -17,10 +17,10 @@ import pandas as pd
 
 from core.errors import listed
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval
+from core.maths.statistics import bootstrap_interval, ratio
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
-from core.maths.structural.scores import Gold, SentenceScores, ratio, score
+from core.maths.structural.scores import Gold, SentenceScores, score
 from core.results.estimates import OF_HUNDRED
 from core.runs.runner import Outputs
 from core.studies.probes.trees.spec import ProbeSpec

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
+from core.maths.statistics import ratio
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.maths.structural.scores import (
     Gold,
     correlate_rows,
     mean_by_length,
-    ratio,
     score,
     score_depths,
     score_distances,
