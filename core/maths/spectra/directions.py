@@ -52,20 +52,28 @@ def leading_directions(
     """
     tall = matrices.shape[1] > matrices.shape[2]
     short = matrices.transpose(0, 2, 1) if tall else matrices
-    gram = short @ short.transpose(0, 2, 1)
-    side = gram.shape[-1]
-    if side <= SMALL:
-        eigenvalues, vectors = np.linalg.eigh(gram)
-        eigenvalues, vectors = eigenvalues[:, ::-1][:, :count], vectors[:, :, ::-1][:, :, :count]
-    else:
-        pairs = [leading_vectors(each, count) for each in gram]
-        eigenvalues = np.stack([each[0] for each in pairs])
-        vectors = np.stack([each[1] for each in pairs])
+    eigenvalues, vectors = leading_eigenvectors(short @ short.transpose(0, 2, 1), count)
     values = np.sqrt(np.maximum(eigenvalues, 0.0))
     if not tall:
         return vectors, values
     scale = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
     return matrices @ vectors * scale[:, None, :], values
+
+
+def leading_eigenvectors(
+    grams: Float[ndarray, "batch side side"], count: int
+) -> tuple[Float[ndarray, "batch direction"], Float[ndarray, "batch side direction"]]:
+    """Find the largest eigenvalues of symmetric matrices, which are overwritten, and their vectors.
+
+    Example:
+        >>> leading_eigenvectors(np.diag([1.0, 3.0, 2.0])[None], 2)[0].tolist()
+        [[3.0, 2.0]]
+    """
+    if grams.shape[-1] <= SMALL:
+        values, vectors = np.linalg.eigh(grams)
+        return values[:, ::-1][:, :count], vectors[:, :, ::-1][:, :, :count]
+    pairs = [leading_vectors(each, count) for each in grams]
+    return np.stack([each[0] for each in pairs]), np.stack([each[1] for each in pairs])
 
 
 def leading_vectors(

@@ -25,12 +25,14 @@ from core.maths.spectra.directions import (
     SMALL,
     first_directions,
     leading_directions,
+    leading_eigenvectors,
     noisy_cosines,
 )
 from core.maths.spectra.spectra import singular_values
 
 SIGNS = np.array([-1.0, 1.0], np.float32)
 BATCH = 2**21  # entries of such a batch
+Factors = tuple[ndarray, ndarray]
 
 
 @dataclass(frozen=True)
@@ -134,25 +136,50 @@ def turned_cosines(
         >>> bool((turned_cosines(base, delta, 1, 20, directions, rng) < 0.9).all())
         True
     """
-    values, sizes = (singular_values(matrix) for matrix in (base, delta))
+    values, sizes = (singular_values(matrix).astype(np.float32) for matrix in (base, delta))
     sizes = sizes[sizes > 0]
     left, right = (
         directions(side, length, len(values)).astype(np.float32)
         for side, length in enumerate(base.shape)
     )
-    kept, places = min(leading, min(base.shape)), np.arange(len(values))
+    kept, tall = min(leading, len(values)), base.shape[0] > base.shape[1]
     cosines = np.empty((draws, kept))
     at_once = max(1, BATCH // base.size)
     for start in range(0, draws, at_once):
         tick(start / draws)
-        count = min(at_once, draws - start)
-        moved = np.stack(
-            [turned_update(left, sizes.astype(np.float32), right, rng) for _ in range(count)]
-        )
-        moved[:, places, places] += values
-        lefts = leading_directions(moved, kept)[0]
-        cosines[start : start + count] = np.abs(lefts[:, : len(values)]).max(1)
+        drawn = [_factors(left, sizes, right, rng) for _ in range(min(at_once, draws - start))]
+        grams = np.stack([_gram(values, *factors) for factors in drawn])
+        squares, vectors = leading_eigenvectors(grams, kept)
+        if (
+            tall
+        ):  # the directions on the longer side, of which the base's have the first coordinates
+            lengths = np.sqrt(np.maximum(squares, 0.0))[:, None]
+            images = np.stack(
+                [
+                    values[:, None] * each + far[: len(values)] @ (near.T @ each)
+                    for each, (near, far) in zip(vectors, drawn, strict=True)
+                ]
+            )
+            vectors = np.divide(images, lengths, out=np.zeros_like(images), where=lengths > 0)
+        cosines[start : start + len(drawn)] = np.abs(vectors).max(1)
     return np.minimum(cosines, 1.0)
+
+
+def _factors(left: ndarray, sizes: ndarray, right: ndarray, rng: np.random.Generator) -> Factors:
+    """Draw an update as what its shorter side is multiplied with, and the directions of the other;
+    see `turned_update`."""
+    first, signed, second = turned_update(left, sizes, right, rng)
+    near, far = (first, second) if len(first) <= len(second) else (second, first)
+    return near * signed, far
+
+
+def _gram(values: ndarray, near: ndarray, far: ndarray) -> ndarray:
+    """Compute the product with its transpose, on the shorter side, of a diagonal plus near @ far.T,
+    without the matrix: the columns of far are orthonormal."""
+    mixed = (values[:, None] * far[: len(values)]) @ near.T
+    gram: ndarray = near @ near.T + mixed + mixed.T
+    gram[np.diag_indices(len(values))] += values**2
+    return gram
 
 
 def turned_update(
@@ -160,7 +187,11 @@ def turned_update(
     sizes: Float[ndarray, " direction"],
     right: Float[ndarray, "column right"],
     rng: np.random.Generator,
-) -> Float[ndarray, "row column"]:
+) -> tuple[
+    Float[ndarray, "row direction"],
+    Float[ndarray, " direction"],
+    Float[ndarray, "column direction"],
+]:
     """Draw an update with these singular values from random directions.
 
     Some of the directions, their coordinates in a random order and with random signs, are further
@@ -172,10 +203,13 @@ def turned_update(
         sizes: Singular values.
         rng: Source of randomness.
 
+    Returns:
+        Its left directions, its singular values with a sign, and its right directions.
+
     Example:
-        >>> update = turned_update(np.eye(3)[:, :1], np.array([2.0]), np.eye(4)[:, :1],
+        >>> left, sizes, right = turned_update(np.eye(3)[:, :1], np.array([2.0]), np.eye(4)[:, :1],
         ...     np.random.default_rng(0))
-        >>> np.linalg.svd(update, compute_uv=False).round(6).tolist()
+        >>> np.linalg.svd(left * sizes @ right.T, compute_uv=False).round(6).tolist()
         [2.0, 0.0, 0.0]
     """
     sides = []
@@ -183,8 +217,7 @@ def turned_update(
         rows, columns = (rng.permutation(length) for length in side.shape)
         signs = rng.choice(SIGNS, (len(side), 1))
         sides.append(side[rows[:, None], columns[: len(sizes)]] * signs)
-    made: ndarray = sides[0] * (sizes * rng.choice(SIGNS, len(sizes))) @ sides[1].T
-    return made
+    return sides[0], sizes * rng.choice(SIGNS, len(sizes)), sides[1]
 
 
 def direction_p_values(

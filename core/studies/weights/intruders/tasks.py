@@ -27,7 +27,7 @@ from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 
 VERSION = 3  # raised when what is kept of a matrix changes
-LARGE_DRAWS = 3  # turned updates of a model with large matrices, which are decomposed whole
+LARGE, LARGE_DRAWS = 512, 3  # above these sides few turned updates are drawn: each is decomposed
 # Processor seconds: per number of a random update of a small matrix, and per cubed side for its
 # leading directions; per side of a large matrix for both; per cubed side for the singular values of
 # a matrix and its update, for a turned update, and for the decomposition of the base
@@ -58,7 +58,7 @@ def _turned_cost(
     """Estimate turned updates, which are decomposed whole."""
     seconds = costs.OPENING
     for shape, number in costs.matrices_of(sizes[model], families):
-        count = draws if min(shape) <= SMALL else min(draws, LARGE_DRAWS)
+        count = turned_draws(shape, draws)
         each = (TURNED + TURN * count) * costs.cubed_side(shape)
         seconds += number * (each + DRAWN * count * shape[0] * shape[1])
     return Cost(seconds, costs.bytes_of_largest(sizes[model]), torch=False)
@@ -127,7 +127,7 @@ def measure_intruders(
     }  # fmt: skip
 
 
-@pure("weights.turned_intruders", version=3, cost=_turned_cost)
+@pure("weights.turned_intruders", version=4, cost=_turned_cost)
 def measure_turned(
     base: str,
     model: str,
@@ -141,8 +141,8 @@ def measure_turned(
 ) -> Value:
     """Count the intruder dimensions after updates of the same spectrum.
 
-    Arguments and errors as for `measure_intruders`. Of large matrices at most `LARGE_DRAWS` updates
-    are drawn, and then of all.
+    Arguments and errors as for `measure_intruders`. Of matrices with sides above `LARGE` at most
+    `LARGE_DRAWS` updates are drawn, and then of all.
 
     Returns:
         "turned" (matrix, draw), cosines below the threshold: 0 where a matrix did not move. The
@@ -154,7 +154,7 @@ def measure_turned(
         if not np.any(delta.matrix):
             continue
         rng = np.random.default_rng(zlib.crc32(f"turned {seed} {delta.index}".encode()))
-        count = draws if min(delta.matrix.shape) <= SMALL else min(draws, LARGE_DRAWS)
+        count = turned_draws(delta.matrix.shape, draws)
         cosines = turned_cosines(delta.weight, delta.matrix, leading, count, directions, rng, tick)
         drawn[delta.index] = (cosines < threshold).sum(1)
     least = min((len(each) for each in drawn.values()), default=draws)
@@ -162,6 +162,16 @@ def measure_turned(
     for at, counts in drawn.items():
         turned[at] = counts[:least]
     return {"turned": turned}
+
+
+def turned_draws(shape: tuple[int, ...], draws: int) -> int:
+    """Say how many updates of the same spectrum a matrix gets.
+
+    Example:
+        >>> turned_draws((384, 1536), 100), turned_draws((768, 768), 100)
+        (100, 3)
+    """
+    return draws if min(shape) <= LARGE else min(draws, LARGE_DRAWS)
 
 
 def shared(seed: int) -> Callable[[int, int, int], np.ndarray]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.errors import by_number, listed
-from core.maths.spectra.directions import SMALL
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
@@ -15,7 +14,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.intruders.tasks import LARGE_DRAWS
+from core.studies.weights.intruders.tasks import LARGE, LARGE_DRAWS
 
 ALL = "all"  # the row of a model's families together
 DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
@@ -106,12 +105,14 @@ def make_headline(
     ]
     return (
         f"{text} A random update of equal norm creates {listed(means)} intruder dimensions on "
-        f"average. {_same_spectrum(turned, names)}"
+        f"average. {_same_spectrum(spec, turned, names, int(rows['turned_draws'].min()))}"
     )
 
 
-def _same_spectrum(turned: Sequence[Statement], names: Mapping[str, str]) -> str:
-    """Say what updates with the same singular values bring, the strictest rival."""
+def _same_spectrum(
+    spec: IntruderSpec, turned: Sequence[Statement], names: Mapping[str, str], draws: int
+) -> str:
+    """Say what so many updates with the same singular values bring, the strictest rival."""
     several = len(turned) > 1
     means = [
         statement.number.value_text + (f" ({names[statement.subject]})" if several else "")
@@ -120,7 +121,8 @@ def _same_spectrum(turned: Sequence[Statement], names: Mapping[str, str]) -> str
     text = f"One with the same singular values, turned at random, creates {listed(means)}"
     more = [names[said.subject] for said in turned if said.verdict == TURNED_MORE]
     if any(said.verdict == TURNED_FEW for said in turned):
-        return f"{text}; too few were drawn to test the difference."
+        why = f": {draws}, because sides above {LARGE} take long" if draws < spec.draws else ""
+        return f"{text}; too few were drawn to test the difference{why}."
     if more:
         return f"{text}: significantly fewer than {listed(more)}."
     who = f"{names[turned[0].subject]} does not have" if len(turned) == 1 else "no model has"
@@ -161,5 +163,5 @@ def make_methods(spec: IntruderSpec) -> str:
         "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
         "in the same way. Updates with the same singular values as the real one, turned in random "
         "directions on both sides, are counted in the same way (of models with sides above "
-        f"{SMALL}, {LARGE_DRAWS} updates)."
+        f"{LARGE}, {LARGE_DRAWS} updates)."
     )

@@ -19,10 +19,12 @@ from core.maths.spectra.intruders import (
     turned_cosines,
     turned_update,
 )
+from core.maths.spectra.spectra import singular_values
 from core.results.columns import meaning
 from core.runs.runner import run
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY, TURNED, plan, prepare
+from core.studies.weights.intruders.tasks import LARGE_DRAWS, turned_draws
 from core.studies.weights.intruders.text import (
     ALL,
     CHANCE,
@@ -288,7 +290,8 @@ def test_a_turned_update_keeps_the_singular_values(shape: tuple[int, int]) -> No
     rng = np.random.default_rng(0)
     sizes = np.array([9.0, 4.0, 1.0])
     left, right = (np.linalg.qr(rng.normal(size=(side, 3)))[0] for side in shape)
-    made = [turned_update(left, sizes, right, rng) for _ in range(2)]
+    drawn = [turned_update(left, sizes, right, rng) for _ in range(2)]
+    made = [first * signed @ second.T for first, signed, second in drawn]
     for each in made:
         np.testing.assert_allclose(np.linalg.svd(each)[1][:3], sizes)
     assert np.linalg.norm(made[0] - made[1]) > 0.5 * np.linalg.norm(made[0])
@@ -298,7 +301,7 @@ def test_a_turned_update_has_any_of_the_directions() -> None:
     """One of rank 1 would otherwise have the same largest coordinate in every draw."""
     rng = np.random.default_rng(0)
     left = np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.8]])
-    made = [turned_update(left, np.ones(1), np.eye(1), rng) for _ in range(20)]
+    made = [turned_update(left, np.ones(1), np.eye(1), rng)[0] for _ in range(20)]
     assert {round(float(abs(each).max()), 6) for each in made} == {0.8, 1.0}
 
 
@@ -342,7 +345,37 @@ def test_more_than_turned_updates_is_said_and_concentration_alone_is_not() -> No
     assert "no model has detectably more than such updates" in headline
     few = alike.assign(turned_draws=5)
     headline = make_headline(IntruderSpec(), statements_of(IntruderSpec(), few), few)
-    assert "too few were drawn" in headline
+    assert headline.endswith("test the difference: 5, because sides above 512 take long.")
+    asked, few = IntruderSpec(draws=19), alike.assign(turned_draws=19)
+    headline = make_headline(asked, statements_of(asked, few), few)
+    assert headline.endswith("too few were drawn to test the difference.")
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (300, 280)])
+def test_turned_cosines_equal_those_of_whole_decompositions(shape: tuple[int, int]) -> None:
+    """Also of sides whose Gaussian updates are drawn in another way."""
+    rng = np.random.default_rng(0)
+    base, delta = base_matrix(shape, rng), planted(base_matrix(shape, rng), 3, rng)
+    sides = [np.linalg.qr(rng.normal(size=(side, min(shape))))[0] for side in shape]
+    ours = turned_cosines(
+        base, delta, 5, 3, lambda side, *size: sides[side], np.random.default_rng(1)
+    )
+    draws = np.random.default_rng(1)
+    sizes = singular_values(delta).astype(np.float32)
+    sizes = sizes[sizes > 0]
+    for row in ours:
+        left, signed, right = turned_update(sides[0], sizes, sides[1], draws)
+        whole = left * signed @ right.T
+        np.fill_diagonal(whole, whole.diagonal() + np.linalg.svd(base)[1])
+        slow = abs(np.linalg.svd(whole)[0][: min(shape), :5]).max(0)
+        np.testing.assert_allclose(row, slow, atol=1e-3)
+
+
+def test_models_of_768_dimensions_get_few_turned_updates() -> None:
+    assert [turned_draws((side, 4 * side), 100) for side in (128, 384, 512, 768)] == [
+        *(100, 100, 100),
+        LARGE_DRAWS,
+    ]
 
 
 def test_a_cosine_at_the_threshold_is_told() -> None:
