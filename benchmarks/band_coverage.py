@@ -322,7 +322,31 @@ def correlation_bands() -> Iterator[Row]:
     for count in (30, 100):
         case = f"{count} sentences"
         yield coverage("rank correlation over words", case, over_words(count, False))
+        yield coverage("rank correlation of alike words", case, _among_alike(count))
         yield coverage("mean divergence", case, over_words(count, True))
+
+
+def _grouped(
+    count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Two numbers a word, its sentence and its group, on which both numbers depend."""
+    sentence = np.repeat(np.arange(count), rng.integers(3, 18, count))
+    cells = rng.choice(12, len(sentence), p=np.arange(1, 13) / 78)
+    common = rng.standard_normal((count, 2))[sentence]
+    words = (common + np.sqrt(3) * rng.standard_normal((len(sentence), 2))) / 2
+    x, y = words[:, 0], 0.5 * words[:, 0] + np.sqrt(0.75) * words[:, 1]
+    groups = np.unique(cells, return_inverse=True)[1]  # without those that no word is in
+    return x + cells / 4, y + cells / 4, sentence, groups
+
+
+def _among_alike(count: int) -> Simulation:
+    """Rank correlations among words of a group; the truth is that of 20,000 sentences."""
+    truth = correlate(*_grouped(20_000, np.random.default_rng(1)))[0]
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        return [_within(correlate(*_grouped(count, rng))[1:], truth)]
+
+    return simulate
 
 
 SPEARMAN = 6 / np.pi * np.arcsin(0.25)  # of normal variables that correlate by .5

@@ -12,6 +12,9 @@ from benchmarks import coverage
 from core.maths.spectra.shape import MEASURES as SHAPES
 
 TABLES = ("coverage.txt", "band_coverage.txt", "seed_bands.txt")
+SIMILARITIES = tuple(
+    f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
+)
 SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.alignment.seeds.bands._band": (
         *("error of a map", "difference of maps", "app: jackknife, t"),
@@ -37,7 +40,9 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.results.differences._widening": (
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),
-    "core.maths.ranks.correlate": ("rank correlation over words",),
+    "core.maths.ranks.correlate": (
+        *("rank correlation over words", "rank correlation of alike words"),
+    ),
     "core.studies.rsa.bits.tables.build_tables": ("loss between weights",),
     "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
@@ -45,9 +50,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("pooled runs, runs vary most", "pooled runs, runs vary as much"),
         "pooled runs, runs vary least",
     ),
-    "core.maths.similarity.scoring.sentence_band": tuple(
-        f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
-    ),
+    "core.maths.similarity.scoring.sentence_band": SIMILARITIES,
     "core.studies.rsa.spaces.tasks._measured": ("angle of two spaces, coherent",),
     "core.maths.spectra.shape.shape_intervals": tuple(f"shape, {name}" for name in SHAPES),
     "core.studies.rsa.spaces.tables.layer_table": ("angle of two spaces, unlike",),
@@ -64,6 +67,28 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
 }  # function -> names of its rows in TABLES
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "ahead": ("lead of the best layer, all layers",),
+    "beside.behaviour": ("share of pairs, in groups",),
+    "bits_gap": ("loss between weights",),
+    "calibrated": SIMILARITIES,
+    "correlation": ("rank correlation over words",),
+    "cost": ("erasure, cost", "erasure, cost of random subspaces"),
+    "effective_rank": ("shape, effective_rank",),
+    "excess": ("swap, excess",),
+    "excess_score": ("swap, loss",),
+    "first_share": ("shape, first_share",),
+    "loss": ("swap, loss",),
+    "mean_cosine": ("shape, mean_cosine",),
+    "scaling.beyond": ("scaled directions, beyond random ones",),
+    "scaling.change": ("scaled directions, change",),
+    "scaling.excess": ("scaled directions, beyond shrinking",),
+    "score_change": ("swap, loss",),
+    "score_excess": ("swap, excess",),
+    "slope": ("shape, slope",),
+    "within": ("rank correlation of alike words",),
+}  # column of the data dictionary with ends of its own -> its rows; `low` and `high` are of many
+NO_BAND = ("families.null", "half", "null", "planted", "turned")  # ranges, and two halves of a text
 RANGES: Mapping[str, str] = {
     "extras.alignment.attention.study._head_columns": "similarities of shuffled heads",
     "extras.alignment.rotation.tables.error_tables": "errors of planted rotations",

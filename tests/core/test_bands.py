@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks import band_kinds, coverage
 from core.catalogue import STUDIES
 from core.maths import statistics
+from core.results.columns import COLUMNS
 from core.results.notices import BANDS
 from core.studies.probes.minimal_pairs.accuracy import grouped_interval, wilson_interval
 from tests import ROOT
@@ -101,11 +102,18 @@ def test_makers_of_bands_hold_the_estimate_whatever_the_draws() -> None:
 
 def test_every_simulated_band_has_its_rows_in_a_committed_table() -> None:
     text = "\n".join(rows_of_tables().values())
-    for rows in band_kinds.SIMULATED.values():
+    for rows in (*band_kinds.SIMULATED.values(), *band_kinds.COLUMNS.values()):
         for row in rows:
             assert any(line.startswith(row) or f" {row} " in line for line in text.splitlines()), (
                 row
             )
+
+
+def test_every_interval_of_the_data_dictionary_has_rows_or_is_a_range() -> None:
+    ends = {name.removesuffix("_low") for name in COLUMNS if name.endswith("_low")}
+    assert sorted(ends) == sorted([*band_kinds.COLUMNS, *band_kinds.NO_BAND])
+    simulated = {row for rows in band_kinds.SIMULATED.values() for row in rows}
+    assert {row for rows in band_kinds.COLUMNS.values() for row in rows} <= simulated
 
 
 def test_every_row_that_misses_95_per_cent_is_named_in_the_docs_and_on_its_page() -> None:
