@@ -6,15 +6,15 @@ Each case draws REPLICATES samples in which the null hypothesis holds, with fixe
 compute their p-values, and counts how often these are .05 or less: a valid test has .05, one of few
 arrangements or small counts less. Of p-values that are read together the smallest counts. Models of
 weight neighbours come in families, whose labels have nothing to do with these; updates of matrices
-are drawn as their null has them; the root of a lineage has nothing to do with norms; networks whose
-units are matched are independent. Not simulated:
-matrices with sides above 256, whose Gaussian updates are drawn in another way.
+are drawn as their null has them, once with sides above 256, whose Gaussian updates are drawn in
+another way; the root of a lineage has nothing to do with norms; networks whose units are matched
+are independent.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -24,6 +24,7 @@ import pandas as pd
 
 from core.maths.independence import compare_units, layers_log_p
 from core.maths.ranks import correlation_p
+from core.maths.spectra.directions import SMALL
 from core.maths.spectra.forests import NONE, root_at_lowest, span_models
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.spectra.neighbours import calc_neighbour_shares, count_votes
@@ -171,6 +172,7 @@ def question(words: int, answer: int, alike: float, models: int = 1) -> Draw:
 
 
 SHAPES = ((14, 14), (14, 14), (14, 20))
+LARGE = ((SMALL + 8, SMALL + 8),)
 LEADING, THRESHOLD, UPDATES = 4, 0.62, 59  # as few updates as have p <= .05 for three models
 Update = Callable[[np.ndarray, tuple[int, int], np.random.Generator], np.ndarray]
 
@@ -178,6 +180,13 @@ Update = Callable[[np.ndarray, tuple[int, int], np.random.Generator], np.ndarray
 def gaussian(base: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """An update of independent Gaussian numbers."""
     return rng.normal(scale=0.25, size=shape)
+
+
+def small_gaussian(
+    base: np.ndarray, shape: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """One that leaves the leading directions of a large matrix where they can be recognised."""
+    return rng.normal(scale=0.01, size=shape)
 
 
 def turned(rank: int) -> Update:
@@ -193,21 +202,27 @@ def turned(rank: int) -> Update:
     return update
 
 
-def measured(update: Update, rng: np.random.Generator, spectrum: bool = False) -> dict[str, Any]:
-    """What the study keeps of a model whose matrices of SHAPES have been updated.
+def measured(
+    update: Update,
+    rng: np.random.Generator,
+    spectrum: bool = False,
+    shapes: Sequence[tuple[int, int]] = SHAPES,
+) -> dict[str, Any]:
+    """What the study keeps of a model whose matrices have been updated.
 
     Args:
         update: Gives the update of a matrix.
         rng: Source of randomness.
         spectrum: Whether updates with the same singular values are drawn, in place of Gaussian
             ones, of which only one is drawn then.
+        shapes: Of the matrices.
     """
     gaussians, others = (1, UPDATES) if spectrum else (UPDATES, 1)
     directions = shared(int(rng.integers(2**31)))
     parts: dict[str, list[np.ndarray]] = {
         name: [] for name in ("values", "cosines", "null", "turned")
     }
-    for shape in SHAPES:
+    for shape in shapes:
         sides = (np.linalg.qr(rng.normal(size=(side, min(shape))))[0] for side in shape)
         base = next(sides) * np.linspace(3.0, 0.2, min(shape)) @ next(sides).T
         delta = update(base, shape, rng)
@@ -217,7 +232,7 @@ def measured(update: Update, rng: np.random.Generator, spectrum: bool = False) -
         for name, row in zip(parts, rows, strict=True):
             parts[name].append(row)
     value: dict[str, Any] = {name: np.stack(rows) for name, rows in parts.items()}
-    return value | {"relative": np.ones(len(SHAPES))}
+    return value | {"relative": np.ones(len(shapes))}
 
 
 def family(column: str, update: Update, models: int = 1) -> Draw:
@@ -240,11 +255,15 @@ def matrix(rng: np.random.Generator) -> float:
     return float(matrix_row(value, 0, rows, (value["null"][0] < THRESHOLD).sum(1))["p_value"])
 
 
-def lowest_direction(rng: np.random.Generator) -> float:
+def lowest_direction(update: Update = gaussian, shapes: Sequence[tuple[int, int]] = SHAPES) -> Draw:
     """The smallest p-value of the directions of a matrix."""
-    value = measured(gaussian, rng)
-    rows = direction_rows(value, 0, {}, THRESHOLD, joint_p_values(value, 1)[0])
-    return min(float(row["p_value"]) for row in rows)
+
+    def draw(rng: np.random.Generator) -> float:
+        value = measured(update, rng, shapes=shapes)
+        rows = direction_rows(value, 0, {}, THRESHOLD, joint_p_values(value, 1)[0])
+        return min(float(row["p_value"]) for row in rows)
+
+    return draw
 
 
 def every_direction(models: int) -> Draw:
@@ -357,7 +376,9 @@ CASES = (
     Case("intruders of 3 models, corrected", GAUSSIAN, ("corrected_p",),
          family("p_value", gaussian, 3), COUNTS),
     Case("intruders of a matrix", GAUSSIAN, ("intruders.p_value",), matrix, COUNTS),
-    Case("lowest cosine of a matrix", GAUSSIAN, ("directions.p_value",), lowest_direction),
+    Case("lowest cosine of a matrix", GAUSSIAN, ("directions.p_value",), lowest_direction()),
+    Case("lowest cosine of a matrix, sides of 264", GAUSSIAN, ("directions.p_value",),
+         lowest_direction(small_gaussian, LARGE)),
     Case("lowest cosine of 3 models, corrected", GAUSSIAN, ("directions.corrected_p",),
          every_direction(3)),
     Case("intruders beside the same spectrum, rank 1", RANDOM, ("turned_p",),
