@@ -12,12 +12,13 @@ in a comment at its end where the number comes from:
 
 `numbers of` is followed by a command without `python -m core`, by a benchmark's file (such as
 `benchmarks/readers.md`, whose tables are `table_1`, `table_2`), or by `zoo/manifest.json`, whose
-tables are `models` and `adapters`. A line is a key, an expression over
+tables are `models` and `adapters`; or by two of these with `beside` between them, whose rows are
+joined, the second's numbers named as `similarity_beside`. A line is a key, an expression over
 the columns of a table, the table, and a condition on its rows; expressions and conditions are those
 of `pandas.DataFrame.eval`, with what a mark has after the key in the place of {0}, {1}. The table
-`statements` has the facts of the headline. The number is written as it stands there: with its
-decimals, its zero before the point, its interval. What `holds` must be true, or the page is
-refused.
+`statements` has the facts of the headline, `options` what was asked for. The number is written as
+it stands there: with its decimals, its zero before the point, its interval. What `holds` must be
+true, or the page is refused.
 
 `python -m docs.make.numbers` writes today's numbers into README and the pages.
 """
@@ -38,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from core.catalogue import STUDIES
 from core.commands.study import add_flag, spec_of
@@ -55,7 +57,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = "holds"
-STATEMENTS = "statements"
+STATEMENTS, OPTIONS = "statements", "options"
+BESIDE = " beside "
 BENCHMARK = ".md"  # its table is read where a command could stand
 MANIFEST = "zoo/manifest.json"
 PATIENCE = 600.0  # seconds to wait for a store that another process holds
@@ -176,11 +179,16 @@ def result_of(command: str) -> Result:
 
 
 def table_of(command: str, name: str) -> pd.DataFrame:
-    """Return a table of a precomputed result, its statements as one, or a table of a file.
+    """Return a table of a precomputed result, its statements or options as one, a table of a file,
+    or those of two joined.
 
     Raises:
         SpecError: If there is no such table.
     """
+    if BESIDE in command:
+        first, second = (table_of(each, name) for each in command.split(BESIDE))
+        keys = [column for column in first if not is_float_dtype(first[column])]
+        return first.merge(second, on=keys, suffixes=("", "_beside"))
     if command.endswith(BENCHMARK):
         tables = tables_of(ROOT / command)
     elif command == MANIFEST:
@@ -191,6 +199,7 @@ def table_of(command: str, name: str) -> pd.DataFrame:
         records = [statement.as_record() for statement in result.statements]
         facts = [{**record, **(record["estimate"] or {})} for record in records]
         tables = {**result.tables, STATEMENTS: pd.DataFrame(facts)}
+        tables[OPTIONS] = pd.DataFrame([dict(result.spec)])
     if name not in tables:
         raise SpecError(f"{command} has no table {name}: choose one of {', '.join(tables)}.")
     return tables[name]

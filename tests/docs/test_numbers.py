@@ -34,7 +34,7 @@ SAID = (
     Statement("a", "best", Estimate(0.254, 0.2, 0.3), layers=(1,)),
     Statement("b", "worst"),
 )
-RESULT = SimpleNamespace(tables={"scores": SCORES}, statements=SAID)
+RESULT = SimpleNamespace(tables={"scores": SCORES}, statements=SAID, spec={"words": 7})
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_what_cannot_be_filled_in_is_refused(
 def test_a_number_without_an_interval_is_not_written_with_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bare = SimpleNamespace(tables={"scores": SCORES[["layer", "score"]]}, statements=())
+    bare = SimpleNamespace(tables={"scores": SCORES[["layer", "score"]]}, statements=(), spec={})
     monkeypatch.setattr(numbers, "result_of", lambda command: bare)
     with pytest.raises(SpecError, match="has no interval"):
         numbers.rewritten(page(".1 [.1, .2]<!--x-->", "x: score of scores where layer == 2"))
@@ -240,3 +240,23 @@ def test_the_manifest_of_the_models_is_a_source() -> None:
     )
     written = numbers.rewritten("\n".join(["9<!--tokens seed-0--> million", *lines, "-->", ""]))
     assert written.startswith("25<!--tokens seed-0--> million")
+
+
+def test_two_results_are_compared_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = SCORES.assign(score=[0.5, 0.4, -0.1])
+    results = {
+        "rsa": RESULT,
+        "rsa --drop-rogue 1": SimpleNamespace(tables={"scores": other}, statements=(), spec={}),
+    }
+    monkeypatch.setattr(numbers, "result_of", results.__getitem__)
+    lines = (
+        "<!-- numbers of rsa --drop-rogue 1 beside rsa",
+        "more: (score > score_beside).sum() of scores",
+        "-->",
+    )
+    text = "\n".join(["9<!--more--> of three", *lines, ""])
+    assert numbers.rewritten(text).startswith("1<!--more--> of three")
+
+
+def test_what_was_asked_for_is_a_table(of_a_study: None) -> None:
+    assert first_line("9<!--x-->", "x: words of options") == "7<!--x-->"
