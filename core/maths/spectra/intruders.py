@@ -150,9 +150,7 @@ def turned_cosines(
         drawn = [_factors(left, sizes, right, rng) for _ in range(min(at_once, draws - start))]
         grams = np.stack([_gram(values, *factors) for factors in drawn])
         squares, vectors = leading_eigenvectors(grams, kept)
-        if (
-            tall
-        ):  # the directions on the longer side, of which the base's have the first coordinates
+        if tall:  # directions on the longer side, of which the base's are the first coordinates
             lengths = np.sqrt(np.maximum(squares, 0.0))[:, None]
             images = np.stack(
                 [
