@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import core.results.drawing.panels as panels
 from core.models.costs import Sizes, expected_outputs, price_tasks
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.panels import Drawn, Figures, Panels
 from core.results.words import Words
 from core.runs.runner import Outputs, Task, run, run_here
 from core.text.reading import prepare_named
@@ -105,7 +105,7 @@ def price_by_tasks(study: Study, spec: Any) -> Price:
     return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
-def no_figures(result: Result, *choices: object, context: Context = PAGE) -> Figures:
+def no_figures(result: Result, *choices: object, context: Context = PAGE) -> panels.Figures:
     """Draw nothing, as a study of tables alone does."""
     return {}
 
@@ -146,7 +146,7 @@ class View:
     """
 
     key: str = ""
-    draw: Callable[..., Figures] = no_figures
+    draw: Callable[..., panels.Figures] = no_figures
     choices: Callable[[Result], Iterable[tuple[object, ...]]] = no_choice
     headline: Callable[..., str] = study_headline
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
@@ -196,12 +196,12 @@ class View:
             first: Draw what a page draws at first alone, on an axis that reaches as far.
         """
 
-        def drawn(*, context: Context) -> Drawn:
+        def drawn(*, context: Context) -> panels.Drawn:
             shown = result
             if first and self.first is not None and not result.table.empty:
                 shown, context = self.first(result, *choices), replace(context, zoomed=True)
             figures = self._drawn(shown, *choices, context=context)
-            return figures if isinstance(figures, Panels) else [*figures.values()]
+            return figures if isinstance(figures, panels.Panels) else [*figures.values()]
 
         return drawn
 
@@ -210,10 +210,10 @@ class View:
         charts: dict[str, Chart] = {}
         for choices in () if result.table.empty else self.choices(result):
             figures = self._drawn(result, *choices, context=context)
-            charts |= figures.by_name(context) if isinstance(figures, Panels) else figures
+            charts |= figures.by_name(context) if isinstance(figures, panels.Panels) else figures
         return charts
 
-    def _drawn(self, result: Result, *choices: object, context: Context) -> Figures:
+    def _drawn(self, result: Result, *choices: object, context: Context) -> panels.Figures:
         return {} if result.table.empty else self.draw(result, *choices, context=context)
 
 
@@ -306,15 +306,15 @@ class Study:
                 read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
-        from core.results.shelf.lookup import compared, is_wanted, shelved
+        import core.results.shelf.lookup as lookup
 
-        shipped = None if texts else shelved(self.name, spec, self.kind)
-        if shipped is not None and is_wanted(options):
+        shipped = None if texts else lookup.shelved(self.name, spec, self.kind)
+        if shipped is not None and lookup.is_wanted(options):
             return shipped
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
-        return result if shipped is None else compared(result, shipped)
+        return result if shipped is None else lookup.compared(result, shipped)
 
     def result(self, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
         """Collect what was found and add what every result needs: failures, versions, fingerprints,
