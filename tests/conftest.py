@@ -25,17 +25,22 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # or all later tests of the process would have no Hub.
 
 LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
-    "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden",
-    "core/models/loading", "core/vectors", "pages", "load", "core/models/hub", "docs", "zoo",
-    "core/runs/process", "core/runs", "core/studies/rsa/layers", "ui/server", "core/maths/spectra",
-    "ui/study", "", "core/studies/probes/edges", "core/maths/structural", "core/studies/rsa/audit",
-    "core/studies/alignment/seeds", "core/studies/rsa/divergence", "core/models/files",
-    "core/studies/rsa/swap", "core/studies/probes/trees", "core/maths/maps", "core/text",
-    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "extras/rsa/truth",
-    "core/models/weights", "ui/frame",
+    # A worker has two of the first six at once: the three longest, then three that fit behind them.
+    "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden", "docs",
+    "core/models/loading", "core/vectors", "core/runs/process", "ui/study", "pages",
+    "load", "core/models/hub", "zoo", "core/runs", "core/studies/rsa/layers",
+    "core/studies/probes/edges", "ui/server", "core/maths/spectra", "core/maths/structural",
+    "core/studies/alignment/barrier", "", "core/studies/rsa/audit", "core/studies/rsa/lens",
+    "core/studies/alignment/seeds", "core/text", "core/studies/weights/clusters",
+    "core/studies/rsa/swap", "core/studies/weights/arithmetic", "core/studies/probes/trees",
+    "core/maths/maps", "core/sweep", "core/studies/rsa/divergence", "core/models/files",
+    "core/maths/similarity", "core/studies/rsa/tokens", "core/studies/probes/minimal_pairs",
+    "core/studies/weights/lineage", "extras/rsa/truth", "core/models/weights", "ui/frame",
 )  # fmt: skip
 TOGETHER = {  # folder -> one whose worker has it, too: they share all precomputed results, or models
-    **dict.fromkeys(("core/commands", "core/results", "core/results/drawing", "golden"), "core"),
+    **dict.fromkeys(
+        ("core/commands", "core/results", "core/results/drawing", "docs", "golden"), "core"
+    ),
     "core/vectors": "core/models/loading",
 }
 BESIDE = (  # tests of the browser that a second worker has, with a server and a browser of its own
