@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.form import THERE, export, unfold
+from tests.cases import exhaustive
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -79,7 +80,7 @@ def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, ap
     expect(page.get_by_text(THERE).first).to_be_visible()
 
 
-@pytest.mark.parametrize("word", ["kitchen", "when"])  # highlighted or not
+@pytest.mark.parametrize("word", exhaustive(["kitchen", "when"], "kitchen"))  # highlighted or not
 def test_a_clicked_word_lists_its_nearest_words_by_layer(
     page: Page, app_url: str, word: str
 ) -> None:

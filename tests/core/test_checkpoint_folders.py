@@ -31,17 +31,18 @@ PREDICTING = (
     "probe behaviour",
     "probe removal",
 )  # studies of models that predict words
-QUICK = ("rsa", "weights", "probe", "align", "training")
+QUICK = ("rsa", "weights")
 MORE: dict[str, dict[str, Any]] = {
     "align": {"methods": ("ols",), "layers": (2,)},
     "align barrier": {"sentences": 20},
     "align check": {"methods": ("ols",), "truths": ("bend",)},
     "align stitch": {"methods": ("ols",)},
     "align attention": {"methods": ("ols",)},
-    "lens": {"others": ("zoo:nli-0",)},
+    "divergence": {"sentences": 20},
+    "lens": {"sentences": 20, "others": ("zoo:nli-0",)},
     "probe removal": {"layers": (2,)},
     "spaces": {"words": 20},
-    "swap": {"random": False, "frozen": False},
+    "swap": {"sentences": 20, "random": False, "frozen": False},
     "truth": {"measures": ("rsa", "cka")},
 }
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.maths.structural.arcs import FAR
 from core.results.estimates import estimate_of
+from tests.cases import exhaustive
 from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, origins, sentences, settle
@@ -80,8 +81,12 @@ def test_arcs_are_drawn_by_length_and_without_adjacent_ones(
     assert "distance and depth" in few.info[0].value
 
 
+MARKED = "<b>html</b> & *stars* $x$"
+
+
 @pytest.mark.parametrize(
-    "text", ["The man went out.", "Hello", "<b>html</b> & *stars* $x$", "😀 👍🏽", "مرحبا بالعالم"]
+    "text",
+    exhaustive(["The man went out.", "Hello", MARKED, "😀 👍🏽", "مرحبا بالعالم"], "Hello", MARKED),
 )
 def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> None:
     app = open_page(PAGE, **link, view="Sentence")

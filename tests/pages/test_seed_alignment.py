@@ -17,6 +17,7 @@ from core.limits import MODE, SHARED
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.text import NO_PAIR, WHICH
+from tests.cases import exhaustive
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, sentences
@@ -139,7 +140,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return app.run()
 
 
-@pytest.mark.parametrize("view", EXPERIMENTS)
+@pytest.mark.parametrize("view", exhaustive(EXPERIMENTS, ROTATION, STITCHING))
 def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     view: str, monkeypatch: pytest.MonkeyPatch, drawn: list[object], everything: Everything
 ) -> None:

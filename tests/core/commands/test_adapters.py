@@ -64,7 +64,10 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("rsa", ("--base", "BASE", "--compare", "STEPS", *QUICK)),
+        pytest.param(
+            *("rsa", ("--base", "BASE", "--compare", "STEPS", *QUICK)),
+            marks=pytest.mark.exhaustive,
+        ),
         pytest.param(
             *("swap", ("--base", "BASE", "--compare", "STEPS", "--labelled", "LABELLED", "--yes")),
             marks=pytest.mark.exhaustive,

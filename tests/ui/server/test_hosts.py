@@ -14,6 +14,7 @@ from streamlit import config
 
 from core.limits import MODE
 from tests.browser.server import ENTRY, make_command, started
+from tests.cases import exhaustive
 from tests.load.tab import Tab, run_alone
 from ui.server import hosts
 
@@ -154,7 +155,7 @@ LOCAL = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [*LOCAL, "streamlit run app.py"])
+@pytest.mark.parametrize("entry", exhaustive([*LOCAL, "streamlit run app.py"], LOCAL[0]))
 def test_a_local_instance_is_closed_to_pages_of_others(entry: str, tmp_path: Path) -> None:
     program, *_, last = entry.split()
     options = [last] if "=" in last else []

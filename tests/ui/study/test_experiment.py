@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.options import Option, options_of
+from tests.cases import exhaustive
 from tests.core.test_options import another
 from ui.frame.links import STUDY, Manner
 from ui.study.experiment import Experiment
@@ -176,7 +177,7 @@ def former_values(experiment: Experiment) -> dict[str, Any]:
 OLD = [(room, view) for room, view in EVERY if ROOMS[room][view].study.name in FORMER]
 
 
-@pytest.mark.parametrize(("room", "view"), OLD, ids=[view for _, view in OLD])
+@pytest.mark.parametrize(("room", "view"), exhaustive(OLD, *OLD[:2]), ids=[view for _, view in OLD])
 def test_a_former_link_opens_the_same_study_and_is_written_anew(room: str, view: str) -> None:
     experiment, study = ROOMS[room][view], ROOMS[room][view].study.name
     options, values = experiment.beside.options, former_values(experiment)

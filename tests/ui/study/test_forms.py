@@ -70,7 +70,7 @@ def press_run(app: AppTest) -> AppTest:
 
 
 @pytest.mark.usefixtures("small_box")
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", exhaustive(STUDIES, "rsa", "probe", "weights"))
 def test_the_form_begins_with_the_defaults_and_an_empty_address(study: str) -> None:
     app = opened(study)
     assert got(app) == STUDIES[study].Spec()
