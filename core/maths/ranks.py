@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from numpy.typing import ArrayLike, NDArray
 
-from core.maths.statistics import jackknife_interval, sentence_labels, sum_by_group
+from core.maths.statistics import LEVEL, jackknife_interval, sentence_labels, sum_by_group
 
 MOST_ORDERS = 5_040  # all orders of up to 7 models are counted; of more, this many are drawn
 PERFECT = 1 - 1e-9  # size of a correlation from which all ranks agree
@@ -68,7 +68,7 @@ def rank_correlation(left: ArrayLike, right: ArrayLike) -> float:
 
 
 def correlation_interval(
-    correlation: float, count: int, level: float = 0.95
+    correlation: float, count: int, level: float = LEVEL
 ) -> tuple[float, float]:
     """Compute Bonett and Wright's interval of Spearman's correlation; NaN for fewer than FEWEST
     models, or where all ranks agree, whose interval would have no width.

@@ -22,6 +22,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 SIGNIFICANT = 0.05  # a p-value below it is said to be clear of chance
+LEVEL = 0.95  # of an interval, which texts call 95 %
 
 
 def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
@@ -147,7 +148,9 @@ def jackknife_sentences(
         yield np.flatnonzero(group != left_out)
 
 
-def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
+def interval(
+    draws: ArrayLike, level: float = LEVEL, axis: int = 0
+) -> tuple[FloatArray, FloatArray]:
     """Compute the percentile interval of draws, such as those of a null.
 
     Args:
@@ -177,7 +180,7 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
 
 
 def bootstrap_interval(
-    point: ArrayLike, draws: ArrayLike, level: float = 0.95
+    point: ArrayLike, draws: ArrayLike, level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the percentile interval of an estimate's bootstrap draws, (draw, ...), as `interval`
     does, but as wide as it takes to hold the estimate.
@@ -191,7 +194,7 @@ def bootstrap_interval(
 
 
 def jackknife_interval(
-    point: float, replicates: ArrayLike, level: float = 0.95
+    point: float, replicates: ArrayLike, level: float = LEVEL
 ) -> tuple[float, float]:
     """Compute an interval around an estimate by Student's t, with the delete-a-group jackknife's
     standard error and one degree of freedom less than there are groups.
@@ -290,7 +293,7 @@ def projection_weights(products: ArrayLike) -> FloatArray:
 
 
 def t_interval(
-    point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = 0.95
+    point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray]:
     """Compute an interval for an estimate with several independent sources of error, such as models
     and sentences.
@@ -332,13 +335,9 @@ def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) 
     weights.
 
     Args:
-        moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one
-            shape.
+        moved, base: Squared norms of the change and of the base's weights, of the result's shape.
         of_nothing: Result where the base is zero and the change is not; it is 0 where both are
             zero.
-
-    Returns:
-        Shares of the base's norm, in the same shape.
 
     Example:
         >>> relative_change([9.0, 0.0], [900.0, 4.0]).tolist()

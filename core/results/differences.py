@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.maths.statistics import LEVEL
 from core.results.columns import ends_of, tip_of, told
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
@@ -27,7 +28,6 @@ from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.results.numbers import Kind, label_expr
 
-LEVEL = 0.95
 SMALL, ROW = 190.0, 16.0  # height of a small multiple, and of a row in one without lines
 TITLES = ("Pinned result", "This result")
 DIFFERENCE, NO_DIFFERENCE = "This result minus the pinned one", "no difference"

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.maths.statistics import LEVEL
 from core.results.columns import COLUMNS, Column, ends_of
 from core.results.numbers import Kind, band_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.95
 OF_HUNDRED = (
     *("uuas", "root", "uas", "las", "label", "direction", "accuracy", "unseen"),
 )  # metrics of probes in per cent

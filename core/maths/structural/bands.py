@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.statistics import bootstrap_interval, sentence_counts
+from core.maths.statistics import LEVEL, bootstrap_interval, sentence_counts
 
-LEVEL = 0.95  # of a band
 COVERAGE = (
     "In simulations, bands of control trees or labels and of selectivity cover 81 to 84 % with 2 "
     "sets, 97 to 98 % with 3; margins over baselines cover 97 %"

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from core.maths.evaluation.scoring import normalised
-from core.maths.statistics import jackknife_variance, t_interval
+from core.maths.statistics import LEVEL, jackknife_variance, t_interval
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Replicates:
             self.point - other.point, self.models - other.models, self.units - other.units
         )
 
-    def band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def band(self, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
         """Compute the lower and upper end of the interval, (layer,); NaN where nothing can be left
         out."""
         return self._band(self._sources(), level)
 
     def band_of_difference(
-        self, other: Replicates, level: float = 0.95
+        self, other: Replicates, level: float = LEVEL
     ) -> tuple[np.ndarray, np.ndarray]:
         """Compute the interval of self - other, maps of different models on the same rows: models
         are independent."""

@@ -15,6 +15,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.evaluation.scoring import WORDS
 from core.maths.maps.registry import METHODS
+from core.maths.statistics import LEVEL, SIGNIFICANT
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 
@@ -274,7 +275,7 @@ def _differences(
             pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
             if rival_estimate is None or rival == method or pairs != ends:
                 continue  # one of the two failed on some pairs, so the rows differ
-            level = 1 - 0.05 / tried if rivals and rival == "ridge" else 0.95
+            level = 1 - SIGNIFICANT / tried if rivals and rival == "ridge" else LEVEL
             difference = estimate - rival_estimate
             low, high = difference.band(level)
             rows.append(
@@ -286,7 +287,7 @@ def _differences(
                 low, high = estimate.band_of_difference(first)
                 point = estimate.point - first.point
                 rows.append(
-                    _difference(group, method, "models", method, words, point, low, high, 0.95)
+                    _difference(group, method, "models", method, words, point, low, high, LEVEL)
                 )
     return rows
 

@@ -15,6 +15,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.statistics import LEVEL
+
 Floats = NDArray[np.float64]
 
 
@@ -29,7 +31,7 @@ def correct(good: Floats, bad: Floats) -> Floats:
     return np.asarray((good > bad) + 0.5 * (good == bad), dtype=np.float64)
 
 
-def wilson_interval(hits: float, count: float, level: float = 0.95) -> tuple[float, float]:
+def wilson_interval(hits: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """Compute Wilson's interval of a share.
 
     Args:
@@ -63,7 +65,7 @@ def group_variance(values: Floats, groups: NDArray[np.int64]) -> tuple[float, in
 
 
 def grouped_interval(
-    right: Floats, groups: NDArray[np.int64], level: float = 0.95
+    right: Floats, groups: NDArray[np.int64], level: float = LEVEL
 ) -> tuple[float, float]:
     """Compute the interval of a share of pairs that come in groups, which are right together.
 

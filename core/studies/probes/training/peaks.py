@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from core.maths.structural.bands import LEVEL, Group, Sample, summary
+from core.maths.statistics import LEVEL
+from core.maths.structural.bands import Group, Sample, summary
 from core.studies.probes.trees.comparisons import best_place, lead
 from core.studies.probes.trees.tables import (
     METRICS,

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
+from core.maths.statistics import LEVEL
 from core.maths.structural.arcs import ARCS, chain_heads, count_arcs
-from core.maths.structural.bands import LEVEL, Group, Sample, summary
+from core.maths.structural.bands import Group, Sample, summary
 from core.maths.structural.scores import Gold
 from core.models import parse_ref
 from core.studies.probes.trees.tables import (

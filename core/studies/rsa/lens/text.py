@@ -13,7 +13,15 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED, at_middle, two_models
+from core.studies.rsa.lens.tables import (
+    FIRST_FIVE,
+    PLAIN,
+    RIVAL,
+    TUNE,
+    TUNED,
+    at_middle,
+    two_models,
+)
 from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
 
 if TYPE_CHECKING:
@@ -194,9 +202,9 @@ def make_methods(spec: LensSpec, read: int, typical: int) -> str:
     """
     return (
         f"The states of each fine-tune and of its base were read on {read:,} sentences of "
-        f"{spec.corpus}, and the mean difference, of the first five subwords of a sentence and of "
-        "all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
-        "difference lens); the middle layer and the first five subwords were chosen beforehand. "
+        f"{spec.corpus}, and the mean difference, of the {FIRST_FIVE} subwords of a sentence and "
+        "of all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
+        f"difference lens); the middle layer and the {FIRST_FIVE} subwords were chosen beforehand. "
         f"A token is typical of the fine-tune's text, or of the other, if it is {TIMES:g} times "
         f"as frequent there ({typical:,} and {read:,} sentences) and seen {OFTEN} times; the AUC "
         "is the probability that a token typical of the first is promoted above one typical of the "

@@ -1,0 +1,69 @@
+"""Numbers that texts say by hand are those of the code."""
+
+from __future__ import annotations
+
+from math import factorial, log, sqrt
+
+import pytest
+
+from core.catalogue import STUDIES
+from core.maths.maps.bank import Schedule
+from core.maths.statistics import LEVEL, SIGNIFICANT
+from core.results.drawing.maps import MOST_STRESS
+from core.results.numbers import text_of
+from core.studies.alignment.seeds import text as seeds_text
+from core.studies.probes.minimal_pairs.templates import KINDS, pair_groups
+from core.studies.rsa.lens.lenses import FIRST
+from core.studies.rsa.lens.tables import FIRST_FIVE
+from tests import ROOT
+
+IN_WORDS = {3: "three", 5: "five"}
+
+
+def said(folder: str) -> str:
+    """The words of a study, on one line."""
+    return " ".join((ROOT / folder / "words.toml").read_text(encoding="utf8").split())
+
+
+def test_intervals_are_of_95_per_cent_and_p_values_significant_below_the_rest() -> None:
+    assert (LEVEL, SIGNIFICANT) == (0.95, 0.05)
+
+
+def test_the_places_of_the_lens_are_the_first_five() -> None:
+    assert f"first {IN_WORDS[FIRST]}" == FIRST_FIVE
+
+
+def test_networks_are_trained_at_three_rates() -> None:
+    study = STUDIES["align"]
+    methods = seeds_text.make_methods(study.Spec(), 10, {})
+    assert f"at {IN_WORDS[Schedule().rates]} learning rates" in methods
+
+
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        ("core/studies/rsa/spaces", "as a share of the true ones; above {},"),
+        ("core/studies/weights/clusters", "Stress above {} means distorted"),
+        ("core/studies/weights/clusters", "Below a stress of {}, distances"),
+    ],
+)
+def test_a_map_misleads_above_one_stress(folder: str, sentence: str) -> None:
+    assert sentence.format(text_of(MOST_STRESS).rstrip("0")) in said(folder)
+
+
+def test_groups_of_pairs_are_as_many_as_is_said() -> None:
+    counts = {kind: len(set(pair_groups(kind, 100))) for kind in KINDS}
+    many = counts.pop("arguments")
+    text = said("core/studies/probes/behaviour")
+    assert f"There are {min(counts.values())} to {max(counts.values())} such groups" in text
+    assert f"about {round(many, -1)}" in text
+
+
+def test_what_is_calculated_by_hand_is_right() -> None:
+    assert f"With 4 heads per layer there are {factorial(4)} ways" in said(
+        "extras/alignment/attention"
+    )
+    nearest = [text_of(sqrt(2 * log(width) / width)) for width in (128, 768)]
+    assert "nearest: {} for 128, {} for 768".format(*nearest) in said(
+        "core/studies/weights/intruders"
+    )
