@@ -14,6 +14,7 @@ from core.models import zoo_folder
 from core.runs.precomputed import FILE
 from tests.browser.server import ENTRY, started
 from tests.browser.test_layout import settle
+from tests.cases import exhaustive
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # of the server's processor time between click and figure: on two idle cores about what a reader
@@ -57,7 +58,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(
         page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
 def test_nothing_moves_on_home_when_its_figure_is_drawn(
     page: Page, app_url: str, width: int
 ) -> None:

@@ -119,7 +119,7 @@ def test_every_tutorial_is_run_and_listed() -> None:
 @pytest.mark.slow
 def test_a_command_that_fails_fails_the_tutorial(folder: Path) -> None:
     with pytest.raises(AssertionError):
-        run_block(Block("sh", "", "python -m core rsa --compare zoo:nothing --out out/x"), {})
+        run_block(Block("sh", "", "python -m core rsa --base zoo:nothing --out out/x"), {})
     with pytest.raises(AssertionError, match="console"):
         run_block(Block("sh", "", "curl example.org"), {})
 

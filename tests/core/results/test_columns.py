@@ -23,7 +23,7 @@ from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
     "probe": {
-        "sentences": 120,
+        "sentences": 60,
         "epochs": 1,
         "draws": 20,
         "seeds": 1,

@@ -660,6 +660,7 @@ def words(folder: str, sentence: str) -> dict:
     return {"subwords": len(encoding.ids), "process": os.getpid()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.tokenizers_apart
 def test_a_hostile_tokenizer_is_one_sentence_and_no_worker_of_a_cluster_is_lost(

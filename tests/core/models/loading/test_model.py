@@ -30,6 +30,7 @@ from core.models.loading import model as models
 from core.models.loading.tokenizing import first_line
 from core.models.zoo import not_included, zoo_folder
 from tests import ROOT
+from tests.cases import exhaustive
 from tests.core.tiny_models import D_MODEL, HEADS, LAYERS, TYPES, save_tiny
 
 
@@ -100,7 +101,7 @@ def test_random_weights_are_the_same_each_time_and_not_the_trained_ones(folder) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", exhaustive(TYPES, "bert", "gpt2", "llama", "t5"))
 def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) -> None:
     ref = f"path:{save_tiny(tmp_path, model_type)}"
     info, loaded = describe(ref), load_model(ref, device="cpu")
