@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.cases import exhaustive
 from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 
@@ -32,9 +31,8 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{app_url}/probe_trees?{urlencode(query)}"
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), exhaustive([(1280, "light"), (420, "dark")], (1280, "light"))
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_a_sentence_is_drawn_at_every_width(
     chromium: BrowserContext, address: str, width: int, scheme: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -66,6 +67,7 @@ def _closing(text: str, place: int) -> int:
     return place - 1
 
 
+@cache
 def _cited_keys() -> dict[str, set[str]]:
     """Keys in every `CITATIONS`, `cite(...)` and `references=` of the source, by file."""
     keys: dict[str, set[str]] = {}
@@ -88,6 +90,7 @@ def _cited_keys() -> dict[str, set[str]]:
     return keys
 
 
+@cache
 def _mentions() -> set[tuple[str, str, str]]:
     """(First author, year, file) of every "Name & Name 2020" in docstrings, comments and
     sentences."""
