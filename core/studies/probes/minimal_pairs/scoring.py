@@ -11,7 +11,7 @@ Reference:
     Salazar, Liang, Nguyen & Kirchhoff 2020, ACL, Masked Language Model Scoring.
     Kauf & Ivanova 2023, ACL, A Better Way to Do Masked Language Model Scoring (within words).
 Deviations: none; the scores are those of minicons with PLL_metric="within_word_l2r" for masked
-models, and with bos_token=True for causal ones.
+models, and for causal ones with bos_token=True where the tokenizer adds no first token itself.
 """
 
 from __future__ import annotations
