@@ -65,7 +65,9 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
         raise ModelError(f"{_shown(text)} asks for random weights twice: write random: once.")
     kind, colon, rest = named.partition(":")
     if not colon or kind not in ("zoo", "hub", "path") or not rest.strip():
-        raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.")
+        plain = bool(named) and not colon and named.isprintable() and len(named) <= _SHOWN
+        hint = f" If it is a folder, write path:{named}." if plain else ""
+        raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.{hint}")
     if kind == "path":
         return ModelRef("path", _folder(rest.strip()), random=random)
     name, at, revision = rest.partition("@") if kind == "hub" else (rest, "", "")

@@ -45,6 +45,21 @@ def test_nonsense_is_refused_with_the_forms_that_are_not(text: str) -> None:
         parse_ref(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("runs/minilm", "write path:runs/minilm."), ("random:minilm", "write path:minilm.")],
+)
+def test_a_plain_name_is_refused_with_the_form_that_a_folder_has(text: str, said: str) -> None:
+    with pytest.raises(ModelError, match=rf" If it is a folder, {said}$"):
+        parse_ref(text)
+
+
+@pytest.mark.parametrize("text", ["", "zoo:", "a\nb", "a" * 101])
+def test_what_cannot_be_a_folder_s_name_is_not_called_one(text: str) -> None:
+    with pytest.raises(ModelError, match=r"random:zoo:seed-0\.$"):
+        parse_ref(text)
+
+
 def test_a_folder_whose_name_is_not_utf8_is_refused() -> None:
     with pytest.raises(ModelError, match="not UTF-8, in which results name their models"):
         parse_ref("path:/tmp/caf\udce9")
