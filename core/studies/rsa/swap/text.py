@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.errors import by_number, first_of, listed
+from core.errors import by_number, counted, first_of, listed
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement
 from core.results.words import words_beside
 from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
@@ -33,6 +33,8 @@ NEEDED = "reverting one layer lowers the score"
 BEYOND_RANDOM = "loses more than under a random change of equal size"
 LOWER_FREE = "no measurable loss from reverting all layers up to this one"
 REMOVABLE = "no measurable loss from removing one layer"
+FROZEN = "score of a fine-tune whose layers up to this one were frozen"
+REVERTED = "score with the same layers reverted after training"
 BASE, RANDOM = "the base's layer", "a random change of equal size"
 
 
@@ -40,13 +42,32 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     """State what each model scores, and which of its layers it needs.
 
     Args:
-        tables: `swap` and `own` of the study.
+        tables: `swap`, `own` and, with frozen siblings, `frozen` of the study.
     """
     statements: list[Statement] = []
+    frozen = tables.get("frozen")
     for _, scores in tables["own"].iterrows():
         rows = tables["swap"][tables["swap"]["model"] == scores["model"]]
         statements += _of_model(scores, rows)
+        if frozen is not None:
+            statements += _of_frozen(frozen[frozen["of"] == scores["model"]], rows)
     return tuple(statements)
+
+
+def _of_frozen(frozen: pd.DataFrame, rows: pd.DataFrame) -> list[Statement]:
+    """State what the fine-tune with the most frozen layers scores, and the model itself with the
+    same layers reverted; nothing without such a fine-tune."""
+    if frozen.empty:
+        return []
+    most = frozen.loc[frozen["layer"].idxmax()]
+    depth, model, sibling = int(most["layer"]), str(most["of"]), str(most["model"])
+    layers = tuple(range(depth + 1))
+    below = rows[(rows["way"] == "below") & (rows["layer"] == depth)]
+    reverted = [
+        Statement(model, REVERTED, estimate_of(row, "score"), layers, BASE)
+        for _, row in below.iterrows()
+    ]
+    return [Statement(model, FROZEN, estimate_of(most, "score"), layers, sibling), *reverted]
 
 
 def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
@@ -89,8 +110,8 @@ def _layers(rows: pd.DataFrame) -> tuple[int, ...]:
 def make_headline(
     statements: Sequence[Statement], metrics: Mapping[str, str], refused: Sequence[str] = ()
 ) -> str:
-    """Say how much one reverted layer costs, and which models are not scored, then what each model
-    needs.
+    """Say how much one reverted layer costs and what fine-tunes with frozen layers score, which
+    models are not scored, then what each model needs.
 
     Args:
         statements: Of `statements_of`.
@@ -104,19 +125,18 @@ def make_headline(
     shown = first_of(models, MOST_NAMED)
     clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
     rest = len(models) - len(shown)
-    more = [f"{rest} more models are in the table."] if rest else []
+    more = [f"{counted(rest, 'more model is', 'more models are')} in the table."] if rest else []
     lead = _lead(facts, {ref: names[ref] for ref in shown}, metrics)
-    if left:
-        verb = by_number(len(refused), "is", "are")
-        lead = f"{lead.removesuffix('.')}; {left} {verb} not scored."
-    return " ".join([lead, *clauses, *more])
+    lead += [f"{left} {by_number(len(refused), 'is', 'are')} not scored."] if left else []
+    return " ".join([*lead, *clauses, *more])
 
 
 Facts = Mapping[tuple[str, str], Statement]
 
 
-def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> str:
-    """Say what the most costly single layer costs each model."""
+def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> list[str]:
+    """Say what the most costly single layer costs each model, and what fine-tunes with frozen
+    layers score: in one sentence where two lines hold it."""
     lowered: list[str] = []
     kept: list[str] = []
     for model, name in names.items():
@@ -127,9 +147,27 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
             most = f"{'' if lowered else 'up to '}{worst.number.value_text}"
             of = f"{facts[model, SCORES].number.value_text} {metrics[model]}"
             lowered.append(f"{name} {most} of {of} ({layers_in_words(worst.layers)})")
-    lost = f"One layer reverted costs {listed(lowered)}." if lowered else ""
+    lost = f"Reverting a layer costs {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
-    return " ".join(filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else "")))
+    said = [*filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else ""))]
+    frozen = _frozen(facts, names)
+    whole = f"{said[0].removesuffix('.')}; {frozen}."
+    if frozen and len(whole) <= TWO_LINES:
+        return [whole, *said[1:]]
+    return [*said, *([f"{frozen[0].upper()}{frozen[1:]}."] if frozen else [])]
+
+
+def _frozen(facts: Facts, names: Mapping[str, str]) -> str:
+    """Say what fine-tunes score whose lower layers were frozen in training; "" without any."""
+    there = [facts[model, FROZEN] for model in names if (model, FROZEN) in facts]
+    if not there:
+        return ""
+    depths = {each.layers for each in there}
+    which = layers_in_words(there[0].layers) if len(depths) == 1 else "lower layers"
+    scores = listed([each.number.value_text for each in there])
+    whole = len(there) == len(names) > 1
+    who = "they" if whole else listed([names[each.subject] for each in there])
+    return f"with {which} frozen, {who} {by_number(len(there), 'reaches', 'reach')} {scores}"
 
 
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
@@ -157,6 +195,13 @@ def _about(facts: Facts, model: str, name: str, metric: str) -> str:
             else f"layers 0 to {depth.layers[-1]} together"
         )
         parts.append(f"Reverting {together} costs nothing measurable.")
+    if (model, FROZEN) in facts:
+        frozen, reverted = facts[model, FROZEN], facts.get((model, REVERTED))
+        after = f"; reverted after training, {reverted.number.text}" if reverted else ""
+        parts.append(
+            f"Trained with {layers_in_words(frozen.layers)} frozen, it scores "
+            f"{frozen.number.text}{after}."
+        )
     removable = facts.get((model, REMOVABLE))
     if removable is not None:
         parts.append(f"Removing {_any(removable.layers)} costs nothing measurable.")

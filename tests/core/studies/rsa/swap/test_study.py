@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -17,7 +18,7 @@ from core.commands.main import main as command
 from core.errors import CorpusError, ModelError, SpecError, TaskError
 from core.results.estimates import Estimate, estimate_of
 from core.results.notices import base_left_out, few_sentences
-from core.results.statements import Statement
+from core.results.statements import Statement, lead_of
 from core.studies.rsa.layers.runs import COMPARED
 from core.studies.rsa.swap import layer_changes
 from core.studies.rsa.swap import replacement as exchanging
@@ -29,13 +30,16 @@ from core.studies.rsa.swap.study import STUDY, frozen_siblings, prepare
 from core.studies.rsa.swap.tasks import swap_changes, swap_layers
 from core.studies.rsa.swap.text import (
     BEYOND_RANDOM,
+    FROZEN,
     GUESSES,
     LOSES,
     LOWER_FREE,
     NEEDED,
     NO_LOSS,
+    REVERTED,
     SCORES,
     make_headline,
+    statements_of,
 )
 from core.vectors import turning
 from core.vectors.examples import chance, read_examples
@@ -422,9 +426,46 @@ def test_a_headline_is_made_of_what_each_model_loses() -> None:
     assert not unnamed(plain, make_headline(kept, {"zoo:a-0": "UAS"}))
     assert ".01" not in make_headline(kept, {"zoo:a-0": "UAS"}), "what may be noise is no finding"
     left = make_headline(costly, {"zoo:a-0": "UAS"}, ("zoo:nli-0",))
-    assert left.partition(". ")[0].endswith("up to .10 of .86 UAS (layer 2); nli-0 is not scored")
+    assert " nli-0 is not scored." in left
     more = make_headline(costly, {"zoo:a-0": "UAS"}, ("zoo:nli-0", "zoo:seed-1"))
     assert "nli-0 and seed-1 are not scored." in more
+
+
+def test_the_first_sentence_says_what_frozen_layers_cost_where_two_lines_hold_it() -> None:
+    scores = ("zoo:a-0", "zoo:b-0")
+    made = [
+        each
+        for ref in scores
+        for each in (
+            Statement(ref, SCORES, Estimate(0.86, 0.84, 0.88)),
+            Statement(ref, GUESSES, Estimate(0.32)),
+            Statement(ref, LOSES, Estimate(0.1, 0.09, 0.11), (2,)),
+        )
+    ]
+    frozen = Statement("zoo:b-0", FROZEN, Estimate(0.8, 0.77, 0.82), (0, 1, 2))
+    reverted = Statement("zoo:b-0", REVERTED, Estimate(0.47, 0.45, 0.49), (0, 1, 2))
+    said = make_headline([*made, frozen, reverted], dict.fromkeys(scores, "UAS"))
+    first = "with layers 0 to 2 frozen, b-0 reaches .80"
+    assert said.partition(". ")[0].endswith(first)
+    assert "frozen, it scores .80 [.77, .82]; reverted after training, .47 [.45, .49]." in said
+    many = dict.fromkeys(scores, "UAS of sentences of a text with a long name that fills a line")
+    cut = make_headline([*made, frozen, reverted], many)
+    assert f". {first[0].upper()}{first[1:]}." in cut
+    assert "frozen" not in lead_of(cut)
+
+
+def test_the_fine_tune_with_the_most_frozen_layers_is_stated_beside_the_reverted_score() -> None:
+    below = [{"model": "zoo:a-0", "way": way, "layer": layer, "score": 0.9 - layer / 10}
+             | dict.fromkeys(("loss", "loss_low", "loss_high", "excess_low"), 0.1)
+             for way in ("below", "layer") for layer in range(5)]  # fmt: skip
+    own = pd.DataFrame([{"model": "zoo:a-0", "score": 0.9, "chance": 0.3}])
+    frozen = pd.DataFrame(
+        {"model": ["zoo:a-2", "zoo:a-4"], "of": "zoo:a-0", "layer": [2, 4], "score": [0.88, 0.85]}
+    )
+    made = statements_of({"own": own, "swap": pd.DataFrame(below), "frozen": frozen})
+    assert stated(made, FROZEN).baseline == "zoo:a-4"
+    assert stated(made, FROZEN).layers == stated(made, REVERTED).layers == (0, 1, 2, 3, 4)
+    assert (stated(made, FROZEN).number.value, stated(made, REVERTED).number.value) == (0.85, 0.5)
 
 
 def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:
