@@ -131,7 +131,8 @@ class View:
         key: Of its words among the study's; empty for an only view, which has the study's own.
         draw: Result, choices, what it is drawn for -> charts by file name, or `Panels` of which
             several are one figure; none where the numbers are missing.
-        choices: Result -> the choices whose figures files hold, the main one first.
+        choices: Result -> the choices whose figures files hold, the main one first; where the
+            headline is a null result, the one that shows the comparison.
         headline: Result, choices -> the sentence above the figure; "" for the study's.
         tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
             for `table`, or for all tables where that is empty.
@@ -168,6 +169,12 @@ class View:
         """Return the choices that a page offers of a result, with what it calls them."""
         drawn = [*self.choices(result)] if self.titles else []
         return {choice: title for choice, title in self.titles.items() if (choice,) in drawn}
+
+    def opening(self, result: Result) -> str:
+        """Return what a page shows first of what it offers: the first of `choices`, so that a null
+        result opens at the comparison that it is about."""
+        offered = self.offered(result)
+        return next(str(choice) for choice, *_ in self.choices(result) if choice in offered)
 
     def rows(self, result: Result, *choices: object) -> Mapping[str, pd.DataFrame]:
         """Return the tables below the figure, or the rows that are shown, by name."""

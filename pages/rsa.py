@@ -22,6 +22,7 @@ from ui.views.maps import search_option
 from ui.views.rsa import second_text, show_layers
 from ui.views.rsa_experiments import EXPERIMENTS
 from ui.views.tokens.view import TOKENS, token_map
+from ui.views.tokens.words import asked_for as token_map_asked
 
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
@@ -53,6 +54,7 @@ form = Form(
     "moves its output further than random changes do. States show from where models differ.",
     views=VIEWS,
     experiments=EXPERIMENTS,
+    asked={TOKENS: token_map_asked},
 )
 
 

@@ -386,7 +386,7 @@ def test_the_lenses_show_words_curves_and_a_sentence() -> None:
     assert len(charts(app)) == 1
     assert "zoo:review-0" in set(app.dataframe[0].value["model"])
     for part, count in (("words", 1), ("layers", 2), ("sentence", 2)):
-        app.segmented_control(key="rsa/lens part").set_value(part)
+        app.segmented_control(key="rsa/lens shown").set_value(part)
         app = settle(app.run())
         assert not app.exception
         assert len(charts(app)) == count

@@ -63,6 +63,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         key=study.name,
         name=slug((study.name, *choices)),
         below=experiment.below and partial(experiment.below, form.address),
+        form=form,
     ):
         show_rows(result, view, *choices)
         show_method(result, study)
@@ -77,7 +78,7 @@ def choose_titled(experiment: Experiment, address: Address, result: Result) -> t
     chosen = st.segmented_control(
         experiment.view.asked,
         list(offered),
-        default=next(iter(offered)),
+        default=experiment.view.opening(result),
         required=True,
         key=address.key(f"{experiment.study.name} shown"),
         format_func=offered.__getitem__,

@@ -60,6 +60,7 @@ class Form(Generic[S]):
         lead: str = "",
         views: Mapping[str, View] | None = None,
         experiments: Mapping[str, Experiment] | None = None,
+        asked: Mapping[str, Callable[[Address, S], Spec]] | None = None,
     ) -> None:
         """Read the address, see `ui.frame.links.Address.open`, and draw the page's first line.
 
@@ -70,8 +71,11 @@ class Form(Generic[S]):
             title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
             views: The page's views by name.
             experiments: Views that show another study, with its title and options.
+            asked: Other views that show another study -> the spec of that study.
         """
         self._views, self._experiments = views or {}, experiments or {}
+        self._asked = {name: each.asked for name, each in self._experiments.items()}
+        self._asked |= asked or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
@@ -130,11 +134,12 @@ class Form(Generic[S]):
             yield
 
     def _line(self, study: S) -> str:
-        """Summarise the study in one line; in an experiment's view, the experiment."""
-        if self.experiment is None:
+        """Summarise the study in one line; in a view of another study, that one."""
+        asked = self._asked.get(str(self.address["view"])) if self._asked else None
+        if asked is None:
             return summary(study, self._read(study))
         try:
-            return summary(self.experiment.asked(self.address, study))
+            return summary(asked(self.address, study))
         except PalimpsestError:
             return NO_STUDY
 

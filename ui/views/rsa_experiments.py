@@ -12,7 +12,6 @@ from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
 from core.studies.rsa.bits.study import STUDY as BITS_STUDY
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.lens.charts import PARTS
 from core.studies.rsa.lens.study import STUDY as LENS_STUDY
 from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
 from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
@@ -57,16 +56,6 @@ def choose_layer(address: Address, result: Result) -> tuple[int | None]:
     return (None if chosen in (None, ALL) else int(chosen),)
 
 
-def choose_part(address: Address, result: Result) -> tuple[str]:
-    """Ask which part of the lenses is drawn."""
-    first = next(iter(PARTS))
-    chosen = st.segmented_control(
-        "Figure", list(PARTS), default=first, required=True, key=address.key("lens part"),
-        format_func=PARTS.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
-    return (chosen or first,)
-
-
 def coloured_words(address: Address, result: Result) -> tuple[Drawing, str]:
     """Ask for a model whose predictions colour the words of a text."""
     models = list(dict.fromkeys(result.tables["coloured"]["model"]))
@@ -104,7 +93,7 @@ EXPERIMENTS = with_added(
             shared=("base", "words", "sinks", *TEXT),
             below=coloured_words,
         ),
-        LENS: Experiment(LENS_STUDY, shared=("corpus", "genres", "seed"), choose=choose_part),
+        LENS: Experiment(LENS_STUDY, shared=("corpus", "genres", "seed")),
         BITS: Experiment(BITS_STUDY, shared=TEXT, fixed=("draws",)),
         AUDIT: Experiment(AUDIT_STUDY),
         SWAP: Experiment(

@@ -14,8 +14,8 @@ from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
 from core.studies.rsa.layers.function_text import changed_sentence, facts_of, levels_of
-from core.studies.rsa.spaces.charts import map_chart
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED, relations
+from core.studies.rsa.spaces.charts import related_chart, tuned_angles
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
 from core.studies.rsa.spaces.text import ANGLE, WITHOUT
 
 PLACES = 2  # decimals of degrees in a stored map
@@ -35,24 +35,17 @@ def spaces(results: Sequence[Result]) -> Finding:
         f"{furthest} from it.",
         "chart",
         (),
-        "each line is a model, from its embeddings (start) to its last layer (end). Points that "
-        "lie together may be apart in dimensions that are not drawn. Shuffled words: "
-        f"{shuffled} apart",
-        rounded(map_chart(result).to_dict()),
+        "angle of each fine-tune to its base, and mean angle of other seeds, by layer. 0° is equal "
+        f"but for a rotation; shuffled words are {shuffled} apart",
+        rounded(related_chart(result, each=True).to_dict()),
     )
 
 
 def ends_of_tunes(result: Result) -> list[str]:
     """Write the smallest and the largest angle of a fine-tune to its base in the last layer."""
-    angles = result.tables["angles"]
-    last = angles["layer"].max()
-    tops = angles[(angles["layer"] == last) & (angles["other_layer"] == last)]
-    refs = list(dict.fromkeys([*tops["model"], *tops["other"]]))
-    tuned = {frozenset(pair) for pair in relations(refs)[TUNED]}
-    of_tunes = [
-        row.angle for row in tops.itertuples() if frozenset((row.model, row.other)) in tuned
-    ]
-    return [text_of(end, "degrees") for end in (min(of_tunes), max(of_tunes))]
+    angles = tuned_angles(result)
+    last = angles.loc[angles["layer"] == angles["layer"].max(), "angle"]
+    return [text_of(end, "degrees") for end in (last.min(), last.max())]
 
 
 def rounded(part: Any) -> Any:

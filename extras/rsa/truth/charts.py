@@ -59,14 +59,14 @@ def truth_chart(
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; planted models first,
+    which the headline is about."""
+    drawn = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
     return {
         f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
             result, truth, matched, context=context
         )
-        for truth, matched in dict.fromkeys(
-            zip(result.table["truth"], result.table["matched"], strict=True)
-        )
+        for truth, matched in sorted(drawn, key=lambda each: (each[1], each[0] != "planted"))
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from core.errors import counted, listed
 from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
 from core.results.numbers import text_of
@@ -108,7 +109,7 @@ def _auc(row: pd.Series[float], column: str) -> Estimate:
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
-    """Say how well measures find changed layers, in frozen fine-tunes and in planted models, and
+    """Say how well measures find changed layers, in planted models and in frozen fine-tunes, and
     the baselines.
 
     Args:
@@ -124,6 +125,21 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if not facts:
         return NOTHING
     parts = []
+    if (LOWEST, STATE) in facts:
+        parts += [
+            _best_reading(facts),
+            "In planted models, where any layer may have changed and all are rounded in the same "
+            "way, similarity of a layer's state ranks changed layers with AUC "
+            f"{_range(facts, STATE)}{_above(facts, STATE)}. "
+            f"Its drop from the layer below has AUC {_range(facts, DROP)}{_above(facts, DROP)}. "
+            "Similarity of the layer's output on the base's input "
+            f"has AUC {_range(facts, OUTPUT)}{_above(facts, OUTPUT)}.",
+            "Compared only with layers of equal depth, "
+            f"the state reaches {_range(facts, STATE_DEPTH)}, "
+            f"the drop {_range(facts, DROP_DEPTH)} and the output {_range(facts, OUTPUT_DEPTH)}; "
+            f"the size of the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, "
+            f"and {_rival(facts, 'weights', STATE)} over all layers.",
+        ]
     rounded = facts.get((ROUNDED, ""))
     if rounded is not None and (LOWEST, FROZEN) not in facts:
         parts += [UNFROZEN]
@@ -137,21 +153,28 @@ def make_headline(statements: Sequence[Statement]) -> str:
             "are equal bit for bit.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
-    if (LOWEST, STATE) in facts:
-        parts += [
-            "In planted models, where any layer may have changed and all are rounded in the same "
-            "way, similarity of a layer's state ranks changed layers with AUC "
-            f"{_range(facts, STATE)}{_above(facts, STATE)}. "
-            f"Its drop from the layer below has AUC {_range(facts, DROP)}{_above(facts, DROP)}. "
-            "Similarity of the layer's output on the base's input "
-            f"has AUC {_range(facts, OUTPUT)}{_above(facts, OUTPUT)}.",
-            "Compared only with layers of equal depth, "
-            f"the state reaches {_range(facts, STATE_DEPTH)}, "
-            f"the drop {_range(facts, DROP_DEPTH)} and the output {_range(facts, OUTPUT_DEPTH)}; "
-            f"the size of the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, "
-            f"and {_rival(facts, 'weights', STATE)} over all layers.",
-        ]
     return " ".join(parts)
+
+
+def _best_reading(facts: Facts) -> str:
+    """Say by which reading of a layer measures find the changed ones best, and what the others and
+    the weights reach."""
+    readings = {OUTPUT: "output on the base's input", DROP: "drop", STATE: "state"}
+    found = [name for name in readings if (HIGHEST, name) in facts]
+    best, *rest = sorted(found, key=lambda name: -facts[HIGHEST, name].number.value)
+    others = listed([f"{readings[name]} ({_ends(facts, name)})" for name in rest])
+    then = f", then by {others}" if others else ""
+    return (
+        f"A changed layer is found best by its {readings[best]} "
+        f"(AUC {_ends(facts, best)}){then}; its weight change gives "
+        f"{_rival(facts, 'weights', STATE)}."
+    )
+
+
+def _ends(facts: Facts, unchanged: str) -> str:
+    """Give the lowest and the highest AUC of the measures, without their names."""
+    low, high = (facts[verdict, unchanged].number.value_text for verdict in (LOWEST, HIGHEST))
+    return low if low == high else f"{low} to {high}"
 
 
 def _range(facts: Facts, unchanged: str) -> str:
@@ -196,7 +219,7 @@ def too_few_models(truth: str, least: int) -> str:
 def near_1(aucs: int) -> str:
     """Say that bands of AUCs of almost 1 are too narrow."""
     return (
-        f"The bands of {aucs} AUCs above {text_of(NEAR_1)} may be too narrow: "
+        f"The bands of {counted(aucs, 'AUC')} above {text_of(NEAR_1)} may be too narrow: "
         "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
     )
 

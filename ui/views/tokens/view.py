@@ -24,6 +24,7 @@ from ui.views.tokens.words import (
     asked_for,
     chosen_word,
     passage_text,
+    show_answers,
     show_words_near,
     word_at,
     word_box,
@@ -105,9 +106,10 @@ def _draw_layer(address: Address, result: Result) -> None:
         pick=Picking(address, ("position",), partial(word_at, address)).made,
         at=f"layer {layer}",
     )
+    st.html(passage_text(result, chosen))
     if chosen is not None:
-        st.html(passage_text(result, chosen))
         show_words_near(result, chosen, layer, drawn)
+    show_answers(result, layer)
     called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(
         result,

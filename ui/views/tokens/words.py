@@ -11,7 +11,8 @@ import streamlit as st
 
 from core.models.zoo import READING, read_adapters
 from core.options import options_of
-from core.results.names import short_names
+from core.results.names import short_name, short_names
+from core.results.numbers import text_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.tokens.charts import ROLE_COLOURS
 from core.studies.rsa.tokens.neighbours import neighbour_rows, neighbour_sentence, shared_words
@@ -24,6 +25,8 @@ from ui.study.figures import paired_colours
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
+ROW_NOW = ' class="now"'  # of the layer that is shown
 
 
 def asked_for(address: Address, spec: RsaSpec) -> TokenMapSpec:
@@ -112,21 +115,51 @@ def show_words_near(result: Result, place: int, layer: int, models: Sequence[str
             for model in models
         )
         shared = f"<td>{shared_words(rows, at, models[:2])}</td>" if pair else ""
-        here = ' class="now"' if at == layer else ""
+        here = ROW_NOW if at == layer else ""
         lines.append(f'<tr{here}><th scope="row">{at}</th>{cells}{shared}</tr>')
     word = escape(_words_of(result)[place][0])
     st.html(
         f'<p class="near-said">{escape(neighbour_sentence(result, place, layer, models))}</p>'
-        f'<div class="near" tabindex="0" role="region" aria-label="Words nearest to {word}"><table>'
-        f'<thead><tr><th scope="col">Layer</th>{heads}'
-        f"{'<th scope=col>Shared</th>' if pair else ''}</tr></thead>"
+        + _table(
+            f"Words nearest to {word}",
+            f"{heads}{'<th scope=col>Shared</th>' if pair else ''}",
+            lines,
+        )
+    )
+
+
+def _table(label: str, heads: str, lines: Sequence[str]) -> str:
+    """Write a table with a row per layer."""
+    return (
+        f'<div class="near" tabindex="0" role="region" aria-label="{label}"><table>'
+        f'<thead><tr><th scope="col">Layer</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def passage_text(result: Result, place: int) -> str:
+def show_answers(result: Result, layer: int) -> None:
+    """Show which words of the passage each model answers with, a row per layer; nothing without a
+    model that answers.
+
+    Args:
+        result: Of the token map.
+        layer: The one that is marked.
+    """
+    spans = result.tables.get("spans")
+    for model, rows in () if spans is None else spans.groupby("model", sort=False):
+        label = f"Answer of {short_name(str(model))}"
+        lines = [
+            f'<tr{ROW_NOW if row.layer == layer else ""}><th scope="row">{row.layer}</th>'
+            f"<td>{escape(row.span)}</td><td>{text_of(row.chance, 'probability')}</td></tr>"
+            for row in rows.itertuples()
+        ]
+        heads = f"<th scope=col>{escape(label)}</th><th scope=col>Probability</th>"
+        st.html(_table(escape(label), heads, lines))
+
+
+def passage_text(result: Result, place: int | None) -> str:
     """Write question and passage as text, each word underlined in the colour of its role, and the
-    chosen one marked."""
+    chosen one, if there is one, marked."""
     colours = paired_colours() if page_theme() == "dark" else {}
     words = []
     for spot, (word, role) in _words_of(result).items():

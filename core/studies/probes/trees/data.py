@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import CorpusError, ModelError
+from core.errors import CorpusError, ModelError, by_number, counted
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
 from core.studies.probes.trees.spec import SHARES, SPLIT, ProbeSpec
@@ -267,7 +267,9 @@ def overlap_notice(count: int, size: int, part: str) -> str:
 
 def unread_notice(count: int, ref: str) -> str:
     """The notice that a model cannot read `count` sentences whole."""
-    return f"{count} sentences are too long for {ref} and are left out for every model."
+    long = counted(count, "sentence is", "sentences are")
+    left = by_number(count, "is", "are")
+    return f"{long} too long for {ref} and {left} left out for every model."
 
 
 def part_of(words: Sequence[str]) -> str:

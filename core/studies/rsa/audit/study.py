@@ -33,6 +33,7 @@ from core.studies.rsa.audit.spec import AuditSpec
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
 CHECKED = "checkpoints that were checked"
+NEAREST = "lowest cosine of a checkpoint with the most similar other one"
 MOST_NAMED = 4
 SENTENCE = words_beside(__file__).sentence
 
@@ -89,8 +90,8 @@ def _rows(spec: AuditSpec, audit: rules.Audit, values: Mapping[str, Any]) -> pd.
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State how many checkpoints were checked, and the fault of each that has one, or that it is
-    the final model."""
+    """State how many checkpoints were checked, how similar the least similar one is to its nearest,
+    and the fault of each that has one, or that it is the final model."""
     if table.empty:
         return ()
     count = Estimate(float(len(table)), kind="whole")
@@ -98,7 +99,12 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
         Statement(str(row.model), str(row.verdict), baseline=str(row.other))
         for row in table[table["verdict"] != rules.FINE].itertuples()
     ]
-    return (Statement(str(table["model"].iloc[-1]), CHECKED, count), *faults)
+    nearest = table.dropna(subset=["cosine"]).sort_values("cosine", kind="stable").head(1)
+    least = [
+        Statement(str(row.model), NEAREST, Estimate(float(row.cosine)), baseline=str(row.nearest))
+        for row in nearest.itertuples()
+    ]
+    return (Statement(str(table["model"].iloc[-1]), CHECKED, count), *least, *faults)
 
 
 def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, forward: bool) -> str:
@@ -112,7 +118,9 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     """
     if not statements:
         return SENTENCE("nothing")
-    checked, *rest = statements
+    checked, *others = statements
+    rest = [each for each in others if each.verdict != NEAREST]
+    least = [each.number.value_text for each in others if each.verdict == NEAREST]
     is_run, count = kind == "run", checked.number.value_text
     finals = [each for each in rest if each.verdict == rules.FINAL]
     # equal samples of other files are no fault of a run, whose steps may train biases alone
@@ -121,7 +129,13 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     finding = "faults" if faults else "alike" if alike else "distinct" if is_run else "independent"
     name = short_names(each.subject for each in finals)[finals[0].subject] if finals else ""
     but = f", but for {name} (the final model itself)," if finals else ""
-    said = [SENTENCE(finding, count=count, faults=len(faults), which=_listed(faults), but=but)]
+    foreign = text_of(COMMON_START)
+    near = f" {SENTENCE('near', least=least[0], foreign=foreign)}" if least and is_run else ""
+    said = [
+        SENTENCE(
+            finding, count=count, faults=len(faults), which=_listed(faults), but=but, near=near
+        )
+    ]
     if any(each.verdict in (rules.SWAPPED, rules.MISPLACED) for each in faults):
         said.append(SENTENCE("swings"))
     if alike:

@@ -31,7 +31,13 @@ from core.studies.rsa.bits.charts import figures
 from core.studies.rsa.bits.spec import BitsSpec
 from core.studies.rsa.bits.tables import build_tables, shared_sentences
 from core.studies.rsa.bits.tasks import score_sentences
-from core.studies.rsa.bits.text import make_headline, make_methods, statements_of
+from core.studies.rsa.bits.text import (
+    bits_sentence,
+    make_headline,
+    make_methods,
+    statements_of,
+    unscored,
+)
 
 CITATIONS = ("salazar2020",)
 
@@ -87,8 +93,7 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=[
             *corpus.notices,
             *sentence_notices(scored),
-            f"{left} of {len(corpus.words)} sentences have one word or are longer than a model "
-            "reads, and are left out for all." if left else "",
+            unscored(left, len(corpus.words)) if left else "",
         ],
         methods=make_methods(spec, next(iter(_kinds(ready).values()), "causal"), scored),
         models=tuple(values),
@@ -104,5 +109,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures),),
+    views=(View(draw=figures, headline=bits_sentence),),
 )

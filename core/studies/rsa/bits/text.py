@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.results.estimates import estimate_of
-from core.results.names import short_names
+from core.models.steps import origin_of, run_of
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.vectors.predicting import EVERY
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.export import Result
     from core.studies.rsa.bits.spec import BitsSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
-BEST, BEYOND = "fewest bits per byte", "fewer bits per byte than"
+BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
+OF_BASE = "more bits per byte than its base"
 
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the model with the fewest bits per byte, and by how much the next has more.
+    """State how many more bits per byte each fine-tune needs than its base, the model with the
+    fewest, and by how much the next has more.
 
     Args:
         table: BITS.
@@ -31,20 +36,36 @@ def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, .
     if table.empty:
         return ()
     ordered = table.sort_values("bits_per_byte", kind="stable")
-    best = str(ordered["model"].iloc[0])
-    statements = [Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte"))]
+    best, refs = str(ordered["model"].iloc[0]), list(map(str, table["model"]))
+    ends = [ref for ref in refs if run_of(ref) == ref]  # steps of a run are no fine-tunes of it
+    tuned = [(ref, origin_of(ref)) for ref in ends if ref != origin_of(ref) in refs]
+    statements = [
+        Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base) for ref, base in tuned
+    ]
+    statements.append(Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte")))
     if len(ordered) > 1:
         second = str(ordered["model"].iloc[1])
-        row = gaps[gaps["model"].isin((best, second)) & gaps["other"].isin((best, second))].iloc[0]
-        estimate = estimate_of(row, "bits_gap")
-        statements.append(
-            Statement(str(row["model"]), BEYOND, estimate, baseline=str(row["other"]))
-        )
+        statements.append(Statement(second, BEYOND, _gap(gaps, second, best), baseline=best))
     return tuple(statements)
 
 
+def _gap(gaps: pd.DataFrame, model: str, other: str) -> Estimate:
+    """Take how many more bits a model needs than another, whichever of them the row begins with."""
+    row = gaps[gaps["model"].isin((model, other)) & gaps["other"].isin((model, other))].iloc[0]
+    gap = estimate_of(row, "bits_gap")
+    if row["model"] == model:
+        return gap
+    return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low)
+
+
+def bits_sentence(result: Result) -> str:
+    """Say what two lines hold: how fine-tunes compare with their base, and which is best."""
+    return leading(_sentences(result.statements), TWO_LINES)
+
+
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
-    """Say which model predicts the text with the fewest bits, and whether the next needs more.
+    """Say how fine-tunes compare with their base, which model predicts the text with the fewest
+    bits, and whether the next needs more.
 
     Args:
         statements: See `statements_of`.
@@ -52,18 +73,40 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
     """
     if not statements:
         return NOTHING
-    names, best = short_names(table["model"]), statements[0]
-    first = f"{names[best.subject]} predicts the text with {best.number.text} bits per byte"
-    for each in statements[1:]:
-        needs = f"{names[each.subject]} needs {each.number.direction('more', 'fewer')}"
-        noise = "" if each.number.clear else ", not detectably different"
-        first += f"; {needs} than {names[each.baseline]}{noise}"
-    parts = [f"{first}."]
-    uniform = float(table.set_index("model").loc[best.subject, "uniform_bits"])
-    parts.append(
-        f"Guessing each of its subwords at random would take {text_of(uniform, 'share')} bits."
+    best = next(each.subject for each in statements if each.verdict == BEST)
+    uniform = float(table.set_index("model").loc[best, "uniform_bits"])
+    guessing = f"Guessing each of its subwords at random would take {text_of(uniform)} bits."
+    return " ".join([*_sentences(statements), guessing])
+
+
+def _sentences(statements: Sequence[Statement]) -> list[str]:
+    """Write a sentence for each statement."""
+    names = short_names(dict.fromkeys(each.subject for each in statements))
+    said = []
+    for each in statements:
+        number, name = each.number, names[each.subject]
+        needs = f"needs {number.direction('more', 'fewer')} bits per byte"
+        noise = "" if number.clear else ", not detectably different"
+        if each.verdict == OF_BASE:
+            better = "worse" if number.value > 0 else "better"
+            how = f"{better} than" if number.clear else "about as well as"
+            base = names.get(each.baseline, short_name(each.baseline))
+            said.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
+        elif each.verdict == BEST:
+            best = f"predicts the text best, with {number.text} bits per byte"
+            said.append(f"{name} {f'needs the fewest, {number.text}' if said else best}.")
+        else:
+            said.append(f"{name} {needs} than {names[each.baseline]}{noise}.")
+    return said
+
+
+def unscored(left: int, sentences: int) -> str:
+    """Say how many sentences are scored for no model."""
+    have, are = ("has", "is") if left == 1 else ("have", "are")
+    return (
+        f"{left} of {sentences} sentences {have} one word or {are} longer than a model reads, and "
+        f"{are} left out for all."
     )
-    return " ".join(parts)
 
 
 def make_methods(spec: BitsSpec, kind: str, sentences: int) -> str:

@@ -63,6 +63,18 @@ def draw_words(
     return charts
 
 
+def first_models(result: Result, model: str | None = None) -> Result:
+    """Leave the model of the headline, whose predictions are closest to the base's, and the
+    baselines."""
+    whole = result.table[result.table["by"] == ALL]
+    compared = whole[whole["part"] != "baseline"].sort_values("js", kind="stable")["model"]
+    tables = {
+        name: result.tables[name][~result.tables[name]["model"].isin(compared.iloc[1:])]
+        for name in ("divergence", "states")
+    }
+    return result.with_tables(**tables)
+
+
 def looks_of(result: Result) -> dict[str, Look]:
     """Choose each model's colour and shape by its short name; baselines are grey."""
     first = result.table.drop_duplicates("model")

@@ -38,7 +38,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.divergence import tables
-from core.studies.rsa.divergence.charts import coloured_models, draw_words
+from core.studies.rsa.divergence.charts import coloured_models, draw_words, first_models
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
@@ -227,5 +227,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_words, choices=coloured_models),),
+    views=(View(draw=draw_words, choices=coloured_models, first=first_models),),
 )

@@ -77,15 +77,12 @@ def make_headline(statements: Sequence[Statement]) -> str:
     closest = facts[CLOSEST]
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))
-    name, base = names[closest.subject], names[closest.baseline]
-    parts = [
-        f"Predictions of {name} differ from {base}'s by {_text(closest)} bits per word "
-        "(JS divergence)"
-    ]
+    name, base, apart = names[closest.subject], names[closest.baseline], _text(closest)
+    parts = [f"Predictions of {name} differ from {base}'s by {apart} bits per word (JS divergence)"]
     if GAP in facts:
-        parts[0] += f", {_gap(facts[GAP], names)}"
+        parts = [f"{name} predicts {_beside(facts[GAP], base, apart, names)}"]
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
-        parts[0] += f"; {_states(facts)}"
+        parts[0] += _states(facts)
     if CHANCE in facts:
         parts.append(
             f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
@@ -96,26 +93,26 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(f"{part}." for part in parts)
 
 
-def _gap(statement: Statement, names: Mapping[str, str]) -> str:
-    """Say whether a model's predictions are closer to the base's than a baseline's are."""
+def _beside(statement: Statement, base: str, apart: str, names: Mapping[str, str]) -> str:
+    """Say whether a model predicts more like the base than a baseline does, and by how much."""
     gap, baseline = statement.number, names[statement.baseline]
     if not gap.clear:
-        return f"not detectably different from {baseline}'s"
-    return f"{gap.direction('more', 'less')} than {baseline}'s"
+        said, more = f"about as much like {base} as", "not detectably different"
+    else:
+        said = f"{'less' if gap.value > 0 else 'more'} like {base} than"
+        more = gap.direction("more", "less")
+    return f"{said} {baseline} does ({apart} bits per word, {more}; JS divergence)"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:
     """Say whether the model or the baseline has the more similar states, and whether that is the
     opposite of their predictions."""
     gap, mine, theirs = (facts[name].number for name in (GAP, SIMILAR, SIMILAR_BASELINE))
-    more = mine.low > theirs.high
+    scores, more = f"{mine.value_text} and {theirs.value_text}; RSA", mine.low > theirs.high
     if not gap.clear or not (more or mine.high < theirs.low):
-        return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
+        return f"; similarity of the top layers' states to the base's: {scores}"
     joint = "yet" if more == (gap.value > 0) else "and"
-    return (
-        f"{joint} its states are {'nearer' if more else 'further'} "
-        f"(RSA {mine.value_text}; {theirs.value_text})"
-    )
+    return f", {joint} its states are {'more' if more else 'less'} similar ({scores})"
 
 
 def _follows(facts: Mapping[str, Statement]) -> str:

@@ -21,6 +21,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result, check_chosen
 from core.results.names import short_names
 from core.results.numbers import text_of
+from core.studies.rsa.layers.differences import text_differences
 
 GRID = 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
@@ -85,6 +86,27 @@ def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Ch
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     rows = table[table["corpus"] == corpus]
     return _curves(result, rows, None, lowest=lowest, title=corpus, context=context)
+
+
+def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw by layer how much more similar to the base models are on the second text than on the
+    first, as the headline compares them.
+
+    Args:
+        result: Of an RSA study with a second corpus.
+    """
+    table = result.need("domains", "a second text (--against)")
+    first, second = dict.fromkeys(table["corpus"])
+    rows = text_differences(table)
+    names = short_names(tuple(dict.fromkeys(rows["model"])))
+    colours, shapes = colours_of(names), shapes_of(names)
+    looks = {name: Look(colours[ref], shapes[ref]) for ref, name in names.items()}
+    rows = rows.assign(name=rows["model"].map(names), who=rows["model"].map(names))
+    return layer_chart(
+        rows, "difference", looks, f"{second} minus {first}",
+        "0: the same similarity; bands hold together, 95 %", y_title="Difference of similarity",
+        zero=True, rules=[Rule("no difference", 0.0)], height=BESIDE, context=context,
+    )  # fmt: skip
 
 
 def grid_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:

@@ -90,7 +90,12 @@ def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str)
     if not rest:
         return f"{text} ({shown})."
     layers = layers_in_words(sorted({layer for fact in rest for layer in fact.layers}))
-    return f"{text} ({shown}); the other {len(rest)} models change most in {layers}."
+    others = (
+        f"{names[rest[0].subject]} changes"
+        if len(rest) == 1
+        else f"the other {len(rest)} models change"
+    )
+    return f"{text} ({shown}); {others} most in {layers}."
 
 
 def _times(number: Estimate) -> str:

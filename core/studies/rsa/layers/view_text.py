@@ -83,9 +83,10 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
         "layer"
     ].nunique()
+    verb = by_number(len(statement.layers), "is", "are")
     return (
-        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
-        f"similar to another layer of the base (layer {layer} to "
+        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} {verb} "
+        f"most similar to another layer of the base (layer {layer} to "
         f"{int(best['base_layer'])}: {statement.number.value_text}{against}; not tested)."
     )
 

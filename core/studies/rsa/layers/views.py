@@ -12,6 +12,7 @@ from core.studies.rsa.layers.charts import (
     FUNCTIONS,
     RATIOS,
     across_of,
+    difference_chart,
     domains_chart,
     grid_chart,
     parts_of,
@@ -47,10 +48,12 @@ def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
 
 
 def draw_texts(result: Result, *, context: Context = PAGE) -> Panels:
-    """Draw the curves of each text."""
+    """Draw how the texts differ, which the headline is about, and the curves of each."""
     corpora = _each(result, "domains", "corpus")
     charts = [domains_chart(result, corpus, context=context) for corpus in corpora]
-    return Panels(charts, names=["domains"] * len(charts))
+    if len(corpora) == 2:
+        charts.insert(0, difference_chart(result, context=context))
+    return Panels(charts, across=across_of(len(charts)), names=["domains"] * len(charts))
 
 
 def _each(result: Result, table: str, column: str) -> list[str]:

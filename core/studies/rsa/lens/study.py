@@ -30,7 +30,13 @@ from core.studies.rsa.lens.charts import LAYERS, OUTPUT, PARTS, SENTENCE, WORDS,
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_tables
 from core.studies.rsa.lens.tasks import read_change, read_layers
-from core.studies.rsa.lens.text import make_headline, make_methods, make_notices, statements_of
+from core.studies.rsa.lens.text import (
+    beats_rivals,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+)
 from core.text.labelled import read_labelled
 
 if TYPE_CHECKING:
@@ -151,8 +157,10 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 
 def shown_parts(result: Result) -> list[tuple[str, ...]]:
-    """List the choices whose figures files hold: all parts."""
-    return [(part,) for part in PARTS]
+    """List the choices whose figures files hold: all parts, the comparison with rivals first where
+    no fine-tune promotes words of its text more than they do."""
+    first = [] if beats_rivals(result.statements) else [LAYERS]
+    return [(part,) for part in dict.fromkeys((*first, *PARTS))]
 
 
 def tables_of(result: Result, part: str = OUTPUT) -> dict[str, pd.DataFrame]:
@@ -167,5 +175,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_lens, choices=shown_parts, tables=tables_of),),
+    views=(
+        View(draw=draw_lens, choices=shown_parts, tables=tables_of, asked="Figure", titles=PARTS),
+    ),
 )

@@ -35,7 +35,8 @@ PROMOTES = "words of the fine-tune's text promoted at the middle layer"
 SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
 DECIDES = "first layer whose most likely word is the output's"
-NAMED_FIRST = 4  # words of the headline
+NAMED_FIRST = 3  # words of the headline
+LETTER = r"[^\W\d_]"
 SHUFFLES_NAME = "shuffled dimensions"
 
 
@@ -81,10 +82,10 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
         return NOTHING
     model = favoured["model"].iloc[0]
     names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
-    words = favoured[favoured["model"] == model].head(NAMED_FIRST)
-    output = _areas(statements, TUNE, OUTPUT).get(model)
-    area = "" if output is None else f" (AUC {text_of(output)})"
-    said = f"{names[model]} now favours {listed(words['token'].tolist())}{area}"
+    mine = favoured[favoured["model"] == model]
+    spelled = mine[mine["token"].str.contains(LETTER)]  # marks are no words
+    words = (spelled if len(spelled) else mine).head(NAMED_FIRST)
+    said = f"{names[model]} now favours {listed(words['token'].tolist())}"
     parts = [f"{said}{_beside_rival(statements, model, names)}."]
     share = text_of(float(words["raised_share"].iloc[0]), "per cent")
     parts.append(f"The first is among the {NAMED} most raised words {share} of the time.")
@@ -115,6 +116,13 @@ def _best_rival(statements: Sequence[Statement]) -> tuple[str, float]:
     return best, rivals[best]
 
 
+def beats_rivals(statements: Sequence[Statement]) -> bool:
+    """Whether the change of some fine-tune promotes words of its text more than every rival's; true
+    where that is unknown."""
+    mine = _areas(statements, TUNE, PROMOTES)
+    return not mine or max(mine.values()) > _best_rival(statements)[1]
+
+
 def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[str, str]) -> str:
     """Write how far words of its text are promoted, beside the best rival; "" where unknown."""
     mine = _areas(statements, TUNE, PROMOTES)
@@ -125,10 +133,10 @@ def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[st
         each.layers for each in statements if (each.subject, each.verdict) == (model, PROMOTES)
     )
     above = mine[model] > value
-    does = "promotes words of its text" if above else "does not promote words of its text more"
+    does = "promotes" if above else "does not promote"
     return (
-        f"; its change at layer {layer} {does}: AUC {text_of(mine[model])}, "
-        f"{names.get(best, best)} {text_of(value)}"
+        f"; its change at layer {layer} {does} words of its text more than rivals do "
+        f"(AUC {text_of(mine[model])}; {names.get(best, best)} {text_of(value)})"
     )
 
 
@@ -140,8 +148,8 @@ def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[
     _, best = _best_rival(statements)
     above = sum(value > best for value in mine.values())
     count = f"{above} of {counted(len(mine), 'fine-tune')}"
-    done = by_number(len(mine), "promotes", "promote")
-    said = [f"{count} {done} words of their text above all rivals: AUC {_each(mine, names)}."]
+    done = by_number(len(mine), "promotes words of its", "promote words of their")
+    said = [f"{count} {done} text above all rivals: AUC {_each(mine, names)}."]
     rivals = _areas(statements, RIVAL, PROMOTES)
     (null,) = (each.number.value_text for each in statements if each.verdict == SHUFFLED)
     listed_rivals = f"{_each(rivals, names)}, " if rivals else ""

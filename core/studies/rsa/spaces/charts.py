@@ -19,7 +19,16 @@ from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import label_expr
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED, of_one_base
+from core.studies.rsa.spaces.tables import (
+    BY_LAYER,
+    CHANCE,
+    SEEDS,
+    STEPS,
+    TUNED,
+    of_one_base,
+    relations,
+)
+from core.studies.rsa.spaces.text import RANK
 
 MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
 BASES, STEP = "bases", "steps of training"
@@ -44,6 +53,16 @@ def draw_spaces(
     distorted = float(result.arrays["stress"]) > MOST_STRESS
     shape = {"spaces-shape": shape_chart(result, context=context)}
     return {**angles, **maps, **shape} if distorted else {**maps, **angles, **shape}
+
+
+def first_relations(result: Result, layer: int | None = None) -> Result:
+    """Leave seeds and fine-tunes, which the headline is about, and of the shapes those that it
+    names."""
+    ranked = [each.subject for each in result.statements if each.verdict == RANK]
+    related, shape = result.tables["related"], result.tables["shape"]
+    asked = related["relation"] != STEPS
+    named = shape["model"].isin(ranked)
+    return result.with_tables(related=related[asked], shape=shape[named])
 
 
 def groups_of(refs: Sequence[str]) -> dict[str, str]:
@@ -188,14 +207,41 @@ def _ends(table: pd.DataFrame) -> Ends:
     return [low[0] - margin[0], high[0] + margin[0]], [low[1] - margin[1], high[1] + margin[1]]
 
 
-def related_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the mean angle of related models by layer, and that of shuffled words."""
+def tuned_angles(result: Result) -> pd.DataFrame:
+    """Take the angles of each fine-tune and its base by layer, as rows of BY_LAYER; the relation is
+    the fine-tune's reference."""
+    angles = result.tables["angles"]
+    level = angles[angles["layer"] == angles["other_layer"]]
+    refs = list(dict.fromkeys(result.tables["spaces"]["model"]))
+    tuned = {frozenset(pair): pair[0] for pair in relations(refs)[TUNED]}
+    pairs = [frozenset(pair) for pair in zip(level["model"], level["other"], strict=True)]
+    level = level.assign(relation=[tuned.get(pair) for pair in pairs], pairs=1)
+    return level.dropna(subset=["relation"])[list(BY_LAYER)].sort_values(["relation", "layer"])
+
+
+def related_chart(result: Result, *, each: bool = False, context: Context = PAGE) -> Chart:
+    """Draw the mean angle of related models by layer, and that of shuffled words.
+
+    Args:
+        result: Of this study.
+        each: Draw a line for each fine-tune in place of their mean, and no steps of a run.
+        context: What it is drawn for.
+    """
     table = result.tables["related"]
     table = table[table["relation"] != CHANCE]
+    looks = dict(LOOKS)
+    if each:
+        tuned = tuned_angles(result)
+        refs = list(dict.fromkeys(tuned["relation"]))
+        names, colours, shapes = short_names(refs), style.colours_of(refs), style.shapes_of(refs)
+        looks = {SEEDS: Look(style.BROWN, width=3.0)}
+        looks |= {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs}
+        tuned = tuned.assign(relation=tuned["relation"].map(names))
+        table = pd.concat([table[table["relation"] == SEEDS], tuned])
     chance = [each for each in result.statements if each.subject == CHANCE]
     rules = [Rule(CHANCE, each.number.value, style.DASHES[0]) for each in chance]
     related = dict.fromkeys(table["relation"])
-    looks = {name: LOOKS.get(name, Look(style.GREY, "diamond")) for name in related}
+    looks = {name: looks.get(name, Look(style.GREY, "diamond")) for name in related}
     return layer_chart(
         table.assign(name=table["relation"]), "angle", looks, "Angles by layer",
         "0°: equal but for a rotation; bands: 95 % intervals over sentences", zero=True,

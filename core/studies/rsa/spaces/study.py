@@ -28,7 +28,7 @@ from core.studies.kit import (
     sink_argument,
     words_beside,
 )
-from core.studies.rsa.spaces.charts import draw_spaces
+from core.studies.rsa.spaces.charts import draw_spaces, first_relations
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
     PLACES,
@@ -163,5 +163,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=draw_spaces),),
+    views=(View(draw=draw_spaces, first=first_relations),),
 )

@@ -101,16 +101,15 @@ def make_headline(statements: Sequence[Statement]) -> str:
         return NOTHING
     said = listed([SAID[name].format(ends[name].text) for name in related[:2]])
     without = listed([starts[name].value_text for name in related[:2]])
+    chance = f"; shuffled words are {ends[CHANCE].value_text} apart" if CHANCE in ends else ""
     parts = [
-        f"On average in the last layer, {said}.",
+        f"On average in the last layer, {said}{chance}.",
         f"In the embeddings, without any layer: {without}.",
     ]
     if beyond := [each for each in statements if each.verdict == BEYOND]:
         names = short_names(each.subject for each in beyond)
         moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
         parts.append(f"Further from the base than another seed: {listed(moved)}.")
-    if CHANCE in ends:
-        parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
     if len(related) > 2:
         parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))

@@ -23,7 +23,10 @@ class TokenMapSpec(options.Spec):
     """One study: a passage, and models with the same d_model that read it."""
 
     models: tuple[str, ...] = options.models(
-        "Models", ("zoo:seed-0",), most=60, help="The models that read the passage, the base first."
+        "Models",
+        ("zoo:seed-0", "zoo:qa-0"),
+        most=60,
+        help="The models that read the passage, the base first.",
     )
     passage: str = options.passage(
         "Sentence or short passage",
@@ -41,6 +44,7 @@ class TokenMapSpec(options.Spec):
     question: str = options.line(
         "Question",
         QUESTION,
+        phrase="; “{}”",
         help=(
             "The models read it together with the passage; "
             "leave it empty to draw the passage alone."

@@ -48,6 +48,14 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
 
 
+def first_layers(result: Result) -> Result:
+    """Leave the embeddings and the top layer, which the headline compares with another run."""
+    ends = result.table["layer"].isin((0, result.table["layer"].max()))
+    peaks = result.tables["peaks"]
+    named = peaks["layer"].isin(result.table.loc[ends, "layer"])
+    return result.with_tables(training=result.table[ends], peaks=peaks[named])
+
+
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every chart that the result has the numbers for, by file name; the main one first."""
     charts: dict[str, Chart] = {"training": training_chart(result, context=context)}

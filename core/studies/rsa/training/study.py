@@ -45,7 +45,7 @@ from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
-from core.studies.rsa.training.charts import figures
+from core.studies.rsa.training.charts import figures, first_layers
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import make_headline, make_methods, statements_of
@@ -210,5 +210,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures),),
+    views=(View(draw=figures, first=first_layers),),
 )

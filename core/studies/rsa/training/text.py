@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
+from core.models.steps import progress_of
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
@@ -18,6 +19,8 @@ NOTHING = words_beside(__file__).sentence("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
+PASSES = "first checkpoint more similar to the final model than another run is, top layer"
+BEFORE = "similarity of the checkpoint before that one"
 SPECIFIC = "layer where the last checkpoint exceeds another run most"
 LOSS_FIRST, LOSS_LAST = "loss of the first checkpoint", "loss of the last checkpoint"
 NEAREST = "significantly the layer most similar to the final model"  # at so many checkpoints
@@ -46,6 +49,7 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
     if runs is not None and len(runs):
         run = str(runs["model"].iloc[0])
         statements.append(_at(runs, run, OTHER_RUN, top, end))
+        statements += _passing(table, models, statements[-1].number, top, end)
         beyond = table[table["model"] == models[-1]].set_index("layer")["beyond"]
         most = Estimate(float(beyond.max()), kind="change")
         statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
@@ -63,6 +67,19 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
     return tuple(statements)
 
 
+def _passing(
+    table: pd.DataFrame, models: Sequence[str], other: Estimate, top: int, end: str
+) -> list[Statement]:
+    """State the first checkpoint whose band lies above another run's, and the one before it;
+    nothing where none does."""
+    for number, model in enumerate(models):
+        passes = _at(table, model, PASSES, top, end)
+        if passes.number.low > other.high:
+            before = [_at(table, earlier, BEFORE, top, end) for earlier in models[:number][-1:]]
+            return [passes, *before]
+    return []
+
+
 def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> Statement:
     """State a model's similarity at a layer."""
     row = table[(table["model"] == model) & (table["layer"] == layer)].iloc[0]
@@ -70,8 +87,8 @@ def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> 
 
 
 def make_headline(statements: Sequence[Statement], label: str, steps: int) -> str:
-    """Say how the top layer approaches the final model, compared with another run; then loss and
-    layers.
+    """Say when the top layer comes to resemble the final model more than another run does, and how
+    far it approaches it; then loss and layers.
 
     Args:
         statements: Of `statements_of`.
@@ -87,11 +104,11 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     )
     start, end = first.number, last.number
     change = _direction(start, end)
-    text = f"Over training, the top layer's {label} with the final model {change}"
+    text = f"Over training, the top layer's similarity to the final model ({label}) {change}"
     run = facts.get(OTHER_RUN)
     if run is not None:
         text += f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
-    parts = [f"{text}."]
+    parts = [*_when(facts, names, label), f"{text}."]
     between = f"From {names[first.subject]} to {names[last.subject]}"
     if LOSS_FIRST in facts:
         before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
@@ -105,6 +122,37 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
             f"final model at layer {most.layers[0]} ({score})."
         )
     return " ".join([*parts, _nearest(statements, steps)])
+
+
+def _when(facts: Mapping[str, Statement], names: Mapping[str, str], label: str) -> list[str]:
+    """Say between which steps the run comes to resemble its end more than another run does; nothing
+    without another run."""
+    if OTHER_RUN not in facts:
+        return []
+    last, other = facts[LAST], facts[OTHER_RUN].number.value_text
+    similarity = f"its top layer's similarity to the end ({label})"
+    if PASSES not in facts:
+        until = _steps(last.subject, names)
+        return [f"It does not until {until}: {similarity} is not above another run's ({other})."]
+    passes = facts[PASSES]
+    until, reached = _steps(passes.subject, names), passes.number.text
+    if BEFORE not in facts:
+        above = f"{similarity} is {reached} there, above another run's ({other})"
+        return [f"It does from {until} on: {above}."]
+    before = facts[BEFORE]
+    since = _steps(before.subject, names)
+    total = progress_of(passes.baseline)[0]
+    of = f" of {total:,}" if total is not None and until.startswith("step ") else ""
+    return [
+        f"It does between {since} and {until}{of}: {similarity} rises from "
+        f"{before.number.value_text} to {reached}, past another run's ({other})."
+    ]
+
+
+def _steps(ref: str, names: Mapping[str, str]) -> str:
+    """Write a checkpoint's step, "step 3,200"; its name where that is not known."""
+    steps = progress_of(ref)[0]
+    return names[ref] if steps is None else f"step {steps:,}"
 
 
 def _direction(start: Estimate, end: Estimate) -> str:
