@@ -32,6 +32,7 @@ class Experiment:
         choose: Draws the controls of the view -> what its reader chose; without it, the view's
             `titles` are asked for.
         below: Draws a control below the charts -> the charts that it governs, and its value.
+        moves: Whether points of its charts follow the slider of the layer.
         models: Spec -> the models that the study reads.
         problem: Spec of the page's study -> why the experiment cannot be run with it; "" if it can.
         looked_at: Options of the page's form that `problem` reads.
@@ -44,6 +45,7 @@ class Experiment:
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] | None = None
     below: Callable[[Address, Result], tuple[Drawing, str]] | None = None
+    moves: bool = False
     models: Callable[[Any], tuple[str, ...]] = lambda asked: asked.refs
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()

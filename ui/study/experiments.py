@@ -64,6 +64,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         name=slug((study.name, *choices)),
         below=experiment.below and partial(experiment.below, form.address),
         form=form,
+        moves=experiment.moves,
     ):
         show_rows(result, view, *choices)
         show_method(result, study)

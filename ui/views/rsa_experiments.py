@@ -18,7 +18,7 @@ from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
 from extras.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment, with_added
-from ui.study.layers import follow
+from ui.study.layers import follow, layer_slider, played
 
 if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
 SPACES, LENS, BITS = SPACES_STUDY.title, LENS_STUDY.title, BITS_STUDY.title
-ALL = "all"  # layers of the map
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -44,16 +43,11 @@ def choose_swaps(address: Address, result: Result) -> tuple[bool]:
     )
 
 
-def choose_layer(address: Address, result: Result) -> tuple[int | None]:
-    """Ask which layer of every model is drawn."""
-    layers = [ALL, *(str(layer) for layer in sorted(set(result.table["layer"])))]
-    key, usual = address.key("spaces layer"), address.proposed("layer")
-    follow(key, ALL if address["layer"] == usual else str(address["layer"]), layers)
-    st.session_state.setdefault(key, ALL)
-    chosen = st.segmented_control(
-        "Layer", layers, required=True, key=key, label_visibility="collapsed"
-    )
-    return (None if chosen in (None, ALL) else int(chosen),)
+def slide_layers(address: Address, result: Result) -> tuple[()]:
+    """Show the slider of layers, which the map follows in the browser: it holds all of them."""
+    layers = sorted({int(layer) for layer in result.table["layer"]})
+    played(address, layer_slider)(address, layers, layers[-1])
+    return ()
 
 
 def coloured_words(address: Address, result: Result) -> tuple[Drawing, str]:
@@ -82,7 +76,8 @@ EXPERIMENTS = with_added(
             SPACES_STUDY,
             shared=("words", "sinks", *TEXT),
             fixed=("draws",),
-            choose=choose_layer,
+            choose=slide_layers,
+            moves=True,
         ),
         TRAINING: Experiment(
             TRAINING_STUDY,

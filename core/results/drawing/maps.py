@@ -46,6 +46,8 @@ TURNS: dict[str, Any] = {
     "step": 5,
     "name": "Turn (degrees)",
 }
+ACROSS = "across"  # x before a turn; x itself Vega would turn again whenever the angle changes
+TURNED = f"{TURN}_cos * datum.{ACROSS} + {TURN}_sin * datum.z"
 NEARER = 0.8  # by how much of its size the nearest point of a turned map is larger
 FRAME: Ends = (
     [{"expr": f"{STAGE}_left"}, {"expr": f"{STAGE}_right"}],
@@ -240,14 +242,22 @@ def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Cha
     steps |= {column: f"datum['{column}_' + round({STAGE}_at)]" for column in switching}
     if "z" not in gliding:
         return Chart(rows).calculated(**steps)
-    # not x itself, which Vega would turn again whenever the angle changes
-    steps["across"] = steps.pop("x")
+    steps[ACROSS] = steps.pop("x")
     depth = f"({TURN}_cos * datum.z - {TURN}_sin * datum.across) / ({STAGE}_z_high - {STAGE}_z_low)"
     return Chart(rows).calculated(
         **steps,
-        x=f"{TURN}_cos * datum.across + {TURN}_sin * datum.z",
+        x=TURNED,
         near=f"1 + {NEARER} * clamp(2 * {depth}, -1, 1) * abs({TURN}_sin)",
     )
+
+
+def turned(rows: pd.DataFrame) -> Chart:
+    """Begin a chart of points that do not move, in a map of `moving` points that can be turned.
+
+    Args:
+        rows: With coordinates x, y and z.
+    """
+    return Chart(rows.rename(columns={"x": ACROSS})).calculated(x=TURNED)
 
 
 def moved(

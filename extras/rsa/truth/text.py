@@ -124,7 +124,9 @@ def make_headline(statements: Sequence[Statement]) -> str:
     }
     if not facts:
         return NOTHING
-    parts = []
+    rounded = facts.get((ROUNDED, ""))
+    frozen = (LOWEST, FROZEN) in facts
+    parts = [UNFROZEN] if rounded is not None and not frozen else []
     if (LOWEST, STATE) in facts:
         parts += [
             _best_reading(facts),
@@ -140,10 +142,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
             f"the size of the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, "
             f"and {_rival(facts, 'weights', STATE)} over all layers.",
         ]
-    rounded = facts.get((ROUNDED, ""))
-    if rounded is not None and (LOWEST, FROZEN) not in facts:
-        parts += [UNFROZEN]
-    elif rounded is not None and rounded.estimate is not None:
+    if frozen and rounded is not None and rounded.estimate is not None:
         parts += [
             "In frozen fine-tunes, "
             f"measures find changed states with AUC {_range(facts, UNROUNDED)}; "
@@ -164,11 +163,11 @@ def _best_reading(facts: Facts) -> str:
     best, *rest = sorted(found, key=lambda name: -facts[HIGHEST, name].number.value)
     others = listed([f"{readings[name]} ({_ends(facts, name)})" for name in rest])
     then = f", then by {others}" if others else ""
-    return (
-        f"A changed layer is found best by its {readings[best]} "
-        f"(AUC {_ends(facts, best)}){then}; its weight change gives "
-        f"{_rival(facts, 'weights', STATE)}."
+    found = (
+        f"A changed layer is found best by its {readings[best]} (AUC {_ends(facts, best)}){then}"
     )
+    weights = _rival(facts, "weights", STATE)
+    return f"{found}; its weight change gives {weights}."
 
 
 def _ends(facts: Facts, unchanged: str) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from core.maths.spectra.shape import EFFECTIVE_RANK
 from core.models.steps import origin_of, run_of
 from core.results.columns import told
-from core.results.drawing import style
+from core.results.drawing import maps, style
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.maps import MOST_STRESS, Ends, name_layer, placed, stress_in_words, zoomed
+from core.results.drawing.maps import MOST_STRESS, Ends, stress_in_words
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import Result
 from core.results.names import short_names
@@ -31,6 +30,8 @@ from core.studies.rsa.spaces.tables import (
 from core.studies.rsa.spaces.text import RANK
 
 MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
+ROOM = 5.0  # pixels that a name keeps from a point
+TIPS = ("name", "layer", "tokens")
 BASES, STEP = "bases", "steps of training"
 LOOKS = {SEEDS: Look(style.BLUE), TUNED: Look(style.ORANGE, "square")}
 
@@ -50,7 +51,7 @@ def draw_spaces(
         "spaces-embeddings": embeddings_chart(result, context=context),
     }
     angles = {"spaces-related": related_chart(result, context=context)}
-    distorted = float(result.arrays["stress"]) > MOST_STRESS
+    distorted = result.arrays["stress"].min() > MOST_STRESS
     shape = {"spaces-shape": shape_chart(result, context=context)}
     return {**angles, **maps, **shape} if distorted else {**maps, **angles, **shape}
 
@@ -82,19 +83,23 @@ def groups_of(refs: Sequence[str]) -> dict[str, str]:
 def map_chart(
     result: Result, layer: int | None = None, *, height: float = MAP, context: Context = PAGE
 ) -> Chart:
-    """Draw every layer as a point and every model as a line, with resamples of last layers."""
+    """Draw every layer as a point and every model as a line, with resamples of last layers. On a
+    page the large points move from layer to layer and the map can be turned to a third axis."""
     table, cloud = result.tables["spaces"], result.tables["cloud"]
     last = table["layer"] == table.groupby("model")["layer"].transform("max")
     shown = last if layer is None else table["layer"] == layer
     of_layer = cloud["layer"] == (cloud.groupby("model")["layer"].transform("max")
                                   if layer is None else layer)  # fmt: skip
+    layers = [rows.sort_index() for _, rows in table.groupby("layer")]
+    moves = context.moves and len({tuple(rows["model"]) for rows in layers}) == 1
     what = "Every layer of every model" if layer is None else f"Layer {layer} of every model"
-    stress = stress_in_words({2: float(result.arrays["stress"])}, "Angles by layer")
-    below = f"faint points: resampled sentences; {stress}"
+    stresses = dict(enumerate(result.arrays["stress"].tolist(), start=2))
+    stress = stress_in_words(stresses, "Angles by layer")
+    below = f"large: the chosen layer; {stress}" if moves else f"faint: resamples; {stress}"
     return _map(
         table,
-        table[shown],
-        cloud[of_layer],
+        layers if moves else [table[shown]],
+        cloud[:0] if moves else cloud[of_layer],
         what,
         below,
         lines=layer is None,
@@ -108,13 +113,13 @@ def embeddings_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = result.tables["embeddings"]
     what, below = "The embeddings alone", "what the map shows without any layer"
     return _map(
-        table, table, table.iloc[:0], what, below, lines=False, height=ON_PAGE, context=context
+        table, [table], table.iloc[:0], what, below, lines=False, height=ON_PAGE, context=context
     )
 
 
 def _map(
     table: pd.DataFrame,
-    named: pd.DataFrame,
+    stages: Sequence[pd.DataFrame],
     cloud: pd.DataFrame,
     what: str,
     below: str,
@@ -127,7 +132,7 @@ def _map(
 
     Args:
         table: Points, which set the ends of the axes.
-        named: Those that are drawn large and named.
+        stages: Those that are drawn large and named; of several, they move between them.
         cloud: Resamples.
         what, below: The title, and the line below it.
         lines: Whether points of a model are joined.
@@ -135,11 +140,13 @@ def _map(
     """
     refs = list(dict.fromkeys(table["model"]))
     names, groups = short_names(refs), groups_of(refs)
-    table, named, cloud = (
+    table, cloud, *stages = (
         part.assign(name=part["model"].map(names), group=part["model"].map(groups))
-        for part in (table, named, cloud)
+        for part in (table, cloud, *stages)
     )
-    ends, tall = _ends(table), context.height(height)
+    moves, tall = len(stages) > 1, context.height(height)
+    frame = [_ends(table[axis]) for axis in ("xyz" if moves else "xy")]
+    ends: Ends = maps.FRAME if moves else (frame[0], frame[1])
     kinds = list(dict.fromkeys(table["group"]))
     colours = {groups[ref]: colour for ref, colour in style.colours_of(refs).items()}
     colours |= {BASES: style.BROWN, STEP: style.GREY}
@@ -150,34 +157,53 @@ def _map(
         for side, end in zip("xy", ends, strict=True)
     }
     columns = style.columns_for(kinds, context=context)
-    below_it = style.legend(columns, symbolSize=60) if len(cloud) else None
+    below_it = style.legend(columns, symbolSize=60) if lines or len(cloud) else None
     colour = channel("group:N", title=None, scale=scale, legend=below_it)
-    rows, tooltip = told(table.assign(who=table["name"]), ("name", "layer", "tokens"))
-    base = Chart(rows).encode(**sides, color=colour)
+    rows, tooltip = told(table.assign(who=table["name"]), TIPS)
     layers = []
     if len(cloud):
         dots = Chart(cloud).encode(**sides, color=colour)
         layers.append(dots.mark_point(filled=True, size=12, opacity=0.18))
     if lines:
+        base = (maps.turned(rows) if moves else Chart(rows)).encode(**sides, color=colour)
         layers.append(
             base.mark_line(strokeWidth=1.2, opacity=0.55).encode(detail="model:N", order="layer:Q")
         )
         layers.append(base.mark_point(filled=True, size=28, opacity=0.7).encode(tooltip=tooltip))
-    rows, tooltip = told(named.assign(who=named["name"]), ("name", "layer", "tokens"))
-    rows = placed(
-        rows, rows["name"].tolist(), ends, tall, 7.0, bold=[False] * len(rows), context=context
-    )
-    points = Chart(rows).encode(**sides, color=colour)
-    layers.append(points.mark_point(filled=True, size=90, opacity=0.9).encode(tooltip=tooltip))
+    beside = table if lines else table.iloc[:0]
+    points = maps.moving(
+        [_with_names(stage, beside, frame, tall, context) for stage in stages],
+        ("named", "room", "told_layer"),
+    ).encode(**sides, color=colour)
+    size = {"expr": "90 * datum.near"} if moves else 90
+    layers.append(points.mark_point(filled=True, size=size, opacity=0.9).encode(tooltip=tooltip))
     layers.append(
-        name_layer(points, ends, faded=False, fontSize=context.small, context=context).encode(
+        maps.name_layer(points, ends, faded=False, fontSize=context.small, context=context).encode(
             text="name:N"
         )
     )
-    words = points_in_words(named, what, name="name", group="group", point="model")
-    return layered(*zoomed(layers, context=context)).properties(
+    words = points_in_words(stages[-1], what, name="name", group="group", point="model")
+    chart = layered(*maps.zoomed(layers, context=context)).properties(
         width="container", height=tall, title=style.heading(what, below), description=words
     )
+    return maps.moved(chart, [frame] * len(stages), len(stages) - 1) if moves else chart
+
+
+def _with_names(
+    rows: pd.DataFrame,
+    beside: pd.DataFrame,
+    frame: Sequence[list[float]],
+    tall: float,
+    context: Context,
+) -> pd.DataFrame:
+    """Points of one layer with the places of their names, over none of the points beside them, and
+    the words of their tooltips."""
+    rows, _ = told(rows.assign(who=rows["name"]), TIPS)
+    names = [*rows["name"], *[""] * len(beside)]
+    return maps.placed(
+        pd.concat([rows, beside]), names, (frame[0], frame[1]), tall, ROOM,
+        bold=[False] * len(names), context=context,
+    ).head(len(rows))  # fmt: skip
 
 
 def shape_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -200,11 +226,11 @@ def shape_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )  # fmt: skip
 
 
-def _ends(table: pd.DataFrame) -> Ends:
-    """The ends of both axes."""
-    low, high = table[["x", "y"]].min().to_numpy(), table[["x", "y"]].max().to_numpy()
-    margin = 0.08 * np.maximum(high - low, 1e-9)
-    return [low[0] - margin[0], high[0] + margin[0]], [low[1] - margin[1], high[1] + margin[1]]
+def _ends(values: pd.Series[float]) -> list[float]:
+    """The ends of an axis."""
+    low, high = float(values.min()), float(values.max())
+    margin = 0.08 * max(high - low, 1e-9)
+    return [low - margin, high + margin]
 
 
 def tuned_angles(result: Result) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from core.errors import SpecError
@@ -112,8 +111,8 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     Returns:
         Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `embeddings` (PLACES of layer
-        0), `related` (BY_LAYER), `angles` (PAIRS) and `shape` (SHAPES); without any where a space
-        is constant.
+        0 on two axes), `related` (BY_LAYER), `angles` (PAIRS) and `shape` (SHAPES); without any
+        where a space is constant.
     """
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
@@ -148,7 +147,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *sentence_notices(len(corpus.sentences)),
             *(notice for part in parts for notice in part["notices"]),
         ],
-        arrays={"stress": np.array(stress)},
+        arrays={"stress": stress},
         methods=make_methods(spec, int(parts[0]["items"]), stress),
         models=refs,
         corpus=corpus,

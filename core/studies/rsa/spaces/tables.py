@@ -18,7 +18,7 @@ from core.maths.spectra.shape import MEASURES
 from core.maths.statistics import bootstrap_interval
 from core.models.steps import in_order_of_training, origin_of, progress_of, run_of
 
-PLACES = ("model", "layer", "steps", "tokens", "x", "y")
+PLACES = ("model", "layer", "steps", "tokens", "x", "y", "z")
 CLOUD = ("model", "layer", "draw", "x", "y")
 BY_LAYER = ("relation", "layer", "angle", "low", "high", "pairs")
 PAIRS = ("model", "layer", "other", "other_layer", "angle", "low", "high")
@@ -112,23 +112,26 @@ def relations(refs: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     }  # fmt: skip
 
 
-def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, float]:
-    """Place the spaces in two dimensions, by classical scaling.
+def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """Place the spaces on three axes, by classical scaling.
 
     Returns:
-        PLACES; CLOUD, where resamples lie once they are turned onto the map; the map's stress.
+        PLACES; CLOUD, where resamples lie once they are turned onto the first two axes; the stress
+        of the map in two and in three dimensions, (2,).
     """
-    placed = draw_map(angles.values, "pca").points[:, :2]
-    table, rows = _points(angles, placed), []
+    points = draw_map(angles.values, "pca").points
+    placed = points[:, :2]
+    table, rows = _points(angles, points), []
     for number, drawn in enumerate(angles.cloud):
         turned = aligned(draw_map(drawn, "pca").points[:, :2], placed)
         rows.append(_points(angles, turned).assign(draw=number))
     cloud = pd.concat(rows, ignore_index=True)[list(CLOUD)]
-    return table, cloud, calc_stress(angles.values, placed)
+    stress = [calc_stress(angles.values, points[:, :axes]) for axes in (2, 3)]
+    return table, cloud, np.array(stress)
 
 
 def embedding_table(angles: Angles) -> pd.DataFrame:
-    """Place the embeddings alone: PLACES of layer 0."""
+    """Place the embeddings alone on two axes: PLACES of layer 0, without z."""
     first = np.flatnonzero(angles.layer == 0)
     points = draw_map(angles.values[np.ix_(first, first)], "pca").points[:, :2]
     return _points(angles, points, first)
@@ -145,8 +148,7 @@ def _points(
             "layer": angles.layer[spaces],
             "steps": [progress[ref][0] for ref in refs],
             "tokens": [progress[ref][1] for ref in refs],
-            "x": points[:, 0],
-            "y": points[:, 1],
+            **dict(zip("xyz", points.T, strict=False)),
         }
     )
     return table.astype({"steps": "Int64", "tokens": "Int64"})

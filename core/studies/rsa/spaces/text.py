@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from core.errors import listed
@@ -115,14 +116,15 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))
 
 
-def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
+def make_methods(spec: SpacesSpec, items: int, stress: np.ndarray) -> str:
     """Write a methods paragraph, ready to paste."""
     return (
         f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
         "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
         f"(Williams et al. 2021). Of models with more than {FEW} layers, {SOME} states are "
         "compared, evenly spaced. Spaces were placed by classical scaling (stress of the map "
-        f"{text_of(stress)}). Sentences were resampled {spec.draws} times; a resample keeps the "
+        f"{text_of(stress[0])} on two axes, {text_of(stress[1])} on three). Sentences "
+        f"were resampled {spec.draws} times; a resample keeps the "
         "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "
         "intervals over sentences. For chance level, the words of one space were put in another "
         "order. The effective rank of a space is the exponential of the entropy of its singular "

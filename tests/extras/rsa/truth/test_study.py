@@ -200,7 +200,9 @@ def test_fine_tunes_without_frozen_layers_test_nothing_and_that_is_said() -> Non
     planted = [
         Statement("rsa", verdict, Estimate(0.8), baseline=STATE) for verdict in (LOWEST, HIGHEST)
     ]
-    assert make_headline([rounded, *planted]).startswith(f"{UNFROZEN} In planted models")
+    assert make_headline([rounded, *planted]).startswith(
+        f"{UNFROZEN} A changed layer is found best"
+    )
     assert UNFROZEN not in make_headline(planted)  # where frozen fine-tunes were not compared
 
 
