@@ -20,7 +20,7 @@ LEAST, MOST_CONTROLS, MOST_WORDS = 5, 9, 150
 LEAST_WORDS = 50
 FOLD = 800  # pixels
 # Views whose figure is moved: a slider, its player, and what is chosen beside them; they have more.
-MOVED = {"Token map": 10, "Sentence": 13, "The space": 10}
+MOVED = {"Token map": 10, "Map of models": 10, "Sentence": 13, "The space": 10}
 WORDY = {"Benchmark with known answers": 170}  # four figures, each with its columns in its title
 COUNTED = r"""
 fold => {

@@ -103,6 +103,7 @@ def test_a_page_offers_the_titled_choices_that_are_drawn() -> None:
     view = View(choices=lambda result: [("b",), ("a",)], titles={"a": "A", "b": "B", "c": "C"})
     assert list(view.offered(result).items()) == [("a", "A"), ("b", "B")]
     assert View(choices=lambda result: [("a",)]).offered(result) == {}
+    assert view.opening(result) == "b", "the main choice, whatever the order of the titles"
 
 
 @pytest.mark.parametrize("name", STUDIES)

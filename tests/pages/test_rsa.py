@@ -190,7 +190,8 @@ def test_the_slider_moves_the_token_map_without_a_study_and_without_another_char
 def test_a_word_of_the_token_map_shows_its_nearest_words_and_is_in_the_address() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     assert not html(app, "near")
-    assert not html(app, "passage")
+    assert "captain" in html(app, "passage")[0]
+    assert "<mark>" not in html(app, "passage")[0]
     app.selectbox(key="rsa/word").set_value(4).run()
     assert not app.exception
     (near,) = html(app, "near")
@@ -250,7 +251,12 @@ def test_a_word_that_the_passage_does_not_have_is_announced() -> None:
 
 def test_the_token_map_answers_its_question_unless_models_are_chosen() -> None:
     small = {name: value for name, value in SMALL.items() if name != "compare"}
-    assert "qa-0, layer 6" in unescaped(open_page(PAGE, **small, view="Token map"))
+    app = open_page(PAGE, **small, view="Token map")
+    assert "qa-0, layer 6" in unescaped(app)
+    (answers,) = html(app, "near")
+    assert answers.count("<tr") == 1 + 7
+    assert '<tr class="now"><th scope="row">6</th><td>under a loose board' in answers
+    assert "seed-0, qa-0; “Where did the captain" in app.expander[0].label
     assert "parse-0, layer 6" in unescaped(open_page(PAGE, **SMALL, view="Token map"))
     assert "qa-0, layer 6" not in unescaped(open_page(PAGE, **small, view="Token map", question=""))
 
@@ -440,6 +446,23 @@ def test_through_training_says_its_own_study_and_disables_what_it_does_not_read(
     assert "against parse" not in line
     assert app.multiselect(key="rsa/compare").disabled
     assert not app.selectbox(key="rsa/measure").disabled
+    few = charts(app)[0]
+    app.toggle(key="rsa/rivals").set_value(True).run()
+    assert not app.exception
+    assert "layer 3" not in json.dumps(few)
+    assert "layer 3" in json.dumps(charts(app)[0])
+
+
+def test_the_map_of_models_holds_all_layers_and_follows_the_slider() -> None:
+    asked = {"models": ["zoo:seed-0", "zoo:seed-1", "zoo:nli-0"], "study": "spaces"}
+    app = start(open_page(PAGE, **(SMALL | asked)))
+    assert not app.exception
+    before = charts(app)
+    assert "stage" in json.dumps(before[1].get("params"))
+    app.select_slider(key="rsa/layer").set_value(2).run()
+    assert not app.exception
+    assert charts(app) == before
+    assert app.query_params["layer"] == ["2"]
 
 
 def test_the_run_is_chosen_in_the_view_and_stands_in_the_link() -> None:

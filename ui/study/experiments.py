@@ -170,10 +170,10 @@ def _controls(
     if asked in started:  # the figure gets the room
         if not experiment.own:
             return pressed
-        place = form.bar.popover(
+        place = form.settings = form.bar.popover(
             "Settings",
             icon=":material/tune:",
-            help="Changes the options of this experiment only.",
+            help="Changes the options of this experiment only, and what is drawn of it.",
         )
     with place, st.form(form.address.key(name), border=False):
         for option in experiment.own:

@@ -60,7 +60,7 @@ class Form(Generic[S]):
         lead: str = "",
         views: Mapping[str, View] | None = None,
         experiments: Mapping[str, Experiment] | None = None,
-        asked: Mapping[str, Callable[[Address, S], Spec]] | None = None,
+        asked: Mapping[str, Callable[[Address, Any], Spec]] | None = None,
     ) -> None:
         """Read the address, see `ui.frame.links.Address.open`, and draw the page's first line.
 
@@ -74,8 +74,10 @@ class Form(Generic[S]):
             asked: Other views that show another study -> the spec of that study.
         """
         self._views, self._experiments = views or {}, experiments or {}
-        self._asked = {name: each.asked for name, each in self._experiments.items()}
-        self._asked |= asked or {}
+        self._asked = {
+            **{name: each.asked for name, each in self._experiments.items()},
+            **(asked or {}),
+        }
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
@@ -103,6 +105,7 @@ class Form(Generic[S]):
         self.below_headline: DeltaGenerator | None = None  # where pinned results stand
         self.pressed = False
         self.bar = self.fold = st.container()
+        self.settings: DeltaGenerator | None = None  # of a started experiment, in the row of views
 
     def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
         """Draw the form with these controls, unless the experiment uses none of them."""

@@ -70,9 +70,9 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
     return int(chosen)
 
 
-def played(address: Address, view: Callable[..., None]) -> Callable[..., None]:
+def played(address: Address, view: Callable[..., Any]) -> Callable[..., Any]:
     """Make the view a fragment, which reruns by itself while layers are played."""
-    fragment: Callable[..., None] = st.fragment(
+    fragment: Callable[..., Any] = st.fragment(
         view, run_every=STEP if st.session_state.get(_playing(address)) else None
     )
     return fragment

@@ -138,8 +138,11 @@ def show_view(
 
 
 def _all_rivals(form: Form[Any]) -> bool:
-    """Draw the control of the rivals that are not drawn at first; return whether all are wanted."""
-    with form.bar:
+    """Draw the control of the rivals that are not drawn at first, among an experiment's settings or
+    in the row of views; return whether all are wanted."""
+    if form.settings is not None:
+        form.address.tell("rivals")  # a popover is made when it is opened
+    with form.settings or form.bar:
         return bool(draw_control(form.address, "rivals"))
 
 

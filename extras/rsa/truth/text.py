@@ -163,11 +163,10 @@ def _best_reading(facts: Facts) -> str:
     best, *rest = sorted(found, key=lambda name: -facts[HIGHEST, name].number.value)
     others = listed([f"{readings[name]} ({_ends(facts, name)})" for name in rest])
     then = f", then by {others}" if others else ""
-    found = (
-        f"A changed layer is found best by its {readings[best]} (AUC {_ends(facts, best)}){then}"
+    return (
+        f"A changed layer is found best by its {readings[best]} (AUC {_ends(facts, best)}){then}; "
+        f"its weight change gives {_rival(facts, 'weights', STATE)}."
     )
-    weights = _rival(facts, "weights", STATE)
-    return f"{found}; its weight change gives {weights}."
 
 
 def _ends(facts: Facts, unchanged: str) -> str:

@@ -76,11 +76,13 @@ def first_models(result: Result, model: str | None = None) -> Result:
 
 
 def looks_of(result: Result) -> dict[str, Look]:
-    """Choose each model's colour and shape by its short name; baselines are grey."""
+    """Choose each model's colour and shape by its short name, the same where some are left out;
+    baselines are grey."""
     first = result.table.drop_duplicates("model")
     names = short_names(tuple(first["model"]))
     compared = [str(ref) for ref in first.loc[first["part"] != "baseline", "model"]]
-    colours, shapes = colours_of(compared), shapes_of(first["model"])
+    every = list(dict.fromkeys([*result.tables["coloured"]["model"], *first["model"]]))
+    colours, shapes = colours_of(every), shapes_of(every)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
     for number, ref in enumerate(first.loc[first["part"] == "baseline", "model"]):
         looks[names[ref]] = Look(GREY, shapes[ref], DASHES[number % len(DASHES)])

@@ -104,7 +104,7 @@ def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows.assign(name=rows["model"].map(names), who=rows["model"].map(names))
     return layer_chart(
         rows, "difference", looks, f"{second} minus {first}",
-        "0: the same similarity; bands hold together, 95 %", y_title="Difference of similarity",
+        "0: no difference; bands: 95 %, joint", y_title="Difference of similarity",
         zero=True, rules=[Rule("no difference", 0.0)], height=BESIDE, context=context,
     )  # fmt: skip
 

@@ -18,6 +18,7 @@ from core.studies.rsa.layers.charts import (
     parts_of,
     similarity_chart,
 )
+from core.studies.rsa.layers.differences import text_differences
 from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.study import View
 
@@ -51,7 +52,7 @@ def draw_texts(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw how the texts differ, which the headline is about, and the curves of each."""
     corpora = _each(result, "domains", "corpus")
     charts = [domains_chart(result, corpus, context=context) for corpus in corpora]
-    if len(corpora) == 2:
+    if len(corpora) == 2 and len(text_differences(result.tables["domains"])):
         charts.insert(0, difference_chart(result, context=context))
     return Panels(charts, across=across_of(len(charts)), names=["domains"] * len(charts))
 

@@ -32,10 +32,13 @@ from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_table
 from core.studies.rsa.lens.tasks import read_change, read_layers
 from core.studies.rsa.lens.text import (
     beats_rivals,
+    compared_models,
     make_headline,
     make_methods,
     make_notices,
+    output_sentence,
     statements_of,
+    states_sentence,
 )
 from core.text.labelled import read_labelled
 
@@ -163,6 +166,20 @@ def shown_parts(result: Result) -> list[tuple[str, ...]]:
     return [(part,) for part in dict.fromkeys((*first, *PARTS))]
 
 
+def first_lines(result: Result, part: str = OUTPUT) -> Result:
+    """Leave of the lines by layer the fine-tune of the headline and the best rival."""
+    if part != LAYERS:
+        return result
+    promoted, named = result.tables["promoted"], compared_models(result.statements)
+    return result.with_tables(promoted=promoted[promoted["model"].isin(named)]) if named else result
+
+
+def part_sentence(result: Result, part: str = OUTPUT) -> str:
+    """Say what a part's figures show; "" for the study's headline."""
+    said = {OUTPUT: output_sentence, WORDS: states_sentence, LAYERS: states_sentence}
+    return said[part](result.statements, result.tables) if part in said else ""
+
+
 def tables_of(result: Result, part: str = OUTPUT) -> dict[str, pd.DataFrame]:
     """Choose the tables below a part's figures."""
     return {name: result.tables[name] for name in SHOWN[part]}
@@ -176,6 +193,14 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     views=(
-        View(draw=draw_lens, choices=shown_parts, tables=tables_of, asked="Figure", titles=PARTS),
+        View(
+            draw=draw_lens,
+            choices=shown_parts,
+            headline=part_sentence,
+            tables=tables_of,
+            first=first_lines,
+            asked="Figure",
+            titles=PARTS,
+        ),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import by_number, counted, listed
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -73,29 +73,65 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
 
 
 def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Say which words the output of the first fine-tune favours and how far its change promotes
-    words of its text, beside the best rival; then the same of all fine-tunes, the words themselves,
-    and what the layers say."""
+    """Say which words the output of the first fine-tune favours and how far output and states
+    promote words of its text, beside the best rival; then the same of all fine-tunes, the words
+    themselves, and what the layers say."""
+    first = _first_favoured(tables)
+    if first is None:
+        return NOTHING
+    model, words, promoted = first
+    names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
+    parts = [output_sentence(statements, tables), states_sentence(statements, tables)]
+    share = text_of(float(words["raised_share"].iloc[0]), "per cent")
+    parts.append(f"The first is among the {NAMED} most raised words {share} of the time.")
+    if len(promoted):
+        parts.append(
+            f"Its change of states at layer {promoted['layer'].iloc[0]} promotes "
+            f"{listed(promoted['token'].tolist())}."
+        )
+    said = (*filter(None, parts), *_typical(statements, names), *_decided(statements, names))
+    return " ".join(said)
+
+
+def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
+    """Say which words the output of the first fine-tune favours, and whether they are of its text;
+    "" without a fine-tune."""
+    first = _first_favoured(tables)
+    if first is None:
+        return ""
+    model, words, _ = first
+    beside = _beside_rival(statements, model, OUTPUT, "favour")
+    said = f"{short_name(model)} now favours {listed(words['token'].tolist())}"
+    return f"{said}{f'; its output {beside}' if beside else ''}."
+
+
+def states_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
+    """Say whether the change of the first fine-tune's states promotes words of its text; "" where
+    that is unknown."""
+    first = _first_favoured(tables)
+    beside = _beside_rival(statements, first[0], PROMOTES, "promote") if first else ""
+    if first is None or not beside:
+        return ""
+    (layer,) = next(
+        each.layers for each in statements if (each.subject, each.verdict) == (first[0], PROMOTES)
+    )
+    return f"The change of {short_name(first[0])} at layer {layer} {beside}."
+
+
+def _first_favoured(
+    tables: Mapping[str, pd.DataFrame],
+) -> tuple[str, pd.DataFrame, pd.DataFrame] | None:
+    """The first fine-tune with the first words that its output favours and that its states promote;
+    None without any."""
     promoted = at_middle(tables["promoted_words"], tables["promoted"])
     promoted, favoured = (words[words["part"] == TUNE] for words in (promoted, tables["favoured"]))
     if favoured.empty:
-        return NOTHING
-    model = favoured["model"].iloc[0]
-    names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
+        return None
+    model = str(favoured["model"].iloc[0])
     mine = favoured[favoured["model"] == model]
     spelled = mine[mine["token"].str.contains(LETTER)]  # marks are no words
     words = (spelled if len(spelled) else mine).head(NAMED_FIRST)
-    said = f"{names[model]} now favours {listed(words['token'].tolist())}"
-    parts = [f"{said}{_beside_rival(statements, model, names)}."]
-    share = text_of(float(words["raised_share"].iloc[0]), "per cent")
-    parts.append(f"The first is among the {NAMED} most raised words {share} of the time.")
-    mine = promoted[promoted["model"] == model].head(NAMED_FIRST)
-    if len(mine):
-        parts.append(
-            f"Its change of states at layer {mine['layer'].iloc[0]} promotes "
-            f"{listed(mine['token'].tolist())}."
-        )
-    return " ".join((*parts, *_typical(statements, names), *_decided(statements, names)))
+    return model, words, promoted[promoted["model"] == model].head(NAMED_FIRST)
 
 
 def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str, float]:
@@ -107,37 +143,43 @@ def _areas(statements: Sequence[Statement], part: str, verdict: str) -> dict[str
     }
 
 
-def _best_rival(statements: Sequence[Statement]) -> tuple[str, float]:
-    """Name what promotes words of the fine-tunes' text most of all that has not seen it."""
-    rivals = _areas(statements, RIVAL, PROMOTES)
-    (null,) = (each.number.value for each in statements if each.verdict == SHUFFLED)
-    rivals[SHUFFLES_NAME] = null
-    best = max(rivals, key=rivals.__getitem__)
-    return best, rivals[best]
+def _best_rival(statements: Sequence[Statement], verdict: str) -> tuple[str, float]:
+    """Name what promotes or favours words of the fine-tunes' text most of all that has not seen it;
+    an AUC of NaN where nothing was compared."""
+    rivals = _areas(statements, RIVAL, verdict)
+    if verdict == PROMOTES:
+        (null,) = (each.number.value for each in statements if each.verdict == SHUFFLED)
+        rivals[SHUFFLES_NAME] = null
+    best = max(rivals, key=rivals.__getitem__, default="")
+    return best, rivals.get(best, np.nan)
 
 
 def beats_rivals(statements: Sequence[Statement]) -> bool:
     """Whether the change of some fine-tune promotes words of its text more than every rival's; true
     where that is unknown."""
     mine = _areas(statements, TUNE, PROMOTES)
-    return not mine or max(mine.values()) > _best_rival(statements)[1]
+    return not mine or max(mine.values()) > _best_rival(statements, PROMOTES)[1]
 
 
-def _beside_rival(statements: Sequence[Statement], model: str, names: Mapping[str, str]) -> str:
-    """Write how far words of its text are promoted, beside the best rival; "" where unknown."""
-    mine = _areas(statements, TUNE, PROMOTES)
+def compared_models(statements: Sequence[Statement]) -> tuple[str, ...]:
+    """List the first fine-tune whose change was compared, and the best rival model."""
+    mine, rivals = _areas(statements, TUNE, PROMOTES), _areas(statements, RIVAL, PROMOTES)
+    return (*list(mine)[:1], *sorted(rivals, key=lambda ref: -rivals[ref])[:1])
+
+
+def _beside_rival(statements: Sequence[Statement], model: str, verdict: str, verb: str) -> str:
+    """Write whether words of its text are promoted or favoured more than by the best rival; ""
+    where that is unknown."""
+    mine = _areas(statements, TUNE, verdict)
     if model not in mine:
         return ""
-    best, value = _best_rival(statements)
-    (layer,) = next(
-        each.layers for each in statements if (each.subject, each.verdict) == (model, PROMOTES)
-    )
-    above = mine[model] > value
-    does = "promotes" if above else "does not promote"
-    return (
-        f"; its change at layer {layer} {does} words of its text more than rivals do "
-        f"(AUC {text_of(mine[model])}; {names.get(best, best)} {text_of(value)})"
-    )
+    best, value = _best_rival(statements, verdict)
+    score = f"AUC {text_of(mine[model])}"
+    if not best:
+        return f"{verb}s words of its text with {score}"
+    does = f"{verb}s" if mine[model] > value else f"does not {verb}"
+    rival = best if best == SHUFFLES_NAME else short_name(best)
+    return f"{does} words of its text more than rivals do ({score}; {rival} {text_of(value)})"
 
 
 def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[str]:
@@ -145,7 +187,7 @@ def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[
     mine = _areas(statements, TUNE, PROMOTES)
     if not mine:
         return []
-    _, best = _best_rival(statements)
+    _, best = _best_rival(statements, PROMOTES)
     above = sum(value > best for value in mine.values())
     count = f"{above} of {counted(len(mine), 'fine-tune')}"
     done = by_number(len(mine), "promotes words of its", "promote words of their")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from core.errors import by_number, listed
 from core.maths.similarity.registry import MEASURES
 from core.models.steps import progress_of
 from core.results.estimates import Estimate, estimate_of
@@ -129,30 +130,33 @@ def _when(facts: Mapping[str, Statement], names: Mapping[str, str], label: str) 
     without another run."""
     if OTHER_RUN not in facts:
         return []
-    last, other = facts[LAST], facts[OTHER_RUN].number.value_text
+    run = facts[OTHER_RUN]
+    other = f"another run's ({names[run.subject]}: {run.number.value_text})"
     similarity = f"its top layer's similarity to the end ({label})"
     if PASSES not in facts:
-        until = _steps(last.subject, names)
-        return [f"It does not until {until}: {similarity} is not above another run's ({other})."]
+        until = _between([facts[LAST].subject], names)
+        return [f"It does not until {until}: {similarity} is not above {other}."]
     passes = facts[PASSES]
-    until, reached = _steps(passes.subject, names), passes.number.text
+    reached = passes.number.text
     if BEFORE not in facts:
-        above = f"{similarity} is {reached} there, above another run's ({other})"
-        return [f"It does from {until} on: {above}."]
+        since = _between([passes.subject], names)
+        return [f"It does from {since} on: {similarity} is {reached} there, above {other}."]
     before = facts[BEFORE]
-    since = _steps(before.subject, names)
     total = progress_of(passes.baseline)[0]
-    of = f" of {total:,}" if total is not None and until.startswith("step ") else ""
+    of = "" if total is None else f" of {total:,}"
     return [
-        f"It does between {since} and {until}{of}: {similarity} rises from "
-        f"{before.number.value_text} to {reached}, past another run's ({other})."
+        f"It does between {_between([before.subject, passes.subject], names)}{of}: {similarity} "
+        f"rises from {before.number.value_text} to {reached}, past {other}."
     ]
 
 
-def _steps(ref: str, names: Mapping[str, str]) -> str:
-    """Write a checkpoint's step, "step 3,200"; its name where that is not known."""
-    steps = progress_of(ref)[0]
-    return names[ref] if steps is None else f"step {steps:,}"
+def _between(refs: Sequence[str], names: Mapping[str, str]) -> str:
+    """Write the steps of checkpoints, "steps 800 and 3,200"; their names where one is not known."""
+    steps = [progress_of(ref)[0] for ref in refs]
+    known = [f"{step:,}" for step in steps if step is not None]
+    if len(known) < len(refs):
+        return listed([names[ref] for ref in refs])
+    return f"{by_number(len(refs), 'step', 'steps')} {listed(known)}"
 
 
 def _direction(start: Estimate, end: Estimate) -> str:

@@ -27,6 +27,7 @@ from core.results.drawing.maps import (
     placed,
     zoomed,
 )
+from core.results.drawing.maps import turned as still_points
 from core.results.drawing.vega import Chart, layered
 from core.runs.process.drawing import draw
 
@@ -237,6 +238,16 @@ def test_a_map_turned_by_90_degrees_has_its_third_axis_across(degrees: float) ->
     assert side[:, 1] == pytest.approx((1 - rows["y"]) / 2 * 100, abs=1e-3)
     nearer = side[0, 2] > side[1, 2]
     assert nearer == (rows["x"][0] * -np.sign(degrees) > rows["x"][1] * -np.sign(degrees))
+
+
+def test_points_that_stay_turn_with_those_that_move() -> None:
+    rows = STAGES[1].assign(z=STAGES[1]["y"] + STAGES[1]["x"])
+    still, moves = (
+        chart.mark_point().to_dict()["transform"]
+        for chart in (still_points(rows), moving([rows, rows], ["room"]))
+    )
+    assert still[0] in moves, "the same expression"
+    assert "x" not in next(iter(still_points(rows).mark_point().to_dict()["datasets"].values()))[0]
 
 
 def test_a_turned_map_keeps_all_points_in_its_frame() -> None:

@@ -31,6 +31,7 @@ def test_the_included_run_and_seeds_are_sound() -> None:
     result = STUDY.run(AuditSpec())
     assert set(result.table["verdict"]) == {"fine"}
     assert "order of training" in result.headline
+    assert "(cosine to the nearest at least .83; another run's is below .10)" in result.headline
     assert (result.table["read"] < 0.01).all()
     assert set(figures(result)) == {"audit"}
     assert all(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
@@ -18,7 +19,7 @@ from core.studies.rsa.bits.charts import figures
 from core.studies.rsa.bits.spec import BitsSpec
 from core.studies.rsa.bits.study import STUDY
 from core.studies.rsa.bits.tables import build_tables, scored_text
-from core.studies.rsa.bits.text import NOTHING
+from core.studies.rsa.bits.text import NOTHING, OF_BASE, make_headline, statements_of, unscored
 from core.text.reading import read_text
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -144,3 +145,27 @@ def test_a_model_that_predicts_no_words_is_refused_in_a_sentence(
     assert any("predicts no words" in why for why in result.failures.values())
     assert result.headline == NOTHING
     assert figures(result) == {}
+
+
+def test_a_fine_tune_stands_beside_its_base_and_a_step_of_a_run_does_not() -> None:
+    refs = ["zoo:decoder-0", "zoo:decoder-1", "zoo:review-0"]
+    table = pd.DataFrame({"model": refs, "bits_per_byte": [1.8, 1.7, 1.9]})
+    table = table.assign(low=1.6, high=2.0, uniform_bits=3.1)
+    gaps = pd.DataFrame(
+        [(refs[0], refs[1], 0.1, 0.05, 0.15), (refs[0], refs[2], -0.1, -0.12, -0.08),
+         (refs[1], refs[2], -0.2, -0.3, -0.1)],
+        columns=["model", "other", "bits_gap", "bits_gap_low", "bits_gap_high"],
+    )  # fmt: skip
+    made = statements_of(table, gaps)
+    tuned = next(each for each in made if each.verdict == OF_BASE)
+    assert (tuned.subject, tuned.baseline) == ("zoo:review-0", "zoo:decoder-0")
+    assert (tuned.number.value, tuned.number.low, tuned.number.high) == (0.1, 0.08, 0.12)
+    said = make_headline(made, table)
+    assert said.startswith("review-0 predicts the text worse than its base, decoder-0: it needs")
+    assert all(each.named_in(said) for each in made)
+    noise = gaps.assign(bits_gap_low=-0.5, bits_gap_high=0.5)
+    assert "about as well as its base" in make_headline(statements_of(table, noise), table)
+    steps = table.replace({"zoo:review-0": "zoo:decoder-0@step-50"})
+    apart = gaps.replace({"zoo:review-0": "zoo:decoder-0@step-50"})
+    assert all(each.verdict != OF_BASE for each in statements_of(steps, apart))
+    assert unscored(1, 9).startswith("1 of 9 sentences has one word or is longer")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import ModelError, SpecError
@@ -14,14 +15,24 @@ from core.models.loading import reading
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
+from core.results.export import Result
 from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement
 from core.studies.rsa.divergence import tasks
+from core.studies.rsa.divergence.charts import first_models, looks_of
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.study import STUDY
 from core.studies.rsa.divergence.tables import ALL
 from core.studies.rsa.divergence.tasks import compare_predictions
-from core.studies.rsa.divergence.text import CLOSEST, FOLLOWS, GAP, NOTHING, SIMILAR, make_headline
+from core.studies.rsa.divergence.text import (
+    CLOSEST,
+    FOLLOWS,
+    GAP,
+    NOTHING,
+    SIMILAR,
+    SIMILAR_BASELINE,
+    make_headline,
+)
 from tests.core.contents import run_as
 from tests.core.studies.rsa.facts import stated, unnamed
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -186,6 +197,20 @@ def test_a_model_whose_predictions_are_not_finite_fails_alone(tmp_path: Path) ->
     assert f"The predictions of {broken} are not finite" in reason
 
 
+def test_a_page_shows_the_closest_model_and_the_baseline_first_in_their_own_colours() -> None:
+    refs = ["zoo:seed-0@step-50", "zoo:seed-0@step-200", "zoo:seed-1"]
+    rows = pd.DataFrame({"model": refs, "by": "all", "words": "all", "js": [0.3, 0.2, 0.1],
+                         "part": ["compared", "compared", "baseline"]})  # fmt: skip
+    tables = {"divergence": rows, "states": rows[["model"]], "coloured": rows[["model"]][:2]}
+    result = Result("divergence", {}, "", tables)
+    first = first_models(result)
+    assert first.table["model"].tolist() == refs[1:]
+    assert first.tables["states"]["model"].tolist() == refs[1:]
+    every = looks_of(result)
+    assert looks_of(first) == {name: every[name] for name in ("seed-0@step-200", "seed-1")}
+    assert first_models(first) is first
+
+
 def test_the_headline_follows_its_statements() -> None:
     js = Estimate(0.2, 0.18, 0.22, kind="amount")
     statements = [Statement("a", CLOSEST, js, baseline="b")]
@@ -194,6 +219,14 @@ def test_the_headline_follows_its_statements() -> None:
         gap = Estimate(0.15, low, 0.2, kind="amount")
         said = make_headline([*statements, Statement("a", GAP, gap, baseline="c")])
         assert words in said
+    gap = Statement("a", GAP, Estimate(0.1, 0.05, 0.2, kind="amount"), baseline="c")
+    near = [Statement("a", SIMILAR, Estimate(0.7, 0.65, 0.75)),
+            Statement("c", SIMILAR_BASELINE, Estimate(0.5, 0.45, 0.55))]  # fmt: skip
+    said = make_headline([*statements, gap, *near])
+    assert said.startswith("a predicts less like b than c does (0.20 [0.18, 0.22] bits per word")
+    assert ", yet its states are more similar (.70 and .50; RSA)" in said
+    far = [near[0], Statement("c", SIMILAR_BASELINE, Estimate(0.7, 0.6, 0.8))]
+    assert "similarity of the top layers" in make_headline([*statements, gap, *far])
     for value, words in ((0.3, "differ more"), (-0.3, "differ less")):
         rho = Estimate(value, value - 0.1, value + 0.1)
         assert words in make_headline([*statements, Statement("a", FOLLOWS, rho, (6,), "b")])

@@ -207,6 +207,9 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
     assert len(said) <= TWO_LINES
     assert "layer 2 of model-29 most (34 [33, 35] times" in said
     assert "the other 29 models change most in layers 0 to 2" in said
+    two = [*ratio("zoo:model-with-a-long-name", 9, *range(0, 40, 2)),
+           *ratio("zoo:other", 20, *range(0, 40, 2), 41)]  # fmt: skip
+    assert "; model-with-a-long-name changes most in layers 0, 2" in changed_sentence(two)
     alone = [each for each in few if each.verdict != BEYOND_RANDOM]
     assert changed_sentence(alone) == ""
     similar = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")

@@ -24,6 +24,7 @@ from core.studies.rsa.layers.differences import (
     text_statement,
 )
 from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from core.studies.rsa.layers.views import draw_texts
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.studies.rsa.layers.test_text import EMPTY, table
 
@@ -92,12 +93,17 @@ def test_texts_differ_where_the_largest_difference_is_significant(
     said = texts_sentence(result(domains=domains))
     assert made.named_in(said)
     assert "nli-0 at layer 1" in said
+    first, *each = draw_texts(result(domains=domains)).charts
+    assert first.to_dict()["title"]["text"] == "demo (legal) minus demo"
+    assert len(each) == 2
 
 
 def test_texts_without_bands_cannot_be_compared() -> None:
     bandless = two_texts(0.5, 0.8, width=0.04).assign(low=float("nan"), high=float("nan"))
     assert text_statement(bandless) is None
     assert texts_sentence(result(domains=bandless))
+    unmeasured = two_texts(0.5, 0.8, width=0.04).assign(similarity=float("nan"))
+    assert len(draw_texts(result(domains=unmeasured)).charts) == 2, "there is no difference"
 
 
 def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from core.errors import SpecError
 from core.models.loading.model import load_tokenizer
 from core.results.columns import meaning
 from core.results.estimates import Estimate
+from core.results.export import Result
 from core.results.notices import base_left_out
 from core.results.statements import Statement
-from core.studies.rsa.lens.charts import PARTS, draw_lens
+from core.studies.rsa.lens.charts import LAYERS, PARTS, SENTENCE, draw_lens
+from core.studies.rsa.lens.charts import OUTPUT as OUTPUT_PART
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.study import STUDY, base_for, parts_of
 from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED
@@ -167,12 +170,21 @@ def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
     ]
     headline = make_headline(facts, tables)
     assert not unnamed(facts, headline)
-    assert "1 of 1 fine-tune promotes words of their text above all rivals" in headline
+    assert "1 of 1 fine-tune promotes words of its text above all rivals" in headline
     below = [*facts[:2], Statement("zoo:seed-1", PROMOTES, Estimate(0.85), (1,), metric=RIVAL)]
     assert "0 of 1 fine-tune " in make_headline(below, tables)
-    assert "does not promote words of its text more: AUC .80, seed-1 .85" in make_headline(
-        below, tables
-    )
+    less = "does not promote words of its text more than rivals do (AUC .80; seed-1 .85)"
+    assert less in make_headline(below, tables)
+    assert "favours words of its text with AUC .90" in headline, "no rival's output was compared"
+    result = Result("lens", {}, "", tables, statements=tuple(below))
+    for said, first in ((below, LAYERS), (facts, OUTPUT_PART)):
+        view = STUDY.views[0]
+        shown = replace(result, statements=tuple(said))
+        assert view.opening(shown) == first, "a null result opens at its comparison"
+        assert view.choices(shown)[0] == (first,)
+    assert less in STUDY.views[0].sentence(result, LAYERS)
+    assert "favours" in STUDY.views[0].sentence(result, OUTPUT_PART)
+    assert STUDY.views[0].sentence(result, SENTENCE) == ""
     empty = {name: table.iloc[:0] for name, table in tables.items()}
     assert make_headline([], empty) == NOTHING
 

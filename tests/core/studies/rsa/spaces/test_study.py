@@ -12,7 +12,16 @@ from core.errors import ShapeError, SpecError
 from core.maths.similarity.angles import angle
 from core.maths.spectra.shape import shape_of
 from core.models import zoo_models
-from core.studies.rsa.spaces.charts import draw_spaces, groups_of
+from core.results.drawing.context import PAGE
+from core.results.drawing.maps import STAGE, TURN, TURNED
+from core.studies.rsa.spaces.charts import (
+    draw_spaces,
+    first_relations,
+    groups_of,
+    map_chart,
+    related_chart,
+    tuned_angles,
+)
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.study import STUDY
 from core.studies.rsa.spaces.tables import (
@@ -33,6 +42,7 @@ from core.vectors.activations import extract
 from core.vectors.pairs import Items
 
 REFS = ("zoo:seed-0", "zoo:seed-1", "zoo:seed-0@step-50", "zoo:nli-0")
+MOVES = replace(PAGE, moves=True)
 SPEC = SpacesSpec(REFS, sentences=30, words=120, draws=20)
 
 pytestmark = pytest.mark.skipif(not zoo_models(), reason="no models are included")
@@ -114,7 +124,7 @@ def test_a_copy_lies_on_its_original() -> None:
     places, _, stress = place_table(spaces)
     points = places[["x", "y"]].to_numpy()
     assert np.allclose(points[0], points[1], atol=1e-6)
-    assert stress == pytest.approx(0.0, abs=1e-6)
+    assert stress == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
 @pytest.mark.slow
@@ -128,11 +138,39 @@ def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> Non
     }
     assert len(draw_spaces(result, 2)) == 4
     first = [
-        next(iter(draw_spaces(replace(result, arrays={**result.arrays, "stress": np.array(each)}))))
+        next(
+            iter(draw_spaces(replace(result, arrays={**result.arrays, "stress": np.array([each])})))
+        )
         for each in (0.05, 0.5)
     ]
     assert first == ["spaces", "spaces-related"], "what a map distorts stands before it"
     assert "Williams" in result.methods
+
+
+@pytest.mark.slow
+def test_the_page_has_one_map_of_all_layers_that_turns(result) -> None:
+    still = map_chart(result).to_dict()
+    assert "params" not in still
+    page = map_chart(result, context=MOVES).to_dict()
+    assert {STAGE, TURN} <= {each["name"] for each in page["params"]}
+    lines, dots, *_ = page["layer"]
+    assert lines["transform"] == dots["transform"]
+    assert lines["transform"][0]["calculate"] == TURNED
+    uneven = result.with_tables(spaces=result.table.iloc[:-1])
+    assert "params" not in map_chart(uneven, context=MOVES).to_dict(), "not all have all layers"
+
+
+@pytest.mark.slow
+def test_a_page_shows_seeds_and_fine_tunes_first_and_home_each_fine_tune(result) -> None:
+    first = first_relations(result)
+    assert set(first.tables["related"]["relation"]) >= {SEEDS, TUNED}
+    assert STEPS not in set(first.tables["related"]["relation"])
+    assert len(first.tables["shape"]) < len(result.tables["shape"])
+    own, mean = tuned_angles(result), result.tables["related"]
+    mean = mean[mean["relation"] == TUNED]
+    assert set(own["relation"]) == {"zoo:nli-0"}
+    assert own["angle"].tolist() == pytest.approx(mean["angle"].tolist())
+    assert "nli-0" in related_chart(result, each=True).to_dict()["description"]
 
 
 def test_models_are_related_by_their_runs_and_bases() -> None:

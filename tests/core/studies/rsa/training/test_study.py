@@ -8,9 +8,9 @@ import pytest
 
 from core.results.estimates import Estimate, estimate_of
 from core.results.notices import few_sentences
-from core.results.statements import Statement
+from core.results.statements import Statement, lead_of
 from core.studies.rsa.training.spec import TrainingSpec
-from core.studies.rsa.training.study import STUDY, figures, find_peaks
+from core.studies.rsa.training.study import STUDY, figures, find_peaks, first_layers
 from core.studies.rsa.training.text import (
     FIRST,
     LAST,
@@ -21,6 +21,7 @@ from core.studies.rsa.training.text import (
     OTHER_RUN,
     SPECIFIC,
     make_headline,
+    statements_of,
 )
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
@@ -72,6 +73,9 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
             ((rows["similarity"] - rows["null_high"]) / (1 - rows["null_high"])).to_numpy()
         )
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
+    few = first_layers(result)
+    assert set(few.table["layer"]) == {0, 6}
+    assert set(few.tables["peaks"]["layer"]) <= {0, 6}
     drawn = figures(result)
     assert set(drawn) == {"training", "training-loss"}
     words = drawn["training"].to_dict()["description"]
@@ -94,6 +98,33 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     } == nearest
     assert bool(nearest) != bool(all_stated(made, NO_NEAREST))
     assert not unnamed(made, result.headline)
+
+
+def test_the_headline_says_when_a_run_resembles_its_end_more_than_another_run_does() -> None:
+    def rows(model: str, *tops: float) -> pd.DataFrame:
+        steps = [f"{model}@step-{800 * number}" if len(tops) > 1 else model
+                 for number in range(len(tops))]  # fmt: skip
+        values = {"similarity": tops, "low": [top - 0.02 for top in tops],
+                  "high": [top + 0.02 for top in tops], "null_high": 0.0}  # fmt: skip
+        return pd.DataFrame({"model": steps, "layer": 6, "beyond": 0.0, **values})
+
+    def said(*tops: float) -> str:
+        tables = {
+            "training": rows("zoo:seed-0", *tops),
+            "others": rows("zoo:seed-1", 0.58),
+            "peaks": pd.DataFrame({"layer": [6], "clear": [False]}),
+            "loss": pd.DataFrame({"model": [], "loss": []}),
+        }
+        made = statements_of(tables, "zoo:seed-0")
+        assert not unnamed(made, make_headline(made, "RSA", 2))
+        return lead_of(make_headline(made, "RSA", 2))
+
+    assert said(0.3, 0.52, 0.74, 0.9).startswith("It does between steps 800 and 1,600 of 12,300")
+    assert "from .52 to .74 [.72, .76], past another run's (seed-1: .58)." in said(
+        0.3, 0.52, 0.74, 0.9
+    )
+    assert said(0.7, 0.8).startswith("It does from step 0 on: ")
+    assert said(0.3, 0.59).startswith("It does not until step 800: "), "within noise"
 
 
 def test_the_direction_is_said_only_where_the_bands_lie_apart() -> None:
