@@ -21,8 +21,7 @@ from ui.study.results import show_headline, view_headline
 from ui.views.maps import search_option
 from ui.views.rsa import second_text, show_layers
 from ui.views.rsa_experiments import EXPERIMENTS
-from ui.views.tokens.view import TOKENS, token_map
-from ui.views.tokens.words import asked_for as token_map_asked
+from ui.views.tokens.view import ASKED, token_map
 
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
@@ -54,7 +53,7 @@ form = Form(
     "moves its output further than random changes do. States show from where models differ.",
     views=VIEWS,
     experiments=EXPERIMENTS,
-    asked={TOKENS: token_map_asked},
+    asked=ASKED,
 )
 
 
@@ -77,7 +76,7 @@ def controls() -> None:
 
 form.draw(controls)
 spec, view = asked_for(form, STUDY, against="", against_genres=(), grid=False)
-if view.name == TOKENS:
+if view.name in ASKED:
     token_map(form, spec)
     st.stop()
 study = replace(spec, grid=view.key == GRID)

@@ -118,7 +118,7 @@ def test_every_view_draws_its_charts() -> None:
     app = open_page(PAGE, **SMALL)
     assert len(charts(view(app, "Layer against layer"))) == 1
     assert "base_layer" in app.dataframe[0].value
-    assert len(charts(view(app, "Two texts"))) == 2
+    assert len(charts(view(app, "Two texts"))) == 3, "their difference, and each"
     assert "corpus" in app.dataframe[0].value
     assert len(charts(view(app, "Token map"))) == 2
     assert "variance" in sentences(app)
@@ -137,7 +137,7 @@ def test_a_text_without_known_genres_is_compared_with_the_included_one(tmp_path:
     app = open_page(PAGE, **SMALL, view="Two texts", corpus=str(text))
     assert not app.exception
     assert not app.error
-    assert len(charts(app)) == 2
+    assert len(charts(app)) == 3
     assert app.selectbox(key="rsa/against").value == "demo"
     assert "against" not in app.query_params
     assert "against_genres" not in app.query_params
@@ -256,7 +256,7 @@ def test_the_token_map_answers_its_question_unless_models_are_chosen() -> None:
     (answers,) = html(app, "near")
     assert answers.count("<tr") == 1 + 7
     assert '<tr class="now"><th scope="row">6</th><td>under a loose board' in answers
-    assert "seed-0, qa-0; “Where did the captain" in app.expander[0].label
+    assert "qa\\-0; “Where did the captain" in app.expander[0].label
     assert "parse-0, layer 6" in unescaped(open_page(PAGE, **SMALL, view="Token map"))
     assert "qa-0, layer 6" not in unescaped(open_page(PAGE, **small, view="Token map", question=""))
 

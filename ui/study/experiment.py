@@ -35,7 +35,7 @@ class Experiment:
         moves: Whether points of its charts follow the slider of the layer.
         models: Spec -> the models that the study reads.
         problem: Spec of the page's study -> why the experiment cannot be run with it; "" if it can.
-        looked_at: Options of the page's form that `problem` reads.
+        looked_at: Options of the page that `problem` or `choose` reads.
     """
 
     study: Study

@@ -70,14 +70,9 @@ class Form(Generic[S]):
             display: Options in the address that are not part of the study (view, layer).
             title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
             views: The page's views by name.
-            experiments: Views that show another study, with its title and options.
-            asked: Other views that show another study -> the spec of that study.
+            experiments, asked: Views that show another study, with its options; or -> its spec.
         """
-        self._views, self._experiments = views or {}, experiments or {}
-        self._asked = {
-            **{name: each.asked for name, each in self._experiments.items()},
-            **(asked or {}),
-        }
+        self._views, self._experiments, self._asked = views or {}, experiments or {}, asked or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
@@ -94,7 +89,7 @@ class Form(Generic[S]):
         self._corner: DeltaGenerator = first_line
         if title:
             view = self._views.get(str(self.address["view"])) if self._views else None
-            title = view.question or title if view is not None else title
+            title = (view and view.question) or title
             if self.experiment is not None:
                 lead = reason_of(self.experiment.study)
             with first_line:
@@ -104,8 +99,8 @@ class Form(Generic[S]):
         presenting.clear_stage()
         self.below_headline: DeltaGenerator | None = None  # where pinned results stand
         self.pressed = False
-        self.bar = self.fold = st.container()
         self.settings: DeltaGenerator | None = None  # of a started experiment, in the row of views
+        self.bar = self.fold = st.container()
 
     def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
         """Draw the form with these controls, unless the experiment uses none of them."""
@@ -138,7 +133,8 @@ class Form(Generic[S]):
 
     def _line(self, study: S) -> str:
         """Summarise the study in one line; in a view of another study, that one."""
-        asked = self._asked.get(str(self.address["view"])) if self._asked else None
+        shown = str(self.address["view"]) if self._views else ""
+        asked = self.experiment.asked if self.experiment else self._asked.get(shown)
         if asked is None:
             return summary(study, self._read(study))
         try:
@@ -154,7 +150,7 @@ class Form(Generic[S]):
             st.rerun()  # the line is above what has been drawn so far
 
     def _read(self, spec: S) -> int | None:
-        """Return the number of sentences of this study's text that were read, if it is known."""
+        """Return how many sentences of this study's text were read, if it is known."""
         text, count = st.session_state.get(self.address.key("read"), (None, None))
         return count if text == _text_of(spec) else None
 
@@ -169,11 +165,10 @@ class Form(Generic[S]):
     def unfold(self, why: Hashable) -> None:
         """Open the form because there is no result, once for each reason."""
         state, key = st.session_state, self.address.key("unfolded for")
-        if state.get(key) != why:
-            state[key] = why
-            if not state.get(self._open, False):
-                state[self._open] = True
-                st.rerun()
+        before, state[key] = state.get(key), why
+        if before != why and not state.get(self._open, False):
+            state[self._open] = True
+            st.rerun()
 
     @property
     def _open(self) -> str:

@@ -78,6 +78,7 @@ EXPERIMENTS = with_added(
             fixed=("draws",),
             choose=slide_layers,
             moves=True,
+            looked_at=("layer",),
         ),
         TRAINING: Experiment(
             TRAINING_STUDY,

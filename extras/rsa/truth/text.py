@@ -159,8 +159,8 @@ def _best_reading(facts: Facts) -> str:
     """Say by which reading of a layer measures find the changed ones best, and what the others and
     the weights reach."""
     readings = {OUTPUT: "output on the base's input", DROP: "drop", STATE: "state"}
-    found = [name for name in readings if (HIGHEST, name) in facts]
-    best, *rest = sorted(found, key=lambda name: -facts[HIGHEST, name].number.value)
+    stated = [name for name in readings if (HIGHEST, name) in facts]
+    best, *rest = sorted(stated, key=lambda name: -facts[HIGHEST, name].number.value)
     others = listed([f"{readings[name]} ({_ends(facts, name)})" for name in rest])
     then = f", then by {others}" if others else ""
     return (

@@ -33,7 +33,7 @@ from ui.views.tokens.words import (
 if TYPE_CHECKING:
     from core.results.export import Result
 
-TOKENS = STUDY.title
+ASKED = {STUDY.title: asked_for}  # the view -> what its study is asked
 QUESTION_HELP = (
     "Write a question with its passage and answer, or choose words to follow; answers by layer are "
     "below."

@@ -1,4 +1,4 @@
-"""Figures of the map of models: the map, the embeddings alone, and angles by layer."""
+"""Figures of the map of models: the map, angles by layer, and shapes."""
 
 from __future__ import annotations
 
@@ -29,34 +29,24 @@ from core.studies.rsa.spaces.tables import (
 )
 from core.studies.rsa.spaces.text import RANK
 
-MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
+HEIGHT = 220  # of a plot
 ROOM = 5.0  # pixels that a name keeps from a point
 TIPS = ("name", "layer", "tokens")
 BASES, STEP = "bases", "steps of training"
 LOOKS = {SEEDS: Look(style.BLUE), TUNED: Look(style.ORANGE, "square")}
 
 
-def draw_spaces(
-    result: Result, layer: int | None = None, *, context: Context = PAGE
-) -> dict[str, Chart]:
-    """Draw the map, of all layers or of one, the embeddings alone, and mean angles by layer, which
-    stand first where the map distorts them.
-
-    Args:
-        result: Of this study.
-        layer: Whose points are drawn; None for the lines of all layers.
-    """
-    maps = {
-        "spaces": map_chart(result, layer, height=ON_PAGE, context=context),
-        "spaces-embeddings": embeddings_chart(result, context=context),
-    }
+def draw_spaces(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the map, mean angles by layer, which stand first where the map distorts them, and shapes
+    of this study's result."""
     angles = {"spaces-related": related_chart(result, context=context)}
+    placed = {"spaces": map_chart(result, context=context)}
     distorted = result.arrays["stress"].min() > MOST_STRESS
-    shape = {"spaces-shape": shape_chart(result, context=context)}
-    return {**angles, **maps, **shape} if distorted else {**maps, **angles, **shape}
+    first = {**angles, **placed} if distorted else {**placed, **angles}
+    return {**first, "spaces-shape": shape_chart(result, context=context)}
 
 
-def first_relations(result: Result, layer: int | None = None) -> Result:
+def first_relations(result: Result) -> Result:
     """Leave seeds and fine-tunes, which the headline is about, and of the shapes those that it
     names."""
     ranked = [each.subject for each in result.statements if each.verdict == RANK]
@@ -80,41 +70,21 @@ def groups_of(refs: Sequence[str]) -> dict[str, str]:
     return groups
 
 
-def map_chart(
-    result: Result, layer: int | None = None, *, height: float = MAP, context: Context = PAGE
-) -> Chart:
+def map_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw every layer as a point and every model as a line, with resamples of last layers. On a
     page the large points move from layer to layer and the map can be turned to a third axis."""
     table, cloud = result.tables["spaces"], result.tables["cloud"]
-    last = table["layer"] == table.groupby("model")["layer"].transform("max")
-    shown = last if layer is None else table["layer"] == layer
-    of_layer = cloud["layer"] == (cloud.groupby("model")["layer"].transform("max")
-                                  if layer is None else layer)  # fmt: skip
-    layers = [rows.sort_index() for _, rows in table.groupby("layer")]
+    layers = [rows for _, rows in table.groupby("layer")]
     moves = context.moves and len({tuple(rows["model"]) for rows in layers}) == 1
-    what = "Every layer of every model" if layer is None else f"Layer {layer} of every model"
+    last, drawn = (
+        rows[rows["layer"] == rows.groupby("model")["layer"].transform("max")]
+        for rows in (table, cloud)
+    )
     stresses = dict(enumerate(result.arrays["stress"].tolist(), start=2))
     stress = stress_in_words(stresses, "Angles by layer")
     below = f"large: the chosen layer; {stress}" if moves else f"faint: resamples; {stress}"
-    return _map(
-        table,
-        layers if moves else [table[shown]],
-        cloud[:0] if moves else cloud[of_layer],
-        what,
-        below,
-        lines=layer is None,
-        height=height,
-        context=context,
-    )
-
-
-def embeddings_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the embeddings alone, which no layer has changed."""
-    table = result.tables["embeddings"]
-    what, below = "The embeddings alone", "what the map shows without any layer"
-    return _map(
-        table, [table], table.iloc[:0], what, below, lines=False, height=ON_PAGE, context=context
-    )
+    stages, dots = (layers, cloud[:0]) if moves else ([last], drawn)
+    return _map(table, stages, dots, "Every layer of every model", below, context=context)
 
 
 def _map(
@@ -124,19 +94,15 @@ def _map(
     what: str,
     below: str,
     *,
-    lines: bool,
-    height: float = MAP,
     context: Context,
 ) -> Chart:
-    """Draw points with the names of some of them.
+    """Draw points, joined by lines, with the names of some of them.
 
     Args:
         table: Points, which set the ends of the axes.
         stages: Those that are drawn large and named; of several, they move between them.
         cloud: Resamples.
         what, below: The title, and the line below it.
-        lines: Whether points of a model are joined.
-        height: Of the plot on a page.
     """
     refs = list(dict.fromkeys(table["model"]))
     names, groups = short_names(refs), groups_of(refs)
@@ -144,7 +110,7 @@ def _map(
         part.assign(name=part["model"].map(names), group=part["model"].map(groups))
         for part in (table, cloud, *stages)
     )
-    moves, tall = len(stages) > 1, context.height(height)
+    moves, tall = len(stages) > 1, context.height(HEIGHT)
     frame = [_ends(table[axis]) for axis in ("xyz" if moves else "xy")]
     ends: Ends = maps.FRAME if moves else (frame[0], frame[1])
     kinds = list(dict.fromkeys(table["group"]))
@@ -157,22 +123,20 @@ def _map(
         for side, end in zip("xy", ends, strict=True)
     }
     columns = style.columns_for(kinds, context=context)
-    below_it = style.legend(columns, symbolSize=60) if lines or len(cloud) else None
+    below_it = style.legend(columns, symbolSize=60)
     colour = channel("group:N", title=None, scale=scale, legend=below_it)
     rows, tooltip = told(table.assign(who=table["name"]), TIPS)
     layers = []
     if len(cloud):
         dots = Chart(cloud).encode(**sides, color=colour)
         layers.append(dots.mark_point(filled=True, size=12, opacity=0.18))
-    if lines:
-        base = (maps.turned(rows) if moves else Chart(rows)).encode(**sides, color=colour)
-        layers.append(
-            base.mark_line(strokeWidth=1.2, opacity=0.55).encode(detail="model:N", order="layer:Q")
-        )
-        layers.append(base.mark_point(filled=True, size=28, opacity=0.7).encode(tooltip=tooltip))
-    beside = table if lines else table.iloc[:0]
+    base = (maps.turned(rows) if moves else Chart(rows)).encode(**sides, color=colour)
+    layers += [
+        base.mark_line(strokeWidth=1.2, opacity=0.55).encode(detail="model:N", order="layer:Q"),
+        base.mark_point(filled=True, size=28, opacity=0.7).encode(tooltip=tooltip),
+    ]
     points = maps.moving(
-        [_with_names(stage, beside, frame, tall, context) for stage in stages],
+        [_with_names(stage, table, frame, tall, context) for stage in stages],
         ("named", "room", "told_layer"),
     ).encode(**sides, color=colour)
     size = {"expr": "90 * datum.near"} if moves else 90
@@ -183,7 +147,7 @@ def _map(
         )
     )
     words = points_in_words(stages[-1], what, name="name", group="group", point="model")
-    chart = layered(*maps.zoomed(layers, context=context)).properties(
+    chart = layered(*layers).properties(
         width="container", height=tall, title=style.heading(what, below), description=words
     )
     return maps.moved(chart, [frame] * len(stages), len(stages) - 1) if moves else chart
@@ -222,7 +186,7 @@ def shape_chart(result: Result, *, context: Context = PAGE) -> Chart:
         rows.assign(name=rows["model"].map(names)), EFFECTIVE_RANK, looks,
         "Effective rank by layer",
         "directions that the vectors fill; bands: 95 % intervals over sentences", zero=True,
-        height=LINES, context=context,
+        height=HEIGHT, context=context,
     )  # fmt: skip
 
 
@@ -271,5 +235,5 @@ def related_chart(result: Result, *, each: bool = False, context: Context = PAGE
     return layer_chart(
         table.assign(name=table["relation"]), "angle", looks, "Angles by layer",
         "0°: equal but for a rotation; bands: 95 % intervals over sentences", zero=True,
-        kind="degrees", rules=rules, line="Pairs", height=LINES, context=context,
+        kind="degrees", rules=rules, line="Pairs", height=HEIGHT, context=context,
     )  # fmt: skip

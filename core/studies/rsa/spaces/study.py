@@ -33,7 +33,6 @@ from core.studies.rsa.spaces.tables import (
     PLACES,
     TUNED,
     Angles,
-    embedding_table,
     layer_table,
     pair_table,
     place_table,
@@ -110,9 +109,8 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline and methods.
 
     Returns:
-        Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `embeddings` (PLACES of layer
-        0 on two axes), `related` (BY_LAYER), `angles` (PAIRS) and `shape` (SHAPES); without any
-        where a space is constant.
+        Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `related` (BY_LAYER), `angles`
+        (PAIRS) and `shape` (SHAPES); without any where a space is constant.
     """
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
@@ -133,7 +131,6 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     made: dict[str, Any] = {
         "spaces": places,
         "related": related,
-        "embeddings": embedding_table(angles),
         "angles": every_two,
         "shape": shapes,
         "cloud": cloud,

@@ -130,22 +130,13 @@ def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]
     return table, cloud, np.array(stress)
 
 
-def embedding_table(angles: Angles) -> pd.DataFrame:
-    """Place the embeddings alone on two axes: PLACES of layer 0, without z."""
-    first = np.flatnonzero(angles.layer == 0)
-    points = draw_map(angles.values[np.ix_(first, first)], "pca").points[:, :2]
-    return _points(angles, points, first)
-
-
-def _points(
-    angles: Angles, points: np.ndarray, spaces: np.ndarray | slice = slice(None)
-) -> pd.DataFrame:
-    refs = np.array(angles.refs, dtype=object)[angles.model[spaces]]
+def _points(angles: Angles, points: np.ndarray) -> pd.DataFrame:
+    refs = np.array(angles.refs, dtype=object)[angles.model]
     progress = {ref: progress_of(str(ref)) for ref in angles.refs}
     table = pd.DataFrame(
         {
             "model": refs,
-            "layer": angles.layer[spaces],
+            "layer": angles.layer,
             "steps": [progress[ref][0] for ref in refs],
             "tokens": [progress[ref][1] for ref in refs],
             **dict(zip("xyz", points.T, strict=False)),

@@ -131,22 +131,22 @@ def _when(facts: Mapping[str, Statement], names: Mapping[str, str], label: str) 
     if OTHER_RUN not in facts:
         return []
     run = facts[OTHER_RUN]
-    other = f"another run's ({names[run.subject]}: {run.number.value_text})"
+    rival = f"another run's ({names[run.subject]}: {run.number.value_text})"
     similarity = f"its top layer's similarity to the end ({label})"
     if PASSES not in facts:
         until = _between([facts[LAST].subject], names)
-        return [f"It does not until {until}: {similarity} is not above {other}."]
+        return [f"It does not until {until}: {similarity} is not above {rival}."]
     passes = facts[PASSES]
     reached = passes.number.text
     if BEFORE not in facts:
         since = _between([passes.subject], names)
-        return [f"It does from {since} on: {similarity} is {reached} there, above {other}."]
+        return [f"It does from {since} on: {similarity} is {reached} there, above {rival}."]
     before = facts[BEFORE]
     total = progress_of(passes.baseline)[0]
     of = "" if total is None else f" of {total:,}"
     return [
         f"It does between {_between([before.subject, passes.subject], names)}{of}: {similarity} "
-        f"rises from {before.number.value_text} to {reached}, past {other}."
+        f"rises from {before.number.value_text} to {reached}, past {rival}."
     ]
 
 

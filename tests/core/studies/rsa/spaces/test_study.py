@@ -65,7 +65,6 @@ def test_the_angles_are_those_of_the_layers(result) -> None:
     assert tuple(result.tables["spaces"].columns) == PLACES
     assert tuple(result.tables["cloud"].columns) == CLOUD
     assert len(result.tables["cloud"]) == 28 * CLOUDS
-    assert len(result.tables["embeddings"]) == len(REFS)
 
 
 @pytest.mark.slow
@@ -134,9 +133,9 @@ def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> Non
         if statement.subject in (SEEDS, TUNED):
             assert statement.named_in(result.headline)
     assert set(STUDY.figures(result)) == {
-        *("spaces", "spaces-embeddings", "spaces-related", "spaces-shape"),
+        *("spaces", "spaces-related", "spaces-shape"),
     }
-    assert len(draw_spaces(result, 2)) == 4
+    assert len(draw_spaces(result)) == 3
     first = [
         next(
             iter(draw_spaces(replace(result, arrays={**result.arrays, "stress": np.array([each])})))
