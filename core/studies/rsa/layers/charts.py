@@ -82,10 +82,12 @@ def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Ch
         SpecError: If the study had only one text, or not this one.
     """
     table = result.need("domains", "a second text (--against)")
-    check_chosen(corpus, list(dict.fromkeys(table["corpus"])))
+    corpora = list(dict.fromkeys(table["corpus"]))
+    check_chosen(corpus, corpora)
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     rows = table[table["corpus"] == corpus]
-    return _curves(result, rows, None, lowest=lowest, title=corpus, context=context)
+    below = None if corpus == corpora[0] else ""  # is said once
+    return _curves(result, rows, None, lowest, corpus, below=below, context=context)
 
 
 def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -131,11 +133,13 @@ def _curves(
     lowest: float | None = None,
     title: str = "",
     near: bool = False,
+    below: str | None = None,
     *,
     context: Context,
 ) -> Chart:
     """Draw chance level, bands, references, curves and points, in that order; `near` leaves chance
-    level out and ends the axis with the curves, which lie far above it."""
+    level out and ends the axis with the curves, which lie far above it; `below` is the line below
+    the title, where it is not said by the table."""
     label = MEASURES[result.spec["measure"]].label
     base = str(result.spec["base"])
     compared = tuple(dict.fromkeys(table["model"]))
@@ -163,7 +167,7 @@ def _curves(
         "similarity",
         looks,
         title or f"Similarity to {base_name} by layer",
-        _subtitle(table, near),
+        _subtitle(table, near) if below is None else below,
         y_title=label,
         ends=(min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
         null="" if near else "Chance level (sentences shuffled)",

@@ -153,10 +153,10 @@ def _when(facts: Mapping[str, Statement], names: Mapping[str, str], label: str) 
 def _between(refs: Sequence[str], names: Mapping[str, str]) -> str:
     """Write the steps of checkpoints, "steps 800 and 3,200"; their names where one is not known."""
     steps = [progress_of(ref)[0] for ref in refs]
-    known = [f"{step:,}" for step in steps if step is not None]
-    if len(known) < len(refs):
+    numbers = [f"{step:,}" for step in steps if step is not None]
+    if len(numbers) < len(refs):
         return listed([names[ref] for ref in refs])
-    return f"{by_number(len(refs), 'step', 'steps')} {listed(known)}"
+    return f"{by_number(len(refs), 'step', 'steps')} {listed(numbers)}"
 
 
 def _direction(start: Estimate, end: Estimate) -> str:
