@@ -129,8 +129,8 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     finding = "faults" if faults else "alike" if alike else "distinct" if is_run else "independent"
     name = short_names(each.subject for each in finals)[finals[0].subject] if finals else ""
     but = f", but for {name} (the final model itself)," if finals else ""
-    foreign = text_of(COMMON_START)
-    near = f" {SENTENCE('near', least=least[0], foreign=foreign)}" if least and is_run else ""
+    evidence = [SENTENCE("near", least=text, foreign=text_of(COMMON_START)) for text in least]
+    near = f" {evidence[0]}" if evidence and is_run else ""
     said = [
         SENTENCE(
             finding, count=count, faults=len(faults), which=_listed(faults), but=but, near=near
