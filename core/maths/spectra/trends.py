@@ -84,6 +84,17 @@ def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend
     return Trend(kind, tuple(float(c) for c in coefficients), float(r2), aicc)
 
 
+def least_share(points: int) -> float:
+    """Share of the variance that a line has to explain for AICc to prefer it to a constant.
+
+    Example:
+        >>> round(least_share(6), 2)
+        0.81
+    """
+    constant, line = _penalty(points, 2), _penalty(points, 3)
+    return float(1 - np.exp((constant - line) / points))
+
+
 def _fit(x: ndarray, y: ndarray, degree: int) -> tuple[ndarray, float]:
     coefficients = np.polynomial.polynomial.polyfit(x, y, degree)
     return coefficients, float(((y - np.polynomial.polynomial.polyval(x, coefficients)) ** 2).sum())
@@ -93,8 +104,12 @@ def _aicc(y: ndarray, error: float, degree: int) -> float:
     points, parameters = len(y), degree + 2  # coefficients and error variance
     if points - parameters - 1 < 1:
         return float(np.inf)
-    aic = points * np.log(max(error, _floor(y)) / points) + 2 * parameters
-    return float(aic + 2 * parameters * (parameters + 1) / (points - parameters - 1))
+    likelihood = points * np.log(max(error, _floor(y)) / points)
+    return float(likelihood + _penalty(points, parameters))
+
+
+def _penalty(points: int, parameters: int) -> float:
+    return 2 * parameters + 2 * parameters * (parameters + 1) / (points - parameters - 1)
 
 
 def _floor(y: ndarray) -> float:

@@ -83,6 +83,12 @@ class SentenceView:
         )
 
     @property
+    def adjacent(self) -> int:
+        """Number of the parse's edges that linking adjacent words predicts, without punctuation."""
+        place = np.cumsum(self.keep)
+        return sum(int(place[b] - place[a] == 1) for a, b in (*self.agreed, *self.missed))
+
+    @property
     def uuas(self) -> float:
         """Share of the parse's edges that are predicted; NaN where there are none."""
         edges = len(self.agreed) + len(self.missed)

@@ -65,15 +65,17 @@ def stress_in_words(stresses: Mapping[int, float], elsewhere: str) -> str:
 
     Example:
         >>> stress_in_words({2: 0.65, 3: 0.57}, "Distances")
-        'stress .65 in 2 dimensions, .57 in 3: distorted, read distances in Distances'
+        'distances are off by 65 % (stress; 57 % in 3 dimensions): read them in Distances'
         >>> stress_in_words({2: 0.04}, "the table")
-        'stress .04 in 2 dimensions'
+        'distances are off by 4 % (stress)'
     """
-    (first, stress), *more = stresses.items()
-    said = [f"stress {text_of(stress)} in {first} dimensions"]
-    said += [f"{text_of(value)} in {count}" for count, value in more]
-    distorted = f": distorted, read distances in {elsewhere}" if stress > MOST_STRESS else ""
-    return ", ".join(said) + distorted
+    stress, *_ = stresses.values()
+    more = [
+        f"; {text_of(value, 'per cent')} in {count} dimensions"
+        for count, value in [*stresses.items()][1:]
+    ]
+    distorted = f": read them in {elsewhere}" if stress > MOST_STRESS else ""
+    return f"distances are off by {text_of(stress, 'per cent')} (stress{''.join(more)}){distorted}"
 
 
 def matches(texts: Mapping[str, Sequence[str]], wanted: str) -> NDArray[np.bool_]:

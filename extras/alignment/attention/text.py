@@ -104,17 +104,17 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         if highest.estimate is None
         else f"{highest.number.value_text} on average at the best layer ({highest.layers[0]})"
     )
-    text = f"Matched attention heads correlate at {best}"
+    text = f"matched heads correlate at {best}"
     if compared.verdict == TOO_FEW:
-        text += (
-            f", but with only {heads} heads per layer this is within the 95 % range "
-            "of random matching"
+        text = (
+            f"Too few heads to tell: {text}, within the 95 % range of random matching of {heads} "
+            "heads per layer"
         )
     elif compared.verdict == ABOVE_CHANCE:
-        above = len(compared.layers)
-        text += f", and above the 95 % range of random matching at {above} of {layers} layers"
+        where = f"{len(compared.layers)} of {layers} layers"
+        text = f"At {where}, beyond the 95 % range of random matching: {text}"
     else:
-        text += f", within the 95 % range of random matching at all {layers} layers"
+        text = f"Not detectably: {text}, within the 95 % range of random matching at every layer"
     sentences = [text]
     for fact in facts[2:]:
         if fact.verdict == SAME_LAYER and fact.estimate is not None:

@@ -59,7 +59,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
     clauses = [
-        f"Although a bijection exists by construction, the best map ({maps}) "
+        f"Not fully, although one exists by construction: the best map ({maps}) "
         f"leaves {_listed(best)} of the variance unexplained"
     ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)

@@ -13,7 +13,10 @@ from core.results.export import Result
 from core.results.names import short_names
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, REAL
-from core.studies.probes.trees.charts import DASHES, baseline_rules, looks_of, with_control
+from core.studies.probes.trees.charts import baseline_rules, is_baseline, looks_of, with_control
+from core.studies.probes.trees.statements import first_shown
+from core.studies.probes.trees.tables import PARSED
+from extras.probes.polar.statements import statements_of
 from extras.probes.polar.tables import LAS, METRICS, NAMES
 
 HEIGHT = 296  # below the choice of a metric
@@ -32,7 +35,7 @@ def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -
     rows = _rows(result, metric)
     scored = rows[rows["layer"].notna() & (rows["labels"] == REAL)]
     control = rows[rows["layer"].notna() & (rows["labels"] == CONTROL)]
-    lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES))]
+    lines = rows[rows["layer"].isna() & rows["model"].map(is_baseline)]
     looks = looks_of(result.table["model"], scored["model"])
     drawn, looks = with_control(scored, control, looks, ON_CONTROL)
     below = "bands: 95 % intervals" + ("" if control.empty else "; dots: control labels")
@@ -40,6 +43,16 @@ def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -
         drawn, "value", looks, f"{NAMES[metric]} by layer", below, y_title=f"{NAMES[metric]}, %",
         rules=baseline_rules(lines), height=HEIGHT, context=context,
     )  # fmt: skip
+
+
+def first_scores(result: Result, metric: str = LAS) -> Result:
+    """Leave the models, the baseline that the headline compares first and the parser."""
+    table = result.table
+    models = [ref for ref in table["model"].unique() if ":" in ref]
+    facts = statements_of(result.tables, models, metric)
+    shown = first_shown(facts, result.tables["polar_margins"]) if facts else set()
+    rows = table[table["model"].isin({*shown, PARSED}) & (table["labels"] == REAL)]
+    return result.with_tables(polar=rows) if shown else result
 
 
 def drawable(result: Result) -> list[str]:

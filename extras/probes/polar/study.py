@@ -121,8 +121,8 @@ def score_table(
             frames += tables.score_rows(ref, CONTROL, control, sample)
             frames += tables.score_rows(ref, "", of_model, sample, control=control)
     shown = {name: rivals[name] for name in (trees.POSITION, trees.CHAIN) if name in rivals}
-    if (trees.WINDOW, spec.models[0]) in rivals:
-        shown[trees.WINDOW] = rivals[trees.WINDOW, spec.models[0]]
+    windows = trees.windows_of(ref for ref in groups if (trees.WINDOW, ref) in rivals)
+    shown |= {name: rivals[trees.WINDOW, ref] for ref, name in windows.items()}
     for name, scores in shown.items():
         frames += tables.score_rows(name, REAL, scores, sample, layered=False)
     if trees.PARSED in values:
@@ -150,6 +150,7 @@ STUDY = Study(
             asked="Metric",
             titles=tables.NAMES,
             headline=text.view_sentence,
+            first=charts.first_scores,
             tables=tables.rows_of,
         ),
     ),

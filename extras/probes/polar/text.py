@@ -9,7 +9,7 @@ from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.options.layer_numbers import which_layers
-from core.results.names import short_name, short_names
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.data import Treebank
@@ -29,7 +29,7 @@ from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
 LEADS = {
-    LAS: "{name} predicts {value} of {edges} with head and label at {best}",
+    LAS: "{name} predicts {value} of labelled {edges} at {short}",
     UAS: "{name} predicts {value} of {edges} with the right head at {best}",
     UUAS: "{name} predicts {value} of {edges} at {best}",
     LABEL: "Given {edges} and their heads, {name} predicts {value} of the labels at {best}",
@@ -60,10 +60,12 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
 
     def lead(score: Statement) -> str:
-        best = best_in_words(tied.get(score.subject, score.layers))
+        layers = tied.get(score.subject, score.layers)
+        best = best_in_words(layers)
         return LEADS[metric].format(
-            name=names[score.subject], value=score.number.value_text, best=best, edges=edges
-        )
+            name=names[score.subject], value=score.number.value_text, best=best, edges=edges,
+            short=f"best ({layers_in_words(layers, '–')})",
+        )  # fmt: skip
 
     def beside(gap: Statement) -> str:
         if gap.baseline == first.subject:

@@ -10,7 +10,7 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.studies.probes.trees.statements import compared
 from extras.probes.removal.tables import METRICS
-from extras.probes.removal.tasks import MATCHED, PROBE
+from extras.probes.removal.tasks import PROBE
 
 COST = "cost of erasing the probe's subspace"
 WHERE = "costs more than random subspaces, of this many layers"
@@ -26,9 +26,10 @@ def statements_of(
         models: References.
 
     Returns:
-        For each model and metric, at the layer where erasing the probe's subspace costs most: that
-        cost, and how far it is above that of random subspaces scaled to an equal change; then the
-        layers at which it is detectably above that.
+        For each model and metric, what erasing the probe's subspace costs, and how far that is
+        above the random subspaces that cost most there, as they are or scaled to an equal change;
+        then the layers at which it is detectably above both. The layer is the one of these that is
+        farthest above, or, where there is none, the one at which erasing costs most.
     """
     statements = []
     for model in models:
@@ -37,18 +38,20 @@ def statements_of(
             rows = rows[rows["erased"] == PROBE]
             if rows.empty:
                 continue
-            worst = rows.loc[rows["cost"].idxmax()]
-            layer, cost = int(worst["layer"]), estimate_of(worst, "cost")
-            statements.append(Statement(model, COST, cost, (layer,), metric=metric))
             gaps = _rows(tables["removal_excess"], model, metric)
-            gaps = gaps[gaps["rival"] == MATCHED]
+            above = [int(at) for at, low in gaps.groupby("layer")["low"].min().items() if low > 0]
+            gaps = gaps.loc[gaps.groupby("layer")["margin"].idxmin()]  # over the strongest rival
+            farthest = gaps[gaps["layer"].isin(above)].nlargest(1, "margin")
+            shown = rows.nlargest(1, "cost") if farthest.empty else farthest
+            layer = int(shown["layer"].iloc[0])
+            cost = estimate_of(rows[rows["layer"] == layer].iloc[0], "cost")
+            statements.append(Statement(model, COST, cost, (layer,), metric=metric))
             statements += [
-                compared(model, gap, "margin", MATCHED, metric)
+                compared(model, gap, "margin", str(gap["rival"]), metric)
                 for _, gap in gaps[gaps["layer"] == layer].iterrows()
             ]
-            above = tuple(sorted(int(at) for at in gaps.loc[gaps["low"] > 0, "layer"]))
             whole = Estimate(float(len(gaps)), kind="whole")
-            statements.append(Statement(model, WHERE, whole, above, MATCHED, metric))
+            statements.append(Statement(model, WHERE, whole, tuple(above), metric=metric))
     return tuple(statements)
 
 

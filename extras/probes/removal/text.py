@@ -11,10 +11,11 @@ from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import SIMILAR
+from core.studies.probes.trees.statements import BELOW
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import COST, WHERE
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS
+from extras.probes.removal.tasks import MATCHED
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
 NOTHING = words_beside(__file__).sentence("nothing")
@@ -48,20 +49,22 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
             continue
         clause, *ways = COSTS[each.metric]
         lost = clause.format(name=short_name(each.subject), cost=each.number.direction(*ways))
-        sentence = f"Without the probe's subspace at layer {each.layers[0]}, {lost}"
+        sentence = f"without the probe's subspace at layer {each.layers[0]}, {lost}"
         gap = gaps.get((each.subject, each.metric))
-        if gap is not None:
-            what = "random ones of equal change"
-            more = gap.number.direction("more", "less")
-            sentence += (
-                f", not detectably more than {what} ({more})"
-                if gap.verdict == SIMILAR
-                else f", {more} than {what}"
-            )
-        layers = where.get((each.subject, each.metric))
-        if layers is not None and gap is not None and gap.verdict != SIMILAR:
-            sentence += f" (at {len(layers.layers)} of {layers.number.text} layers)"
-        yield f"{sentence}."
+        if gap is None:
+            yield f"W{sentence[1:]}."
+            continue
+        equal = " of equal change" * (gap.baseline == MATCHED)
+        more = f"{gap.number.direction('more', 'less')} than random ones{equal}"
+        yield f"{_verdict(where[each.subject, each.metric], gap)}: {sentence}, {more}."
+
+
+def _verdict(where: Statement, gap: Statement) -> str:
+    """Say at how many layers erasing costs detectably more than random subspaces do."""
+    if not where.layers:
+        return "No" if gap.verdict == BELOW else "Not detectably"
+    every, above = where.number.text, str(len(where.layers))
+    return "At every layer" if above == every else f"At {above} of {every} layers"
 
 
 def make_methods(
@@ -96,7 +99,8 @@ def make_methods(
             "or of groups of pairs with the same differing words, and, "
             "where random subspaces are involved, from their spread (Student's t). "
             "They are not corrected for the number of layers and models, and the headline names "
-            "the layer at which erasing costs most on these sentences or pairs.",
+            "the layer that is farthest above the random subspaces that cost most there; where "
+            "none is detectably, the one at which erasing costs most.",
         ]
     )
 

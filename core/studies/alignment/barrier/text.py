@@ -27,6 +27,7 @@ NOTHING = words_beside(__file__).sentence("nothing")
 HALFWAY = "excess of the loss halfway between the weights"
 TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
+WHOLE, HALF = "the task's score of the fine-tune", "the task's score halfway"
 MIDDLE = SHARES[len(SHARES) // 2]
 BEST = {
     ROTATED: "with units and heads matched and states rotated",
@@ -54,8 +55,13 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
     for row in scores[scores["share"] == MIDDLE].to_dict("records"):
         about = {"baseline": row["order"], "metric": row["metric"]}
         if row["order"] == RAW:
-            estimate = estimate_of(row, "excess_score")
-            statements.append(Statement(row["relation"], TASK, estimate, **about))
+            same = scores[["relation", "order", "metric"]] == [row["relation"], RAW, row["metric"]]
+            whole = scores[same.all(axis=1) & (scores["share"] == 0)].iloc[0]
+            statements += [
+                Statement(row["relation"], TASK, estimate_of(row, "excess_score"), **about),
+                Statement(row["relation"], WHOLE, estimate_of(whole, "score"), **about),
+                Statement(row["relation"], HALF, estimate_of(row, "score"), **about),
+            ]
         elif row["order"] == TURNED:
             estimate = Estimate(row["excess_score"])
             statements.append(Statement(row["relation"], MOVED, estimate, **about))
@@ -75,11 +81,12 @@ def make_headline(statements: Sequence[Statement]) -> str:
             continue
         loss = halfway[RAW]
         if leads:
-            leads.append(f"between models of {relation} it is {_beside(loss)}")
+            leads.append(f"of {relation}, {_beside(loss)}{_fall(facts, loss)}")
         else:
             parted = loss.clear and loss.value > 0
             verdict = "cannot" if parted else "have no detectable barrier"
-            leads.append(f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}")
+            lead = f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}"
+            leads.append(lead + _fall(facts, loss))
         rivals += [
             f"{halfway[way].value_text} {text}{f' ({relation})' if several else ''}"
             for way, text in {**BEST, **RIVALS}.items()
@@ -92,12 +99,21 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(parts) or NOTHING
 
 
+def _fall(facts: Sequence[Statement], loss: Estimate) -> str:
+    """Say how far the first task's score falls where the loss does not rise."""
+    ends = {each.verdict: each.number for each in facts if each.verdict in (WHOLE, HALF)}
+    if (loss.clear and loss.value > 0) or not ends or ends[HALF].high >= ends[WHOLE].value:
+        return ""
+    metric = next(each.metric for each in facts if each.verdict == HALF)
+    return f", but {metric} falls from {ends[WHOLE].value_text} to {ends[HALF].value_text}"
+
+
 def _tasks(statements: Sequence[Statement]) -> Iterator[str]:
     """Say what the mean of two models scores, metric by metric, and the same of a random change."""
     for metric in dict.fromkeys(each.metric for each in statements if each.verdict == TASK):
         numbers: dict[str, dict[str, Estimate]] = {TASK: {}, MOVED: {}}
         for each in statements:
-            if each.metric == metric:
+            if each.metric == metric and each.verdict in numbers:
                 numbers[each.verdict][each.subject] = each.number
         parts, mean, rival = [], "the mean of both ends", "a random change as large: "
         for relation, estimate in numbers[TASK].items():
@@ -112,8 +128,8 @@ def _tasks(statements: Sequence[Statement]) -> Iterator[str]:
 
 def _loss(estimate: Estimate) -> str:
     if not estimate.clear:
-        return f"not detectably above their mean ({estimate.text} nats per token)"
-    mean = "nats per token {} their mean"
+        return f"not detectably above their mean ({estimate.text} nats)"
+    mean = "nats {} their mean"
     return estimate.direction(mean.format("above"), mean.format("below"))
 
 

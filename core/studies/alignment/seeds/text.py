@@ -75,12 +75,12 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     part = ""
     if again is not None and again.verdict == PREDICTS:
         whose = f"other model's variance ({amount(again)} of a second run's)"
-        part = "Only in part: " if share.high < again.number.low else ""
+        part = "In part: " if share.high < again.number.low else ""
     on = f"{part}{'on' if part else 'On'} {WHICH[words]}"
-    text = f"{on}, {named(best.subject)} predicts {share.value_text} of the {whose}"
+    text = f"{on}, {best_named(best.subject)} predicts {share.value_text} of the {whose}"
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
-        return f"{text}, the source's static window (embeddings) {amount(window)}."
+        return f"{text}, words alone (static window) {amount(window)}."
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))
@@ -108,14 +108,15 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
     most = max(by_layer, key=lambda fact: fact.number.value)
     size = overall.number.size
     over = layers_in_words([fact.layers[0] for fact in by_layer])
+    alone = "words alone (static window"
     compared = {
-        BETTER: f"{size} more than the static window",
-        EQUAL: f"not detectably more than the static window ({size})",
-        WORSE: f"{size} less than the static window",
+        BETTER: f"{size} more than {alone})",
+        EQUAL: f"not detectably more than {alone}; {size})",
+        WORSE: f"{size} less than {alone})",
     }
     text = f"{_upper(over)} predict {compared[overall.verdict]}"
     if most.verdict == BETTER:
-        text += f", most at layer {most.layers[0]} ({most.number.text})"
+        text += f", most at layer {most.layers[0]} ({most.number.value_text})"
     unclear = [fact.layers[0] for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
         text += f" and not detectably more at {layers_in_words(unclear)}"
@@ -150,6 +151,11 @@ def amount(fact: Statement) -> str:
 def named(method: str) -> str:
     """A map's name within a sentence."""
     return WITH_ARTICLE.get(method, METHODS[method].label)
+
+
+def best_named(method: str) -> str:
+    """The best map's name within a sentence, after plain words."""
+    return f"the best map ({named(method).removeprefix('the ')})"
 
 
 def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
@@ -204,11 +210,25 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 
 def layer_clause(ends: Sequence[Statement]) -> str:
     """Where the error is lowest and where it is highest, of `layer_statements`."""
-    (low, lowest), (high, highest) = ((fact.layers[0], f" ({fact.number.text})") for fact in ends)
+    most, least = ends
     return (
-        f"{named(ends[0].subject)} aligns layer {low} with the lowest error{lowest} and layer "
-        f"{high} with the highest{highest}"
+        f"layer {most.layers[0]} agrees most (error {most.number.text}) and layer "
+        f"{least.layers[0]} least ({least.number.value_text})"
     )
+
+
+def tie_clause(facts: Sequence[Statement]) -> str:
+    """Where the states do not predict detectably more than the static window; "" where they do."""
+    layers = [fact.layers[0] for fact in facts if fact.subject == LAYERS and fact.layers]
+    ties = [
+        fact.layers[0]
+        for fact in facts
+        if fact.subject == LAYERS and fact.layers and fact.verdict != BETTER
+    ]
+    if not ties:
+        return ""
+    where = "every layer" if ties == layers else layers_in_words(ties)
+    return f"; at {where} words alone (static window) are not detectably worse"
 
 
 def _group_sentence(fact: Statement) -> str:

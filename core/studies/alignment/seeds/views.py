@@ -24,10 +24,12 @@ from core.studies.alignment.seeds.statements import (
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
+    best_named,
     gain_sentence,
     layer_clause,
     lead_sentence,
     named,
+    tie_clause,
 )
 from core.studies.kit import PAGE, Chart, Context, Result, View
 
@@ -51,7 +53,7 @@ def layer_sentence(result: Result) -> str:
         return ""
     words, first = WHICH[judged(result.tables["methods"])], ends[0]
     if len(ends) > 1:
-        return f"On {words}, {layer_clause(ends)}."
+        return f"On {words}, {layer_clause(ends)}{tie_clause(result.statements)}."
     return (
         f"On {words}, the error of {named(first.subject)} at layer {first.layers[0]} is "
         f"{first.number.text}."
@@ -73,8 +75,8 @@ def grid_sentence(result: Result) -> str:
     source, target = list(short_names(result.spec["models"]).values())[:2]
     away = best[best["source_layer"] != best["target_layer"]]
     text = (
-        f"With {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
-        f"layers of {target} are predicted best from the same layer of {source}"
+        f"{len(best) - len(away)} of {len(best)} layers of {target} are predicted best from the "
+        f"same layer of {source} (map: {METHODS[str(result.spec['grid'])].label})"
     )
     if away.empty:
         return f"{text}."
@@ -104,9 +106,9 @@ def pairs_sentence(result: Result) -> str:
     low, high = means.idxmin(), means.idxmax()
     if len(means) == 2:
         return (
-            f"From {_arrow(low)}, "
-            f"{named(best)} leaves {text_of(means[low], 'per cent')} of the variance unexplained, "
-            f"averaged over layers; in the other direction {text_of(means[high], 'per cent')}."
+            f"This is one pair: {best_named(best)} leaves {text_of(means[low], 'per cent')} of the "
+            f"variance unexplained from {_arrow(low)} and {text_of(means[high], 'per cent')} back. "
+            "Add models to compare pairs."
         )
     return (
         f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
@@ -130,18 +132,20 @@ def space_sentence(
         return ""
     source, target, method, layer = _mapped(result, source, target, method, layer)
     words, rows = judged(result.tables["methods"]), result.table
-    rows = rows[
-        (rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)
-    ]
+    rows = rows[(rows["source"] == source) & (rows["target"] == target)]
     rows = rows[(rows["layer"] == layer) & (rows["words"] == words) & (rows["split"] == "test")]
-    if rows.empty:
+    errors = rows.groupby("method")["nmse"].first()
+    if method not in errors:
         return ""
-    error = float(rows["nmse"].iloc[0])
-    share = "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
+    shares = {
+        name: "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
+        for name, error in errors.items()
+    }
+    rivals = {WINDOW: "its words alone (static window)", "shuffled": "shuffled words"}
+    beside = "".join(f", {text} {shares[name]}" for name, text in rivals.items() if name in shares)
     return (
-        f"At layer {layer}, {named(method)} predicts {share} of the variance of "
-        f"{short_name(target)}'s vectors from {short_name(source)}'s (error {text_of(error)}, "
-        f"{WHICH[words]})."
+        f"At layer {layer}, {named(method)} predicts {shares[method]} of {short_name(target)}'s "
+        f"variance from {short_name(source)} ({WHICH[words]}){beside}."
     )
 
 

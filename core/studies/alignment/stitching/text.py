@@ -74,12 +74,12 @@ def make_headline(facts: Sequence[Statement]) -> str:
         )
     best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
     text = (
-        f"Stitched at layer {compared.layers[0]} with {best}, models reach "
-        f"{reached[compared.subject]} accuracy, {_beside(compared.verdict)} {reached[UNMODIFIED]} "
-        "of unmodified ones"
+        f"{'Only in part' if compared.verdict == BELOW else 'Yes'}, with a map ({best}): stitched "
+        f"at layer {compared.layers[0]}, models reach {reached[compared.subject]} accuracy, "
+        f"{_beside(compared.verdict)} {reached[UNMODIFIED]} of unmodified ones"
     )
     if "identity" in reached:
-        text += f"; without a map they reach {reached['identity']}"
+        text += f"; without a map {reached['identity']}"
     text += f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones"
     if "lookup" in reached:
         text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"

@@ -12,6 +12,7 @@ from core.results.words import words_beside
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
+    CHANCE,
     CORRELATES,
     HIGHEST,
     LOWEST,
@@ -23,7 +24,7 @@ from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import SIMILAR
+from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
@@ -77,19 +78,25 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     margins = [each for each in rest if each.subject == model and each.baseline]
     names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
     names |= {BIGRAM: "the bigram baseline"}
+    bigrams = next((each for each in margins if each.baseline == BIGRAM), None)
+    score = f"{names[model]} prefers the grammatical sentence in {first.number.text} of pairs"
+    if bigrams is None:
+        clear = first.number.low > CHANCE
+        chance = "chance level (50 %)"
+        yield f"{'More' if clear else 'Not detectably more'} often than {chance}: {score}."
+    else:
+        often = {SIMILAR: "Not detectably more", ABOVE: "More", BELOW: "Less"}[bigrams.verdict]
+        gap = bigrams.number.direction("above", "below")
+        yield f"{often} often than word pairs alone (bigrams): {score}, {gap} them."
     ends = [
-        f"{each.number.value_text} for {NAMES[each.metric]}"
+        f"{each.number.value_text} ({NAMES[each.metric]})"
         for verdict in (LOWEST, HIGHEST)
         for each in rest
         if each.verdict == verdict
     ]
-    by_kind = f" ({', '.join(ends)})" if ends else ""
-    share = first.number.value_text if ends else first.number.text
-    yield (
-        f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}; "
-        "guessing would be right in half of them."
-    )
-    clauses = [_compared(each, names[each.baseline]) for each in margins]
+    if ends:
+        yield f"It ranges from {' to '.join(ends)}."
+    clauses = [_compared(each, names[each.baseline]) for each in margins if each is not bigrams]
     if clauses:
         yield f"Its accuracy is {listed(clauses)}."
     for each in rest:

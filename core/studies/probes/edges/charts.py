@@ -11,6 +11,7 @@ from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.names import short_names
+from core.studies.probes.edges.statements import statements_of
 from core.studies.probes.edges.tables import (
     ACCURACY,
     BITS,
@@ -24,6 +25,7 @@ from core.studies.probes.edges.tables import (
 )
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.charts import baseline_rules, gains_chart, looks_of, with_control
+from core.studies.probes.trees.statements import first_shown
 from core.studies.probes.trees.tables import TAGS, WINDOW
 
 HEIGHT = 268
@@ -70,7 +72,10 @@ def edges_chart(
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
         below = "bands: 95 % intervals, simultaneous for all layers of a model"
         return gains_chart(rows, company, title, label, below, HEIGHT, context=context)
-    scored, lines = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
+    scored, lines = (
+        rows[rows["layer"].notna()],
+        rows[rows["layer"].isna() & rows["model"].map(_drawn)],
+    )
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
     looks = looks_of(scored["model"], scored["model"])
@@ -94,7 +99,22 @@ def edges_chart(
 
 def _short_label(model: str) -> str:
     """The name of a baseline without its last word, for which there is no room."""
-    return SHOWN[model].removesuffix(" baseline")
+    return SHOWN.get(model, model).removesuffix(" baseline")
+
+
+def _drawn(model: str) -> bool:
+    """Whether a baseline has a line."""
+    return model in DASHES or model.startswith(WINDOW)
+
+
+def first_scores(result: Result, view: str = ACCURACY) -> Result:
+    """Leave the models and the baselines that the headline compares with; no control labels."""
+    table = result.table
+    facts = statements_of(result.tables, [ref for ref in table["model"].unique() if ":" in ref])
+    if view in (SELECTIVITY, GAIN) or not facts:
+        return result
+    shown = first_shown(facts, result.tables["edge_margins"])
+    return result.with_tables(edges=table[table["model"].isin(shown) & (table["labels"] == REAL)])
 
 
 def drawable(result: Result, view: str) -> list[str]:

@@ -37,7 +37,14 @@ from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.planning import TREEBANK, with_limits
-from core.studies.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
+from core.studies.probes.trees.tables import (
+    BESIDE,
+    TAGS,
+    WINDOW,
+    as_table,
+    reaches_in_words,
+    windows_of,
+)
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -119,9 +126,9 @@ def _add_target(
     windows = {ref: values[key] for ref in groups if (key := (WINDOW, ref, target)) in values}
     rivals |= {(WINDOW, ref): tables.groups_of(value, sample) for ref, value in windows.items()}
     shown = {name: rivals[name] for name in rivals if isinstance(name, str)}
-    if (WINDOW, spec.models[0]) in rivals:
-        shown[WINDOW] = rivals[WINDOW, spec.models[0]]
-        frames["codes"] += tables.code_rows("", target, windows[spec.models[0]], (WINDOW,))
+    for ref, name in windows_of(windows).items():
+        shown[name] = rivals[WINDOW, ref]
+        frames["codes"] += tables.code_rows("", target, windows[ref], (name,))
     for name, scores in shown.items():
         frames["edges"] += tables.score_rows(
             name, target, tables.REAL, scores, sample, layered=False
@@ -167,6 +174,7 @@ STUDY = Study(
             asked="Measure",
             titles=charts.TITLES,
             tables=tables.rows_of,
+            first=charts.first_scores,
         ),
     ),
 )

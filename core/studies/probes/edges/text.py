@@ -17,8 +17,8 @@ from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
 from core.studies.probes.edges.tables import SHOWN
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
-from core.studies.probes.trees.tables import TAGS
+from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED, TOO_FEW
+from core.studies.probes.trees.tables import TAGS, WINDOW
 from core.studies.probes.trees.text import too_few
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
@@ -50,7 +50,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         layers = [f"{layer_numbers(place)} for {PLURALS[name]}" for name, place in places.items()]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
-        f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",
+        f"{_verdict(scores, margins)}: on {names[first]}, probes predict {listed(clauses)}.",
         *_similar(scores, margins),
         *_added(names[first], [each for each in statements if each.verdict == ADDED]),
         f"The best {verb} {listed(layers)}.",
@@ -62,17 +62,26 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(sentences)
 
 
-def _baselines(scores: Mapping[str, Statement]) -> str:
-    """ "; the static window predicts 92 %, 81 % and 65 %", in the order of the targets."""
-    by_name: dict[str, list[str]] = {}
-    for target, score in scores.items():
-        name = baseline_name(score.subject)
-        by_name.setdefault(name, []).append(f"{score.number.value_text} of {PLURALS[target]}")
-    if len(by_name) == 1:
-        values = [score.number.value_text for score in scores.values()]
-        return f"; the {next(iter(by_name))} predicts {listed(values)}"
-    clauses = [f"the {name} predicts {listed(values)}" for name, values in by_name.items()]
-    return f"; {listed(clauses)}" if clauses else ""
+def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> str:
+    """Say whether the model predicts more than the baselines that score highest, and what these
+    predict, in the order of the targets: "No more than the words alone (static window: 92 %)"."""
+    values = [score.number.value_text for score in scores.values()]
+    names = list(dict.fromkeys(baseline_name(score.subject) for score in scores.values()))
+    if not names:
+        return "Without a baseline to compare with"
+    if len(names) == 1:
+        words = "the words alone (" * (names[0] == SHOWN[WINDOW])
+        rival = f"{words or 'the '}{names[0]}{': ' if words else ' ('}{listed(values)})"
+    else:
+        every = (
+            f"{baseline_name(each.subject)} {each.number.value_text}" for each in scores.values()
+        )
+        rival = f"the best baselines ({listed([*every])})"
+    above = [target for target, margin in margins.items() if margin.verdict == ABOVE]
+    if not above:
+        return f"No more than {rival}"
+    only = f" in {listed([PLURALS[target] for target in above])} alone"
+    return f"More than {rival}{only * (len(above) < len(margins))}"
 
 
 def _similar(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> Iterator[str]:
@@ -80,7 +89,7 @@ def _similar(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) 
     alike = [name for name in scores if margins[name].verdict == SIMILAR]
     if alike:
         targets = listed([PLURALS[name] for name in alike])
-        yield f"For {targets}, this difference is not detectable."
+        yield f"For {targets}, the difference from the baseline is not detectable."
 
 
 def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:

@@ -38,7 +38,8 @@ class PredictedTree:
     @property
     def headline(self) -> str:
         """The statement as a sentence."""
-        return sentence_headline(self.statement, parsed=self.parsed)
+        rival = None if self.view.labels else self.view.adjacent
+        return sentence_headline(self.statement, parsed=self.parsed, adjacent=rival)
 
     @property
     def name(self) -> str:

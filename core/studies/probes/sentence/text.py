@@ -27,18 +27,21 @@ def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
     return Statement(model, PREDICTED, Estimate(agreed, kind="whole"), (layer,), f"{edges} edges")
 
 
-def sentence_headline(statement: Statement, *, parsed: bool) -> str:
-    """The statement as a sentence.
+def sentence_headline(statement: Statement, *, parsed: bool, adjacent: int | None = None) -> str:
+    """The statement as a sentence, beside the rival that reads no vectors.
 
     Args:
         statement: Of `statement_of`.
         parsed: Whether the tree is a parser's, not gold.
+        adjacent: How many of the edges linking adjacent words predicts; None where the probe also
+            predicts heads and labels, which it does not.
     """
     if statement.estimate is None:
         return "This sentence has no edges: a tree needs two words that are not punctuation."
     tree = "parse" if parsed else "gold tree"
     how = " with head and label" if statement.verdict == LABELLED else ""
+    rival = "" if adjacent is None else f"; linking adjacent words predicts {adjacent}"
     return (
         f"{short_name(statement.subject)} predicts {statement.estimate.value_text} of "
-        f"{statement.baseline} of the {tree}{how} at layer {statement.layers[0]}."
+        f"{statement.baseline} of the {tree}{how} at layer {statement.layers[0]}{rival}."
     )

@@ -22,7 +22,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.names import short_name
 from core.studies.probes.trees.charts import baseline_rules
-from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, metric_label
+from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, WINDOW, metric_label
 
 METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "best layer, control trees"
@@ -53,7 +53,7 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
         & scores["layer"].isna()
         & ~scores["probe"].str.endswith(CONTROL)
     ]
-    plain = plain[plain["model"].isin([CHAIN, POSITION])]
+    plain = plain[plain["model"].isin([CHAIN, POSITION, WINDOW])]
     parts = [best.assign(name=BEST), control.assign(name=UNREAL)]
     looks = {BEST: Look(BLUE)}
     if len(control):

@@ -52,10 +52,11 @@ from core.studies.probes.trees.planning import (
     model_tasks,
     rival_tasks,
     training_arguments,
+    window_task,
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
-from core.studies.probes.trees.tables import POSITION, probe_groups, score_table
+from core.studies.probes.trees.tables import POSITION, WINDOW, probe_groups, score_table
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -66,7 +67,8 @@ def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) ->
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
-    """Two tasks for each step and the final model, real and control trees, and the baselines.
+    """Two tasks for each step and the final model, real and control trees, and the baselines, among
+    them the final model's static window.
 
     Raises:
         CorpusError: If the text could not be read, or is too small.
@@ -75,6 +77,8 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     identified, probes = identities(ready), spec.as_probes
     common = training_arguments(treebank)
     tasks = rival_tasks(probes, treebank, common)
+    if spec.end in identified:
+        tasks.append(window_task(probes, identified[spec.end], common))
     unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
     for model in (*spec.checkpoints, spec.end):
         if model in identified and model not in unusable:
@@ -91,7 +95,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the
         best layer of every step and score; see `peaks`), `differences` (each step minus the first,
         by layer), `margins` (every model minus the position-only baseline, and minus the first step
-        where that is untrained) and `loss`.
+        where that is untrained; the final model also minus its static window) and `loss`.
     """
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(
@@ -106,11 +110,15 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
     if there and untaught(there[0]):
         rivals[there[0]] = groups[there[0]]
     trained = {ref: group for ref, group in groups.items() if ref not in rivals}
+    margins = [margin_rows(trained, rivals, sample)]
+    if (WINDOW, spec.end) in values and spec.end in trained:
+        window = {WINDOW: probe_groups(values[WINDOW, spec.end], sample)}
+        margins.append(margin_rows({spec.end: trained[spec.end]}, window, sample))
     tables: dict[str, pd.DataFrame] = {
         "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
         "best": with_progress(find_peaks(groups, sample)),
         "differences": with_progress(difference_rows(groups, there[0] if there else "", sample)),
-        "margins": with_progress(margin_rows(trained, rivals, sample)),
+        "margins": with_progress(pd.concat(margins, ignore_index=True)),
         "loss": loss_table(there),
     }
     statements, doubts = text.statements_of(tables, text.METRIC), text.doubts_of(tables)

@@ -16,7 +16,7 @@ from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
-from core.studies.probes.trees.tables import CONTROL, POSITION
+from core.studies.probes.trees.tables import CONTROL, POSITION, WINDOW
 from core.studies.probes.trees.text import CITATIONS as PROBES
 from core.studies.probes.trees.text import compared_with
 from core.studies.probes.trees.text import make_methods as probes_methods
@@ -112,7 +112,9 @@ def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
         )
         return
     margins = {each.baseline: each for each in statements if each.subject == final.subject}
-    yield _change(start, final, margins.get(start.subject), metric, names)
+    change = _change(start, final, margins.get(start.subject), metric, names)
+    window = f", {compared_with(margins[WINDOW])}" if WINDOW in margins else ""
+    yield f"{change}{window}."
     yield from _layer_sentence(statements, final.layers[0], names)
     if POSITION in margins:
         yield f"{names[final.subject]} is {compared_with(margins[POSITION])}."
@@ -129,19 +131,21 @@ def _change(
     metric: str,
     names: Mapping[str, str],
 ) -> str:
-    """How the score at the best layer changes from the first step to the final model."""
+    """How the score at the best layer changes from the first step to the final model, without a
+    full stop."""
     quantity = f"The {QUANTITIES[metric]}"
     ends = (
         f"from {start.number.value_text} at {names[start.subject]} to "
         f"{final.number.value_text} at {names[final.subject]}"
     )
     if margin is None:
-        return f"{quantity} goes {ends}."
+        return f"{quantity} goes {ends}"
     if margin.verdict == SIMILAR:
         gap = margin.number.direction("higher", "lower")
-        return f"{quantity} does not change detectably: it goes {ends} ({gap})."
+        return f"{quantity} does not change detectably: it goes {ends} ({gap})"
     verb = "rises" if margin.number.value > 0 else "falls"
-    return f"{quantity} {verb} {ends}, by {margin.number.size}."
+    size, score = margin.number.size, final.number.value_text
+    return f"{quantity} {verb} by {size} to {score} at {names[final.subject]}"
 
 
 def _layer_sentence(

@@ -22,7 +22,9 @@ from core.results.drawing.vega import Chart
 from core.results.estimates import OF_HUNDRED, kind_of
 from core.results.export import Result
 from core.results.names import short_names
+from core.studies.probes.trees.statements import first_shown, statements_of
 from core.studies.probes.trees.tables import (
+    ARC_RIVALS,
     CHAIN,
     CONTROL,
     NAMES,
@@ -47,6 +49,11 @@ DASHES = {
 }
 
 
+def is_baseline(model: str) -> bool:
+    """Whether a row is one of the baselines that have a line, among them every static window."""
+    return model in DASHES or model.startswith(WINDOW)
+
+
 def baseline_rules(
     lines: pd.DataFrame,
     label: Callable[[str], str] = lambda model: SHOWN.get(model, model),
@@ -55,7 +62,10 @@ def baseline_rules(
     """Lines across a plot of baselines that have one score for all layers."""
     return [
         Rule(
-            label(line.model), line.value, dashes[line.model], {"low": line.low, "high": line.high}
+            label(line.model),
+            line.value,
+            dashes.get(line.model, dashes[WINDOW]),
+            {"low": line.low, "high": line.high},
         )
         for line in lines.itertuples()
     ]
@@ -63,7 +73,7 @@ def baseline_rules(
 
 def looks_of(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
     """The look of each model's line by its short name, the same in all charts of `company`."""
-    refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in DASHES))
+    refs = list(dict.fromkeys(ref for ref in (*company, *models) if not is_baseline(ref)))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
     return {
         names[ref]: Look(GREY, shapes[ref], (4, 3))
@@ -115,7 +125,7 @@ def scores_chart(
     label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
     scored = rows[rows["layer"].notna() & ~learned]
     control = rows[rows["layer"].notna() & learned & controls]
-    lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES)) & ~learned]
+    lines = rows[rows["layer"].isna() & rows["model"].map(is_baseline) & ~learned]
     looks = looks_of(result.table["model"], scored["model"])
     drawn, looks = with_control(scored, control, looks, ON_CONTROL)
     below = "bands: 95 % intervals over sentences and probes"
@@ -215,7 +225,7 @@ def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows.assign(length=[1 + BY_LENGTH.index(arcs) for arcs in rows["arcs"]])
     looks = looks_of(result.table["model"], rows.loc[rows["layer"].notna(), "model"])
     lines = dict.fromkeys(rows.loc[rows["layer"].isna(), "model"])
-    looks |= {model: Rule(model, 0.0, DASHES[model]).look for model in lines}
+    looks |= {model: Rule(model, 0.0, DASHES.get(model, DASHES[WINDOW])).look for model in lines}
     axis = {
         "values": [*range(1, len(BY_LENGTH) + 1)],
         "labelExpr": f"datum.value < {len(BY_LENGTH)} ? datum.value : '{len(BY_LENGTH)} or more'",
@@ -257,8 +267,10 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     if table is None:
         raise SpecError("Scores by arc length need the probes distance and depth.")
     rows = table[table["arcs"].isin(arcs)]
-    rows = rows[rows["layer"].notna() | rows["model"].isin([WINDOW, TAGS[1]])]
-    names = short_names(model for model in rows["model"] if model not in DASHES)
+    models = [model for model in dict.fromkeys(rows["model"]) if not is_baseline(model)]
+    shown = first_shown(statements_of(result.tables, models, "uuas"), result.tables["arc_margins"])
+    rows = rows[rows["layer"].notna() | rows["model"].isin([*shown, *ARC_RIVALS])]
+    names = short_names(model for model in rows["model"] if not is_baseline(model))
     return rows.assign(name=[names.get(m, m) for m in rows["model"]])
 
 

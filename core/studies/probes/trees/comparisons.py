@@ -28,6 +28,7 @@ from core.studies.probes.trees.tables import (
     as_table,
     metric_rows,
     probe_groups,
+    windows_of,
 )
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
@@ -118,8 +119,8 @@ def arc_tables(
     if not models:
         return {}
     plain = {role: scores for role, scores in split.items() if role[0] != "model"}
-    first = next((WINDOW, ref) for ref in groups)
-    window = {WINDOW: plain[first]} if first in plain else {}
+    windows = windows_of(ref for ref in groups if (WINDOW, ref) in plain)
+    window = {name: plain[WINDOW, ref] for ref, name in windows.items()}
     chain = {CHAIN: arc_groups(chain_heads(gold.keep), gold, sample)}
     unlayered = {name: plain[name] for name in (POSITION, *TAGS.values()) if name in plain}
     _, counts = count_arcs(chain_heads(gold.keep), gold)
@@ -127,7 +128,7 @@ def arc_tables(
     frames = [
         metric_rows(
             sample, (1, group), model=model, metric="uuas", arcs=arcs, edges=edges[arcs],
-            layer=None if model in UNLAYERED else group.layers,
+            layer=group.layers if model in models else None,
         )
         for model, scores in {**models, **unlayered, **window, **chain}.items()
         for arcs, group in scores.items()

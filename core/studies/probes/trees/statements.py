@@ -11,7 +11,16 @@ from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.tables import CHAIN, PARSED, SELECTIVITY, TAGS, WINDOW, best_row
+from core.studies.probes.trees.tables import (
+    ARC_RIVALS,
+    CHAIN,
+    PARSED,
+    SELECTIVITY,
+    TAGS,
+    WINDOW,
+    best_row,
+    windows_of,
+)
 
 # Verdicts of the headline
 BEST = "scores highest at this layer"
@@ -117,6 +126,27 @@ def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> 
     return [compared(model, strongest, "margin", str(strongest["rival"]))]
 
 
+def leader_of(statements: Sequence[Statement]) -> str:
+    """The model that a headline describes first: the one compared with the first model, where that
+    is a single one."""
+    return next((each for each in statements if each.verdict == SCORES), statements[0]).subject
+
+
+def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[str]:
+    """The models and the baseline that a headline compares first: what a page draws at first.
+
+    Args:
+        statements: Of the headline.
+        margins: Of models over baselines.
+    """
+    leader = leader_of(statements)
+    windows = windows_of(margins.loc[margins["rival"] == WINDOW, "model"])
+    rivals = {each.baseline for each in statements if each.subject == leader}
+    named = {windows[leader] if rival == WINDOW else rival for rival in rivals}
+    trained = {ref for ref in margins["model"] if not parse_ref(ref).random}
+    return trained | named
+
+
 def arc_statements(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
@@ -129,13 +159,13 @@ def arc_statements(
 
     Returns:
         For both kinds of arcs the score at the model's best layer and its margin over the baseline
-        that the headline names; the subject of a score is the model, its baseline the kind of arcs.
+        that scores highest of those drawn; the subject of a score is the model, its baseline the
+        kind of arcs.
     """
     stated = statements_of(tables, models, "uuas")
     if not stated or "arcs" not in tables:
         return ()
     first = next((each for each in stated if each.verdict == SCORES), stated[0])
-    rivals = [each for each in stated if each.subject == first.subject and each.baseline]
     statements = []
     for arcs in (FAR, ADJACENT):
         here = [
@@ -143,7 +173,9 @@ def arc_statements(
             for table in (tables["arcs"], tables["arc_margins"])
         ]
         scores, margins = (rows[rows["layer"] == first.layers[0]] for rows in here)
-        margins = margins[margins["rival"].isin([each.baseline for each in rivals])]
+        drawn = [ref for ref in models if parse_ref(ref).random]
+        margins = margins[margins["rival"].isin([*ARC_RIVALS, *drawn])]
+        margins = margins.nlargest(1, "rival_value")
         for _, row in scores.iterrows():
             score = estimate_of(row, "value")
             statements.append(Statement(first.subject, BEST, score, first.layers, arcs))

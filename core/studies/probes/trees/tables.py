@@ -9,7 +9,7 @@ error of that mean, with a variance pooled over a model's layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from core.maths.statistics import bootstrap_interval, ratio
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import Gold, SentenceScores, score
+from core.models import parse_ref
 from core.results.estimates import OF_HUNDRED
+from core.results.names import short_names
 from core.runs.runner import Outputs
 from core.studies.probes.trees.spec import ProbeSpec
 from core.vectors.window import REACHES
@@ -43,12 +45,21 @@ BASELINES = "baselines"  # role of the task that scores chain and random trees
 BESIDE = "beside the static window"
 EMBEDDINGS = "layer 0"  # a baseline: the model's own embeddings
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
+ARC_RIVALS = (WINDOW, TAGS[1])  # baselines that are drawn by arc length
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 SCALE = {
     **dict.fromkeys(("uuas", "root"), (0.0, 100.0)),
     **dict.fromkeys(("dspr", "nspr"), (-1.0, 1.0)),
 }  # ends of the metrics
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
+
+
+def windows_of(models: Iterable[str]) -> dict[str, str]:
+    """Name the row of each trained model's static window, by the model: WINDOW alone where there
+    is one."""
+    names = short_names(ref for ref in models if not parse_ref(ref).random)
+    several = len(names) > 1
+    return {ref: f"{WINDOW} of {name}" if several else WINDOW for ref, name in names.items()}
 
 
 def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
@@ -282,9 +293,9 @@ def score_table(
         frames.append(
             score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False)
         )
-    if (WINDOW, spec.models[0]) in values:
-        window = probe_groups(values[WINDOW, spec.models[0]], sample)
-        frames.append(score_rows(WINDOW, "", window, sample, layered=False))
+    for ref, name in windows_of(ref for ref in groups if (WINDOW, ref) in values).items():
+        window = probe_groups(values[WINDOW, ref], sample)
+        frames.append(score_rows(name, "", window, sample, layered=False))
     for name in TAGS.values():
         if name in values:
             tagged = probe_groups(values[name], sample)

@@ -142,11 +142,11 @@ def baseline_name(baseline: str) -> str:
     names = {
         POSITION: "the position-only baseline",
         CHAIN: "the linear chain",
-        WINDOW: "its static window",
+        WINDOW: "its words alone (static window)",
         trees_statements.CONTROL_TREES: "the same probes on control trees",
         EMBEDDINGS: "its layer 0",
         TAGS[0]: "probes on parts of speech",
-        TAGS[1]: "probes on the parts of speech of a word and its neighbours",
+        TAGS[1]: "probes on the parts of speech of three words",
     }
     if baseline in names:
         return names[baseline]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.structural.arcs import FAR
-from core.models import parse_ref
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
@@ -17,7 +16,7 @@ from core.studies.probes.trees.charts import (
     scores_chart,
     sweep_chart,
 )
-from core.studies.probes.trees.statements import statements_of
+from core.studies.probes.trees.statements import first_shown, statements_of
 from core.studies.probes.trees.tables import CONTROL, PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
@@ -47,12 +46,11 @@ def draw_scores(
 
 
 def first_scores(result: Result, metric: str = METRIC) -> Result:
-    """Leave the models and the baselines that the headline compares with; without control trees."""
-    models = [ref for ref in result.table["model"].unique() if ":" in ref]
-    facts = statements_of(result.tables, models, metric)
-    trained = [ref for ref in models if not parse_ref(ref).random]
-    shown = {*trained, *(fact.baseline for fact in facts)}
+    """Leave the models and the baseline that the headline compares first; no control trees."""
     table = result.table
+    models = [ref for ref in table["model"].unique() if ":" in ref]
+    facts = statements_of(result.tables, models, metric)
+    shown = first_shown(facts, result.tables["margins"]) if facts else set()
     rows = table[table["model"].isin(shown) & ~table["probe"].str.endswith(CONTROL)]
     return result.with_tables(scores=rows) if len(rows) else result
 

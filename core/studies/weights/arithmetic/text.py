@@ -82,17 +82,18 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: p
     )
     if change is not None and beyond is not None:
         whose = f"{names[change.baseline]}'s change"
-        moved = change.number.direction("more", "less")
         if beyond.number.high < 0:
             parts.append(
-                f"With {whose} added, {names[change.subject]} has {moved} {change.metric}, "
-                f"{beyond.number.size} of it beyond a random update of equal norm and spectrum."
+                f"Not without harm: with {whose} added, the {change.metric} of "
+                f"{names[change.subject]} falls by {change.number.size}, {beyond.number.size} "
+                "more than with a random one of equal norm and spectrum."
             )
         else:
             parts.append(
-                "No change harms another task detectably more than a random update of equal norm "
-                f"and spectrum. With {whose}, {names[change.subject]} has {moved} {change.metric}, "
-                f"{beyond.number.direction('above', 'below')} the random update."
+                "No change harms another task detectably more than a random one of equal norm "
+                f"and spectrum. With {whose}, the {change.metric} of {names[change.subject]} is "
+                f"{change.number.direction('higher', 'lower')}, "
+                f"{beyond.number.direction('above', 'below')} the random change."
             )
     common = [each for each in statements if each.verdict == REACHES]
     if common:

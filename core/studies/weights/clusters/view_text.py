@@ -9,10 +9,13 @@ import pandas as pd
 
 from core.errors import listed
 from core.models.weights.families import family_label
+from core.results.drawing.maps import MOST_STRESS
 from core.results.estimates import Estimate
 from core.results.export import Result
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
+from core.studies.weights.clusters.distances import stresses_of
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
@@ -55,11 +58,13 @@ def map_sentence(result: Result) -> str:
     vector, k = str(result.spec["vector"]), int(result.arrays["k"])
     share, row = shares[vector], row_of(result.tables["vectors"], vector, k)
     more, models = "" if vector == COMMON else f"; {title_of(vector)}", _models(result)
+    if share.verdict != TOO_FEW and vector != NORMS:
+        more += f"; the size of the update alone {shares[NORMS].number.value_text}"
     sentence = neighbour_sentence(share, _chance(result), row, k, _word(result), models, more)
-    if share.verdict == TOO_FEW or vector == NORMS:
+    stress = stresses_of(result).get(2, 0.0)
+    if stress <= MOST_STRESS:
         return sentence
-    size = shares[NORMS].number.value_text
-    return f"{sentence} The size of the update alone gives {size}."
+    return f"{sentence} The map distorts distances by {text_of(stress, 'per cent')} (stress)."
 
 
 def neighbours_sentence(result: Result) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy import ndarray
 
 from core.errors import SpecError, listed
-from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
+from core.maths.spectra.projections import METHODS, MOST_AXES
 from core.results.columns import Tip, told
 from core.results.drawing import maps, style
 from core.results.drawing.axes import Plane
@@ -21,6 +21,7 @@ from core.results.numbers import label_expr, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
+from core.studies.weights.clusters.distances import stresses_of
 
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
@@ -195,12 +196,8 @@ def _subtitle(result: Result) -> str:
     """What the map loses: the stress of two and of three dimensions, or what gaps do not mean."""
     if result.spec["map"] != "pca":
         return "gaps and sizes of groups have no meaning"
-    if len(axes_of(result)) == 1 or len(result.table) <= MOST_AXES:
-        return ""
-    distances = result.arrays[f"distances {result.spec['vector']}"]
-    points = result.table[["x", "y", "z"]].to_numpy(float)
-    stresses = {axes: calc_stress(distances, points[:, :axes]) for axes in (2, 3)}
-    return maps.stress_in_words(stresses, "the view Distances")
+    stresses = stresses_of(result)
+    return maps.stress_in_words(stresses, "the view Distances") if stresses else ""
 
 
 def _axes(drawing: str, axes: str) -> tuple[str, str]:

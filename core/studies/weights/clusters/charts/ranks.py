@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
-from core.maths.spectra.trends import fit_trend
+from core.maths.spectra.trends import fit_trend, least_share
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of, told
 from core.results.drawing import curves, panels
@@ -34,7 +34,7 @@ LOOKS = {
     TREND: curves.Look(OTHER, dash=(2, 3), point=False, width=2.5),
 }
 MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
-LEVEL_FITS = "no trend (by fit, AICc)"
+LEVEL_FITS = "no trend (line {line}, needs {least})"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
@@ -139,7 +139,10 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
     trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
     if trend is None or trend.kind == "constant":
-        return pd.concat(parts, ignore_index=True), LEVEL_FITS if trend else ""
+        line = float(np.corrcoef(mean["layer"], mean[measure])[0, 1] ** 2) if trend else np.nan
+        shares = {"line": line, "least": least_share(len(mean))}
+        said = {name: text_of(share, "per cent") for name, share in shares.items()}
+        return pd.concat(parts, ignore_index=True), LEVEL_FITS.format(**said) if trend else ""
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
     short = equation_of(trend).partition(", R²")[0]  # of a panel's heading; the table has all of it
