@@ -141,11 +141,17 @@ def test_what_is_drawn_at_first_is_a_part_on_an_axis_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "column", "expected"),
     [
-        ("probe", "model", {"zoo:seed-0", "zoo:parse-0", "static window"}),
+        ("probe", "model", {"zoo:seed-0", "zoo:parse-0", "static window of parse-0"}),
+        (
+            "probe polar",
+            "model",
+            {"zoo:seed-0", "zoo:parse-0", "static window of parse-0", "parser"},
+        ),
+        ("probe edges", "model", {"zoo:seed-0", "zoo:parse-0", "static window of seed-0"}),
         ("align", "method", {"kernel", "static-window", "lookup"}),
     ],
 )
-def test_first_figures_draw_three_lines(name: str, column: str, expected: set[str]) -> None:
+def test_first_figures_draw_few_lines(name: str, column: str, expected: set[str]) -> None:
     study = STUDIES[name]
     result = study.run(study.Spec(), signal=Signal(look_only=True, patience=60.0))
     view = study.views[0]

@@ -25,7 +25,7 @@ CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
 NOTHING = words_beside(__file__).sentence("nothing")
 QUANTITIES = {
-    "uuas": "share of tree edges predicted",
+    "uuas": "share of correct edges",
     "dspr": "rank correlation of predicted and true distances",
 }
 # Verdicts
@@ -113,8 +113,12 @@ def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
         return
     margins = {each.baseline: each for each in statements if each.subject == final.subject}
     change = _change(start, final, margins.get(start.subject), metric, names)
-    window = f", {compared_with(margins[WINDOW])}" if WINDOW in margins else ""
-    yield f"{change}{window}."
+    window = compared_with(margins[WINDOW]) if WINDOW in margins else ""
+    whole = f"{change}, {window}." if window else f"{change}."
+    fits = len(whole) <= TWO_LINES
+    yield whole if fits else f"{change}."
+    if window and not fits:
+        yield f"{names[final.subject]} is {window}."
     yield from _layer_sentence(statements, final.layers[0], names)
     if POSITION in margins:
         yield f"{names[final.subject]} is {compared_with(margins[POSITION])}."
@@ -144,8 +148,10 @@ def _change(
         gap = margin.number.direction("higher", "lower")
         return f"{quantity} does not change detectably: it goes {ends} ({gap})"
     verb = "rises" if margin.number.value > 0 else "falls"
-    size, score = margin.number.size, final.number.value_text
-    return f"{quantity} {verb} by {size} to {score} at {names[final.subject]}"
+    low, high = (each.number.value_text for each in (start, final))
+    return (
+        f"{quantity} {verb} from {low} at {names[start.subject]} to {high}, by {margin.number.size}"
+    )
 
 
 def _layer_sentence(

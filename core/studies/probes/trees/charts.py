@@ -267,7 +267,7 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     if table is None:
         raise SpecError("Scores by arc length need the probes distance and depth.")
     rows = table[table["arcs"].isin(arcs)]
-    models = [model for model in dict.fromkeys(rows["model"]) if not is_baseline(model)]
+    models = list(dict.fromkeys(rows.loc[rows["layer"].notna(), "model"]))
     shown = first_shown(statements_of(result.tables, models, "uuas"), result.tables["arc_margins"])
     rows = rows[rows["layer"].notna() | rows["model"].isin([*shown, *ARC_RIVALS])]
     names = short_names(model for model in rows["model"] if not is_baseline(model))

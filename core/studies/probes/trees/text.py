@@ -52,7 +52,7 @@ def arcs_sentence(result: ProbeResult) -> str:
             sentences[-1] += f", {compared_with(each)}"
         elif each.baseline == FAR:
             sentences.append(
-                f"Of parse edges between non-adjacent words, {short_name(each.subject)} predicts "
+                f"Of edges between non-adjacent words, {short_name(each.subject)} predicts "
                 f"{each.number.value_text} at layer {each.layers[0]}"
             )
         else:
@@ -145,8 +145,8 @@ def baseline_name(baseline: str) -> str:
         WINDOW: "its words alone (static window)",
         trees_statements.CONTROL_TREES: "the same probes on control trees",
         EMBEDDINGS: "its layer 0",
-        TAGS[0]: "probes on parts of speech",
-        TAGS[1]: "probes on the parts of speech of three words",
+        TAGS[0]: "parts of speech alone",
+        TAGS[1]: "parts of speech of three words",
     }
     if baseline in names:
         return names[baseline]

@@ -29,7 +29,7 @@ from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
-from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW
+from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW, windows_of
 from extras.probes.polar.charts import draw_polar, drawable, polar_chart
 from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
@@ -88,7 +88,8 @@ def test_the_table_has_models_control_labels_and_baselines(
     for metric in METRICS:
         rows = rows_of(result, metric=metric)
         assert set(rows.loc[rows["layer"].notna(), "model"]) == layered
-        assert {POSITION, CHAIN, WINDOW} <= set(rows.loc[rows["layer"].isna(), "model"])
+        windows = windows_of((box["bert"], box["gpt2"])).values()
+        assert {POSITION, CHAIN, *windows} <= set(rows.loc[rows["layer"].isna(), "model"])
         for labels in (REAL, CONTROL, SELECTIVITY):
             mine = rows_of(result, metric=metric, model=box["gpt2"], labels=labels)
             assert mine["layer"].tolist() == list(range(LAYERS + 1))

@@ -35,7 +35,7 @@ from core.studies.probes.edges.text import make_methods
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK
 from core.studies.probes.trees.statements import BEST, verdict_of
-from core.studies.probes.trees.tables import EMBEDDINGS, TAGS, WINDOW
+from core.studies.probes.trees.tables import EMBEDDINGS, TAGS, WINDOW, windows_of
 from core.studies.probes.trees.tasks import read_vectors
 from tests.core.studies.probes.planted import random_heads
 from tests.core.tiny_models import LAYERS, TEXT, save_tiny
@@ -119,7 +119,7 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(
         MAJORITY,
         LOOKUP,
         PLACES,
-        WINDOW,
+        *windows_of((box["bert"], box["gpt2"])).values(),
         *TAGS.values(),
     }
     for target in ("pos", "label", "distance"):

@@ -148,7 +148,8 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
     assert {CHAIN, POSITION} <= set(uuas["model"])
     margins = result.tables["margins"]
     assert set(margins["model"]) == set(steps[1:]), "step 0 is a rival"
-    assert set(margins["rival"]) == {POSITION, steps[0]}
+    assert set(margins["rival"]) == {POSITION, steps[0], WINDOW}
+    assert set(margins.loc[margins["rival"] == WINDOW, "model"]) == {steps[-1]}, "its own words"
     assert set(result.tables["differences"]["base"]) == {steps[0]}
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
     for row in best.itertuples():
@@ -171,7 +172,7 @@ def test_its_figures_and_sentences(result: Result) -> None:
         f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7)
     )
     words = drawn["uuas-best"].to_dict()["description"]
-    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, SHOWN[POSITION]))
+    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, WINDOW, SHOWN[POSITION]))
     for metric in ("uuas", "dspr"):
         sentence = view_sentence(result.tables, metric)
         assert sentence.endswith(".")
@@ -188,7 +189,7 @@ def test_its_figures_and_sentences(result: Result) -> None:
         assert (statement.subject, statement.layers) == (row["model"], (row["layer"],))
         assert statement.estimate == estimate_of(row, "value")
     margins = {each.baseline: each for each in rest if each.subject == final.subject}
-    assert {POSITION, "zoo:seed-0@step-0"} <= set(margins)
+    assert {POSITION, WINDOW, "zoo:seed-0@step-0"} <= set(margins)
     rows = result.tables["margins"].query("metric == 'uuas' and model == 'zoo:seed-0'")
     rows = rows[rows["layer"] == final.layers[0]].set_index("rival")
     for rival, row in rows.iterrows():
@@ -220,6 +221,7 @@ def test_the_end_is_probed_as_the_probe_study_probes_it() -> None:
         {task.role: task for task in tasks}
         for tasks in (training.plan(spec, ready), study.plan(spec.as_probes, ready))
     )
+    assert dict(mine.pop((WINDOW, "zoo:seed-0")).arguments)["probes"] == ("distance",)
     without = (WINDOW, *TAGS.values())  # baselines that a step does not have
     theirs = {role: task for role, task in theirs.items() if not {role, role[0]} & {*without}}
     assert set(mine) - set(theirs) == {

@@ -72,6 +72,7 @@ from core.studies.probes.trees.tables import (
     TAGS,
     WINDOW,
     best_row,
+    windows_of,
 )
 from core.studies.probes.trees.text import (
     NOTHING,
@@ -248,11 +249,13 @@ def test_each_model_is_compared_with_the_window_of_its_own_embeddings(
     box: dict[str, str], result: ProbeResult
 ) -> None:
     margins = result.tables["margins"].query("rival == @WINDOW and metric == 'uuas'")
-    scores = result.table.query("model == @WINDOW and metric == 'uuas'")
-    assert set(margins["model"]) == {box["bert"], box["gpt2"]}
+    drawn = result.table.query("metric == 'uuas'").set_index("model")["value"]
+    windows = windows_of((box["bert"], box["gpt2"]))
     assert margins["rival_layer"].isna().all()
-    of_first = margins.loc[margins["model"] == box["bert"], "rival_value"]
-    assert set(of_first) == {scores["value"].iloc[0]}
+    assert set(margins["model"]) == set(windows)
+    for model, name in windows.items():
+        subtracted = margins.loc[margins["model"] == model, "rival_value"]
+        assert set(subtracted) == {drawn[name]}, "what is drawn is what is subtracted"
     mine = result.table.query("metric == 'uuas' and probe == 'distance'").set_index(
         ["model", "layer"]
     )
@@ -266,9 +269,9 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     box: dict[str, str], result: ProbeResult
 ) -> None:
     arcs, margins = result.tables["arcs"], result.tables["arc_margins"]
-    assert {box["bert"], f"random:{box['bert']}", POSITION, WINDOW, CHAIN} == set(arcs["model"]) - {
-        box["gpt2"]
-    }
+    windows = windows_of((box["bert"], box["gpt2"]))
+    rivals = {f"random:{box['bert']}", POSITION, *windows.values(), CHAIN}
+    assert set(arcs["model"]) == rivals | set(windows)
     assert arcs[["low", "high"]].to_numpy().min() >= 0
     assert arcs[["low", "high"]].to_numpy().max() <= 100
     mine = arcs[arcs["model"] == box["gpt2"]]
@@ -284,7 +287,7 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     window = margins[(margins["rival"] == WINDOW) & (margins["arcs"] == FAR)]
     row = window[(window["model"] == box["bert"]) & (window["layer"] == 2)].iloc[0]
     values = arcs[arcs["arcs"] == FAR].set_index(["model", "layer"])["value"]
-    theirs = arcs[(arcs["arcs"] == FAR) & (arcs["model"] == WINDOW)]["value"].iloc[0]
+    theirs = arcs[(arcs["arcs"] == FAR) & (arcs["model"] == windows[box["bert"]])]["value"].iloc[0]
     assert row["rival_value"] == pytest.approx(theirs)
     assert row["margin"] == pytest.approx(values[box["bert"], 2] - theirs)
     far, margin, *_ = arc_statements(result.tables, list(result.probes))
