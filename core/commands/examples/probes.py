@@ -12,11 +12,7 @@ from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.studies.probes.trees.statements import BEST
-
-RIVALS = {
-    "static window": "the embeddings of a word and its neighbours give",
-    "linear chain": "linking adjacent words gives",
-}
+from core.studies.probes.trees.tables import CHAIN, windows_of
 
 
 def tree(results: Sequence[Result]) -> Finding:
@@ -35,9 +31,13 @@ def tree(results: Sequence[Result]) -> Finding:
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = result.draw(model, layer, read.trees[0], read.vectors[0])
     scores = result.table[result.table["metric"] == "uuas"]
+    asked = {
+        windows_of(result.probes)[model]: "the embeddings of a word and its neighbours give",
+        CHAIN: "linking adjacent words gives",
+    }
     rivals = [
         f"{words} {text_of(rows['value'].iloc[0], 'points')} %"
-        for name, words in RIVALS.items()
+        for name, words in asked.items()
         if len(rows := scores[scores["model"] == name])
     ]
     beside = f"; {listed(rivals)}" if rivals else ""

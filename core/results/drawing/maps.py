@@ -67,7 +67,7 @@ def stress_in_words(stresses: Mapping[int, float], elsewhere: str) -> str:
         >>> stress_in_words({2: 0.65, 3: 0.57}, "Distances")
         'distances are off by 65 % (stress; 57 % in 3 dimensions): read them in Distances'
         >>> stress_in_words({2: 0.04}, "the table")
-        'distances are off by 4 % (stress)'
+        'distances are off by 4.0 % (stress)'
     """
     stress, *_ = stresses.values()
     more = [
