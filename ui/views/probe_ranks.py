@@ -91,8 +91,8 @@ def _offer(
     where = listed([f"layer {layer} of {short_name(model)}" for model, layer in layers.items()])
     st.markdown(
         plain(
-            "How many dimensions does a probe need? Probes of rank 1, 2, "
-            f"4 and so on up to full are trained on {where}."
+            "Nothing is computed yet. Press the button to train probes of rank 1, 2, 4 and so on "
+            f"up to full on {where}."
         )
     )
     said = say(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)

@@ -85,8 +85,8 @@ class SentenceView:
     @property
     def adjacent(self) -> int:
         """Number of the parse's edges that linking adjacent words predicts, without punctuation."""
-        place = np.cumsum(self.keep)
-        return sum(int(place[b] - place[a] == 1) for a, b in (*self.agreed, *self.missed))
+        words, edges = np.cumsum(self.keep), (*self.agreed, *self.missed)
+        return sum(int(words[last] - words[first] == 1) for first, last in edges)
 
     @property
     def uuas(self) -> float:

@@ -15,14 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import TaskError
-from core.maths.spectra.projections import (
-    FEWEST,
-    METHODS,
-    MOST_AXES,
-    ModelMap,
-    calc_stress,
-    draw_map,
-)
+from core.maths.spectra.projections import FEWEST, METHODS, ModelMap, draw_map
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
 from core.results.export import Result
 from core.runs.runner import Outputs, Progress, run
@@ -37,19 +30,6 @@ from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
 
 DISTANCES = "distances"  # role of the distances between all models of a study
-
-
-def stresses_of(result: Result) -> dict[int, float]:
-    """Share of the distances that the map loses (Kruskal's stress) in two and in three dimensions;
-    empty for t-SNE, UMAP and a map that loses nothing."""
-    table = result.table
-    if result.spec["map"] != "pca" or len(table) <= MOST_AXES or "z" not in table:
-        return {}
-    points = table[["x", "y", "z"]].to_numpy(float)
-    if not np.isfinite(points).all():
-        return {}
-    distances = result.arrays[f"distances {result.spec['vector']}"]
-    return {axes: calc_stress(distances, points[:, :axes]) for axes in (2, 3)}
 
 
 @pure("weights.light")

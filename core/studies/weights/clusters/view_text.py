@@ -15,7 +15,7 @@ from core.results.export import Result
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
-from core.studies.weights.clusters.distances import stresses_of
+from core.studies.weights.clusters.charts.figures import stresses_of
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,

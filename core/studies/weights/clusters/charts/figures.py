@@ -10,7 +10,7 @@ import pandas as pd
 from numpy import ndarray
 
 from core.errors import SpecError, listed
-from core.maths.spectra.projections import METHODS, MOST_AXES
+from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.columns import Tip, told
 from core.results.drawing import maps, style
 from core.results.drawing.axes import Plane
@@ -21,7 +21,6 @@ from core.results.numbers import label_expr, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
-from core.studies.weights.clusters.distances import stresses_of
 
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
@@ -190,6 +189,19 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         line="Vector", also=["chance", "p_value"],
         under=[grey_band(chosen, "Shuffled labels, 95 %")],
     )  # fmt: skip
+
+
+def stresses_of(result: Result) -> dict[int, float]:
+    """Share of the distances that the map loses (Kruskal's stress) in two and in three dimensions;
+    empty for t-SNE, UMAP and a map that loses nothing."""
+    table = result.table
+    if result.spec["map"] != "pca" or len(table) <= MOST_AXES or "z" not in table:
+        return {}
+    points = table[["x", "y", "z"]].to_numpy(float)
+    if not np.isfinite(points).all():
+        return {}
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    return {axes: calc_stress(distances, points[:, :axes]) for axes in (2, 3)}
 
 
 def _subtitle(result: Result) -> str:
