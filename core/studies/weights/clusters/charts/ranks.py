@@ -34,7 +34,7 @@ LOOKS = {
     TREND: curves.Look(OTHER, dash=(2, 3), point=False, width=2.5),
 }
 MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
-LEVEL_FITS = "no trend (line {line}, needs {least})"
+LEVEL_FITS = "no trend (R² {line} < {least})"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
@@ -138,11 +138,14 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     if null:
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
     trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
-    if trend is None or trend.kind == "constant":
-        line = float(np.corrcoef(mean["layer"], mean[measure])[0, 1] ** 2) if trend else np.nan
-        shares = {"line": line, "least": least_share(len(mean))}
-        said = {name: text_of(share, "per cent") for name, share in shares.items()}
-        return pd.concat(parts, ignore_index=True), LEVEL_FITS.format(**said) if trend else ""
+    if trend is None:
+        return pd.concat(parts, ignore_index=True), ""
+    if trend.kind == "constant":
+        line = float(mean["layer"].corr(mean[measure]) ** 2)
+        level = LEVEL_FITS.format(
+            line=text_of(line), least=text_of(least_share(int(mean[measure].count())))
+        )
+        return pd.concat(parts, ignore_index=True), level if line == line else "no trend"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
     short = equation_of(trend).partition(", R²")[0]  # of a panel's heading; the table has all of it
