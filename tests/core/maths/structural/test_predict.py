@@ -62,6 +62,7 @@ def test_missed_and_invented_edges_are_told_apart() -> None:
     assert view.missed == [(0, 2), (0, 3)]
     assert view.invented == [(1, 2), (2, 3)]
     assert view.uuas == pytest.approx(1 / 3)
+    assert view.adjacent == 1, "the star's edge of the first two words"
     assert view.depths is None
     assert view.predicted_heads == chain
 

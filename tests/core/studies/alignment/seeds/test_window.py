@@ -175,6 +175,7 @@ def test_the_sentence_says_which_layers_and_both_comparisons() -> None:
     facts = tuple(_of_layers(gains, "unseen"))
     sentence = f"{gain_sentence(facts)} {beside_sentence(facts)}"
     assert sentence == (
-        "Layers 1 to 3 predict 2.0 points [1.0, 3.0] more than the static window, most at layer 3 (6.0 points [5.0, 7.0]) and not detectably more at layers 1 and 2. Beside "
+        "Layers 1 to 3 predict 2.0 points [1.0, 3.0] more than words alone (static window), "
+        "most at layer 3 (6.0 points) and not detectably more at layers 1 and 2. Beside "
         "the embeddings, layers add 1.0 to 3.0 points, detectably at layers 1 to 3."
     )

@@ -1,0 +1,46 @@
+"""The edge-probing headline begins with whether the model is above its strongest baseline."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.results.estimates import Estimate
+from core.results.statements import Statement
+from core.studies.probes.edges.statements import BASELINE
+from core.studies.probes.edges.text import make_headline
+from core.studies.probes.trees.statements import ABOVE, BELOW, BEST, SIMILAR
+from core.studies.probes.trees.tables import WINDOW
+
+
+def stated(target: str, verdict: str, rival: str = WINDOW) -> list[Statement]:
+    """A score of 90 %, its strongest baseline and the difference between them."""
+    score, less = Estimate(90.0, kind="points"), Estimate(80.0, kind="points")
+    gap = Estimate(10.0, 5.0, 15.0, kind="gain")
+    return [
+        Statement("zoo:seed-0", BEST, score, (2,), metric=target),
+        Statement(rival, BASELINE, less, metric=target),
+        Statement("zoo:seed-0", verdict, gap, (2,), rival, target),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "begins"),
+    [
+        ((BELOW, SIMILAR), "No more than the words alone (static window: 80 % and 80 %): on"),
+        ((ABOVE, ABOVE), "More than the words alone (static window: 80 % and 80 %): on"),
+        ((ABOVE, SIMILAR), "More than the words alone (static window: 80 % and 80 %) in parts of"),
+    ],
+)
+def test_the_verdict_comes_first(verdicts: tuple[str, str], begins: str) -> None:
+    facts = [
+        each
+        for target, verdict in zip(("pos", "label"), verdicts, strict=True)
+        for each in stated(target, verdict)
+    ]
+    assert make_headline(facts).startswith(begins)
+
+
+def test_baselines_that_differ_are_named_each() -> None:
+    facts = [*stated("pos", BELOW), *stated("label", BELOW, "majority")]
+    begins = "No more than the best baselines (static window 80 % and majority baseline 80 %)"
+    assert make_headline(facts).startswith(begins)
