@@ -91,8 +91,7 @@ class SentenceView:
     @property
     def uuas(self) -> float:
         """Share of the parse's edges that are predicted; NaN where there are none."""
-        edges = len(self.agreed) + len(self.missed)
-        return len(self.agreed) / edges if edges else float("nan")
+        return len(self.agreed) / edges if (edges := len(self.agreed + self.missed)) else np.nan
 
 
 def predict_distances(

@@ -9,6 +9,7 @@ from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.studies.alignment.seeds import text
 from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
 from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
@@ -24,12 +25,10 @@ from core.studies.alignment.seeds.statements import (
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
-    best_named,
     gain_sentence,
     layer_clause,
     lead_sentence,
     named,
-    tie_clause,
 )
 from core.studies.kit import PAGE, Chart, Context, Result, View
 
@@ -53,7 +52,7 @@ def layer_sentence(result: Result) -> str:
         return ""
     words, first = WHICH[judged(result.tables["methods"])], ends[0]
     if len(ends) > 1:
-        return f"On {words}, {layer_clause(ends)}{tie_clause(result.statements)}."
+        return f"On {words}, {layer_clause(ends)}{text.tie_clause(result.statements)}."
     return (
         f"On {words}, the error of {named(first.subject)} at layer {first.layers[0]} is "
         f"{first.number.text}."
@@ -106,8 +105,8 @@ def pairs_sentence(result: Result) -> str:
     low, high = means.idxmin(), means.idxmax()
     if len(means) == 2:
         return (
-            f"This is one pair: {best_named(best)} leaves {text_of(means[low], 'per cent')} of the "
-            f"variance unexplained from {_arrow(low)} and {text_of(means[high], 'per cent')} back. "
+            f"This is one pair: {text.best_named(best)} leaves "
+            f"{text_of(means[low], 'per cent')} of the variance unexplained from {_arrow(low)} and {text_of(means[high], 'per cent')} back. "
             "Add models to compare pairs."
         )
     return (

@@ -44,7 +44,7 @@ from core.studies.probes.training import text
 from core.studies.probes.training.charts import draw_training, metrics_of
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.trees.comparisons import difference_rows, margin_rows
+from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -110,14 +110,16 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
     if there and untaught(there[0]):
         rivals[there[0]] = groups[there[0]]
     trained = {ref: group for ref, group in groups.items() if ref not in rivals}
-    margins = [margin_rows(trained, rivals, sample)]
+    margins = [comparisons.margin_rows(trained, rivals, sample)]
     if (WINDOW, spec.end) in values and spec.end in trained:
         window = {WINDOW: probe_groups(values[WINDOW, spec.end], sample)}
-        margins.append(margin_rows({spec.end: trained[spec.end]}, window, sample))
+        margins.append(comparisons.margin_rows({spec.end: trained[spec.end]}, window, sample))
     tables: dict[str, pd.DataFrame] = {
         "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
         "best": with_progress(find_peaks(groups, sample)),
-        "differences": with_progress(difference_rows(groups, there[0] if there else "", sample)),
+        "differences": with_progress(
+            comparisons.difference_rows(groups, there[0] if there else "", sample)
+        ),
         "margins": with_progress(pd.concat(margins, ignore_index=True)),
         "loss": loss_table(there),
     }

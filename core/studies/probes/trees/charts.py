@@ -22,7 +22,7 @@ from core.results.drawing.vega import Chart
 from core.results.estimates import OF_HUNDRED, kind_of
 from core.results.export import Result
 from core.results.names import short_names
-from core.studies.probes.trees.statements import first_shown, statements_of
+from core.studies.probes.trees import statements
 from core.studies.probes.trees.tables import (
     ARC_RIVALS,
     CHAIN,
@@ -268,7 +268,9 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
         raise SpecError("Scores by arc length need the probes distance and depth.")
     rows = table[table["arcs"].isin(arcs)]
     models = list(dict.fromkeys(rows.loc[rows["layer"].notna(), "model"]))
-    shown = first_shown(statements_of(result.tables, models, "uuas"), result.tables["arc_margins"])
+    shown = statements.first_shown(
+        statements.statements_of(result.tables, models, "uuas"), result.tables["arc_margins"]
+    )
     rows = rows[rows["layer"].notna() | rows["model"].isin([*shown, *ARC_RIVALS])]
     names = short_names(model for model in rows["model"] if not is_baseline(model))
     return rows.assign(name=[names.get(m, m) for m in rows["model"]])

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from core.errors import SpecError
+from core.maths.spectra import trends as fits
 from core.maths.spectra.nulls import null_spectrum
-from core.maths.spectra.trends import fit_trend, least_share
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of, told
 from core.results.drawing import curves, panels
@@ -137,13 +137,13 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     parts = [mean.assign(name=MEAN)]
     if null:
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
-    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
+    trend = fits.fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
     if trend is None:
         return pd.concat(parts, ignore_index=True), ""
     if trend.kind == "constant":
         line = float(mean["layer"].corr(mean[measure]) ** 2)
         level = LEVEL_FITS.format(
-            line=text_of(line), least=text_of(least_share(int(mean[measure].count())))
+            line=text_of(line), least=text_of(fits.least_share(int(mean[measure].count())))
         )
         return pd.concat(parts, ignore_index=True), level if line == line else "no trend"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
