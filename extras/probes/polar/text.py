@@ -12,8 +12,8 @@ from core.options.layer_numbers import which_layers
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees import statements as trees
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import BEST, SCORES, SIMILAR, TIED
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
     MOST_NAMED,
@@ -52,10 +52,10 @@ def view_sentence(result: PolarResult, metric: str = LAS) -> str:
 def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
     if not statements:
         return
-    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    tied = {each.subject: each.layers for each in statements if each.verdict == trees.TIED}
     more = {each.verdict: each for each in statements if each.verdict in (UNDIRECTED, GIVEN)}
-    first, *rest = (each for each in statements if each.verdict not in (TIED, *more))
-    assert first.verdict == BEST
+    first, *rest = (each for each in statements if each.verdict not in (trees.TIED, *more))
+    assert first.verdict == trees.BEST
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
 
@@ -71,13 +71,13 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         if gap.baseline == first.subject:
             size = gap.number.direction("above", "below")
             tied_with = f"not detectably different from {name} ({size})"
-            return tied_with if gap.verdict == SIMILAR else f"{size} {name}"
+            return tied_with if gap.verdict == trees.SIMILAR else f"{size} {name}"
         text = compared_with(gap)
         if metric in (LABEL, DIRECTION):  # given the edges, its row is the most frequent answer
             text = text.replace(baseline_name(CHAIN), "the majority baseline")
         return text
 
-    score = next((each for each in rest if each.verdict == SCORES), None)
+    score = next((each for each in rest if each.verdict == trees.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with
         gaps = [each for each in rest if each.subject == score.subject and each is not score]
         gaps.sort(key=lambda each: each.baseline != first.subject)

@@ -106,7 +106,8 @@ def pairs_sentence(result: Result) -> str:
     if len(means) == 2:
         return (
             f"This is one pair: {text.best_named(best)} leaves "
-            f"{text_of(means[low], 'per cent')} of the variance unexplained from {_arrow(low)} and {text_of(means[high], 'per cent')} back. "
+            f"{text_of(means[low], 'per cent')} of the variance unexplained from {_arrow(low)} "
+            f"and {text_of(means[high], 'per cent')} back. "
             "Add models to compare pairs."
         )
     return (
