@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from core.options import Spec, options_of
+from core.options import named
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.views import ARCS, SCORES, SENTENCE
@@ -32,18 +31,14 @@ UNTRAINED = (
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
-@dataclass(frozen=True)
-class Display(Spec):
-    """What is shown of the study: kept in the address, not part of the study."""
-
-    view: str = view_option(VIEWS)
-    layer: int = layer_option("Layer in the Sentence view; the model's best layer by default.")
-
-
+display = named(  # what is shown of the study: in the address, no part of the study
+    view=view_option(VIEWS),
+    layer=layer_option("Layer in the Sentence view; the model's best layer by default."),
+)
 form = Form(
     "probe",
     ProbeSpec,
-    display=(*options_of(Display), *OPTIONS),
+    display=(*display, *OPTIONS),
     title="Is syntax still in the fine-tuned model?",
     lead="A structural probe is a linear map after which distances between word vectors "
     "approximate distances in the dependency tree. "

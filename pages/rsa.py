@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
@@ -26,28 +26,24 @@ from ui.views.tokens.view import ASKED, token_map
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
 
-@dataclass(frozen=True)
-class Display(options.Spec):
-    """What is shown of the study: in the address, no part of the study."""
-
-    view: str = view_option(VIEWS)
-    layer: int = layer_option("The layer that the token map shows; the top layer at first.")
-    search: str = search_option("words")
-    model: str = options.line("Model", help="The model whose map is drawn beside the base's.")
-    word: int = options.whole(
+display = options.named(  # what is shown of the study: in the address, no part of the study
+    view=view_option(VIEWS),
+    layer=layer_option("The layer that the token map shows; the top layer at first."),
+    search=search_option("words"),
+    model=options.line("Model", help="The model whose map is drawn beside the base's."),
+    word=options.whole(
         "Word",
         0,
         low=0,
         high=LENGTHS[1],
         help="Place of the word whose nearest words the token map lists; 0 for none.",
-    )
-
-
+    ),
+)
 token_options = [option for option in options.options_of(TokenMapSpec) if option.name != "models"]
 form = Form(
     "rsa",
     RsaSpec,
-    display=(*options.options_of(Display), *token_options),
+    display=(*display, *token_options),
     title="Which layers does fine-tuning change?",
     lead="Each layer of a fine-tuned model is given the base's own input: a layer that changed "
     "moves its output further than random changes do. States show from where models differ.",

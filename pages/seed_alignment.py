@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from core import options
@@ -20,18 +18,14 @@ from ui.views.alignment_experiments import EXPERIMENTS
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
-@dataclass(frozen=True)
-class Display(options.Spec):
-    """What the page shows of the study; part of the address, not of the study."""
-
-    view: str = view_option(VIEWS)
-    layer: int = layer_option("The layer whose space is shown; the top layer at first.")
-
-
+display = options.named(  # what is shown of the study: in the address, no part of the study
+    view=view_option(VIEWS),
+    layer=layer_option("The layer whose space is shown; the top layer at first."),
+)
 form = Form(
     "alignment",
     AlignSpec,
-    display=(*options.options_of(Display), *SHOWN),
+    display=(*display, *SHOWN),
     title="Do two seeds learn the same space?",
     lead="Two models were pretrained alike, with different random seeds. "
     "If their spaces are the same up to a map, "

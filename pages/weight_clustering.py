@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from core import options
-from core.options import Spec, options_of
+from core.options import options_of
 from core.studies.weights.clusters.members import fine_tunes
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
@@ -25,24 +23,20 @@ from ui.views.weights_experiments import EXPERIMENTS
 VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
-@dataclass(frozen=True)
-class Display(Spec):
-    """What is shown of the study: part of the link, not of the study."""
-
-    view: str = view_option(VIEWS)
-    layer: int = options.whole(
+display = options.named(  # what is shown of the study: in the address, no part of the study
+    view=view_option(VIEWS),
+    layer=options.whole(
         "Layer",
         0,
         low=0,
         high=options.MOST_LAYERS,
         help="Layer highlighted in the spectra; 0 for none.",
-    )
-
-
+    ),
+)
 form = Form(
     "weights",
     WeightsSpec,
-    display=(*options_of(Display), *options_of(weights_map.MapDisplay)),
+    display=(*display, *options_of(weights_map.MapDisplay)),
     title="What was this model fine-tuned on?",
     lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus base) "
     "of many models: if those with the most similar updates share a task more often than chance, "

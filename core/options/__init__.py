@@ -37,7 +37,7 @@ from core.options.kinds import (
     whole,
     words,
 )
-from core.options.option import MOST_LAYERS, Option, Spec, options_of, refs_of
+from core.options.option import MOST_LAYERS, Option, Spec, named, options_of, refs_of
 
 __all__ = [
     "CORPUS_HELP",
@@ -58,6 +58,7 @@ __all__ = [
     "model",
     "models",
     "most_steps",
+    "named",
     "names",
     "number",
     "options_of",

@@ -252,8 +252,21 @@ def options_of(spec: type[Spec]) -> tuple[Option, ...]:
 
 @cache
 def _options_of(spec: Any) -> tuple[Option, ...]:
-    fields = [each for each in dataclasses.fields(spec) if OPTION in each.metadata]
-    return tuple(dataclasses.replace(each.metadata[OPTION], name=each.name) for each in fields)
+    fields = {each.name: each for each in dataclasses.fields(spec) if OPTION in each.metadata}
+    return named(**fields)
+
+
+def named(**declared: Any) -> tuple[Option, ...]:
+    """Name options that are no spec's, such as what a page shows of a study, in their order.
+
+    Example:
+        >>> from core.options import whole
+        >>> [option.name for option in named(word=whole("Word", 0))]
+        ['word']
+    """
+    return tuple(
+        dataclasses.replace(each.metadata[OPTION], name=name) for name, each in declared.items()
+    )
 
 
 def refs_of(spec: Any) -> tuple[str, ...]:
