@@ -350,6 +350,18 @@ def studies_by_the_door(house: House) -> list[str]:
     ]
 
 
+def classes_of_pages(house: House) -> list[str]:
+    """Classes in the scripts of pages, which run anew at every rerun: what knows a class, such as
+    a cache, keeps those of all reruns."""
+    return [
+        f"{module.name}:{node.lineno} defines the class {node.name}"
+        for module in house.modules.values()
+        if within(module.name, "pages") or module.name == "app"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
 CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     arrows_up,
     rooms_that_meet,
@@ -364,4 +376,5 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     many_names,
     vague_names,
     studies_by_the_door,
+    classes_of_pages,
 )

@@ -251,6 +251,8 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
         },
         0,
     ),
+    (contracts.classes_of_pages, {"pages/a.py": "def f():\n    class Display:\n        pass"}, 1),
+    (contracts.classes_of_pages, {"ui/study/a.py": "class Display:\n    pass"}, 0),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import core.studies.probes.trees.statements as trees
 from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
@@ -12,7 +13,6 @@ from core.options.layer_numbers import which_layers
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
-from core.studies.probes.trees import statements as trees
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (

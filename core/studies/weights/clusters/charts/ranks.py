@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import core.maths.spectra.trends as fits
 from core.errors import SpecError
-from core.maths.spectra import trends as fits
 from core.maths.spectra.nulls import null_spectrum
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of, told
