@@ -172,7 +172,7 @@ def _of_adapters() -> Iterator[Case]:
     few: dict[str, Any] = {"references": False, "words": 120, **FEW}
     yield Case("rsa", own, {"base": BASE, "compare": tuned, **few}, "demo")
     yield Case("weights", own, {"base": BASE, "models": tuned})
-    yield Case("weights intruders", own, {"base": BASE, "models": tuned, "draws": 20})
+    yield Case("weights intruders", own, {"base": BASE, "models": tuned, "draws": 60})
     arithmetic = {"base": BASE, "models": pair, "randoms": 2, "sentences": 20}
     yield Case("weights arithmetic", own[:3], arithmetic, "demo")
     reverted = {"frozen": False, "noises": 2, **FEW, **DRAWS}

@@ -11,11 +11,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from playwright.sync_api import Error, Page, sync_playwright
 
-from core.options import options_of
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, GUIDED
 from tests.browser.server import serve
 from ui.frame.shell import PAGES
@@ -30,15 +30,12 @@ SETTLED = 1_500  # milliseconds for what moves
 def views(path: str) -> tuple[str, ...]:
     """The views that a page offers, read from the page's own code; one nameless for a page
     without."""
-    names: dict[str, object] = {"__name__": "looked at"}
+    names: dict[str, Any] = {"__name__": "looked at"}
     source = Path(path).read_text(encoding="utf8").split("\nform = ")[0]
-    if "class Display" not in source:
+    if "\ndisplay = " not in source:
         return ("",)
-    module = type(sys)("looked_at")
-    sys.modules["looked_at"] = module
-    names = module.__dict__
     exec(compile(source, path, "exec", dont_inherit=True), names)
-    view = next(option for option in options_of(names["Display"]) if option.name == "view")
+    view = next(option for option in names["display"] if option.name == "view")
     return tuple(view.meanings)
 
 

@@ -18,27 +18,32 @@ def mark_of(chart: Locator, model: str, layer: int) -> Locator:
     return chart.locator(f"path[aria-label*='Model: {model};'][aria-label*='Layer: {layer};']").last
 
 
+def name_of(chart: Locator, text: str) -> Locator:
+    """The name beside a line; a line of a longer name is another's."""
+    return chart.locator(f"text[aria-label$='text: {text}']")
+
+
 def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/probe_trees?rivals=true")
     charts = page.locator(f"{CHART} svg")
     expect(charts).to_have_count(2)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     mark_of(charts.first, "parse-0", 3).hover(force=True)
-    other = charts.nth(1).get_by_text("untrained seed-0", exact=True)
+    other = name_of(charts.nth(1), "untrained seed-0")
     page.wait_for_function(
         "node => Number(getComputedStyle(node).opacity) < 0.3", arg=other.element_handle()
     )
     for chart in charts.all():
         assert opacity(mark_of(chart, "parse-0", 2)) == 1
         assert opacity(mark_of(chart, "untrained seed-0", 2)) < 0.3
-        assert opacity(chart.get_by_text("parse-0", exact=True)) == 1
-    assert opacity(charts.first.get_by_text("parse-0, control", exact=True)) == 1
+        assert opacity(name_of(chart, "parse-0")) == 1
+    assert opacity(name_of(charts.first, "parse-0, control")) == 1
     page.get_by_role("heading", name="Is syntax still in the fine-tuned model?").hover()
     page.wait_for_function(
         "node => getComputedStyle(node).opacity === '1'", arg=other.element_handle()
     )
     # The name beside a line does it too, and a click still opens the layer.
-    charts.nth(1).get_by_text("untrained seed-0", exact=True).hover(force=True)
+    name_of(charts.nth(1), "untrained seed-0").hover(force=True)
     page.wait_for_function(
         "node => Number(getComputedStyle(node).opacity) < 0.3",
         arg=mark_of(charts.first, "parse-0", 3).element_handle(),
@@ -82,7 +87,7 @@ def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
     charts = page.locator(f"{CHART} svg")
     expect(charts).to_have_count(2)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
-    name = charts.first.get_by_text("parse-0", exact=True)
+    name = name_of(charts.first, "parse-0")
     marks = [mark_of(chart, "parse-0", 3) for chart in charts.all()]
     name.click(force=True)
     for mark in marks:
@@ -141,7 +146,7 @@ def test_the_first_click_after_a_change_of_page_switches_a_line_off(
     page.get_by_test_id("stSidebarNav").get_by_text("Probe trees", exact=True).click()
     page.wait_for_url("**/probe_trees*")
     charts = page.locator(f"{CHART} svg")
-    name = charts.first.get_by_text("parse-0", exact=True)
+    name = name_of(charts.first, "parse-0")
     mark = mark_of(charts.first, "parse-0", 3)
     expect(mark).to_be_attached()
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
