@@ -35,12 +35,14 @@ def tiny_models() -> dict[str, Path]:
     }
     for name, path in paths.items():
         change = 0.0 if name == "base" else 0.1
-        drawn = {key: each + change * rng.normal(size=each.shape) for key, each in base.items()}
+        drawn = {
+            key: each + change * rng.normal(size=each.shape) for key, each in sorted(base.items())
+        }
         save_single(drawn, path / "model.safetensors")
     paths["adapter"] = folder / "adapter"
     paths["adapter"].mkdir()
     factors = {}
-    for key, each in base.items():
+    for key, each in sorted(base.items()):
         if key.endswith(("q_proj.weight", "down_proj.weight")):
             place = f"base_model.model.{key.removesuffix('.weight')}"
             factors[f"{place}.lora_A.weight"] = rng.normal(size=(RANK, each.shape[1]))

@@ -37,7 +37,7 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
         assert opacity(mark_of(chart, "parse-0", 2)) == 1
         assert opacity(mark_of(chart, "untrained seed-0", 2)) < 0.3
         assert opacity(name_of(chart, "parse-0")) == 1
-    assert opacity(name_of(charts.first, "parse-0, control")) == 1
+    assert opacity(charts.first.get_by_text("parse-0, control", exact=True)) == 1
     page.get_by_role("heading", name="Is syntax still in the fine-tuned model?").hover()
     page.wait_for_function(
         "node => getComputedStyle(node).opacity === '1'", arg=other.element_handle()

@@ -177,7 +177,7 @@ def test_a_word_clicked_at_a_lower_layer_stays_there(page: Page, app_url: str) -
     chart = moved_map(page, f"{app_url}/rsa?view=Token+map&layer=1")
     before = at_rest(chart, "Word: letter")
     chart.locator("path[aria-label*='Word: kitchen']").first.click(force=True)
-    expect(page.locator(".near")).to_be_visible()
+    expect(page.get_by_role("region", name="Words nearest to kitchen")).to_be_visible()
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     assert at_rest(chart, "Word: letter") == pytest.approx(before, abs=0.5)
 

@@ -31,5 +31,5 @@ def test_models_are_scored_when_the_button_is_pressed() -> None:
     assert not app.exception
     assert not app.error
     assert figures(app) == 4
-    assert "minimal pairs" in headline(app)
+    assert "grammatical sentence" in headline(app)
     assert app.query_params["pairs"] == "10"

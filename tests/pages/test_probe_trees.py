@@ -199,7 +199,7 @@ def test_ranks_are_swept_on_demand(
     app = open_page(PAGE, **link, view="Rank")
     assert not origins(app), "nothing is shown yet that could come from somewhere"
     assert figures(app) == 0
-    assert "layer " in sentences(app).partition("Nothing is computed yet.")[2]
+    assert re.search(r"Nothing is computed yet.*Press the button .* layer \d", sentences(app))
     next(
         button for button in app.button if button.label.startswith("Sweep the rank, about")
     ).click()

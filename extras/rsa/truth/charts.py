@@ -13,8 +13,8 @@ from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
 
 ROW = 26  # pixels
 COLUMNS = {
-    "frozen": "size of the rounding, compared with that of the weight change",
-    "planted": "a layer's state, its drop from the layer below, its output on the base's input",
+    "frozen": "rounding, over the size of the weight change",
+    "planted": "state, drop from the layer below, output on the base's input",
 }
 TITLES = {
     "frozen": "Frozen fine-tunes: finding changed states",
@@ -39,11 +39,11 @@ def truth_chart(
     )
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
-    size = ", weight changes matched in size" if matched else ""
+    size = ", changes matched in size" if matched else ""
     return heatmap(
         rows,
         TITLES[truth],
-        f"AUC{size}; columns: {COLUMNS[truth]}",
+        f"AUC{size}; {COLUMNS[truth]}",
         x="what",
         y="name",
         value="auc",

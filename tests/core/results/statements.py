@@ -11,6 +11,7 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
 from core.results.columns import meaning
 
+OF_MODEL = re.compile(r"(?<=static window of )\S+")  # whose window it is
 REFERENCE = re.compile(r"(random:)?(zoo|hub|path):\S+")
 FREE = re.compile(
     r"reference of the|the text, with|what models are grouped|as its card says|as its column says|"
@@ -83,7 +84,7 @@ def unsaid_names(values: pd.Series, text: str) -> list[str]:
     speaks of one."""
     said = set(re.findall(r"[\w']+", text))
     unsaid = []
-    for value in values.unique():
+    for value in dict.fromkeys(OF_MODEL.sub("a model", each) for each in values):
         if REFERENCE.fullmatch(value):
             if "reference of" not in text:
                 unsaid.append(f"{value!r}, a reference, is not said")

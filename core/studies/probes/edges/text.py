@@ -50,7 +50,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         layers = [f"{layer_numbers(place)} for {PLURALS[name]}" for name, place in places.items()]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
-        f"{_verdict(scores, margins)}: on {names[first]}, probes predict {listed(clauses)}.",
+        f"{_verdict(scores, margins)}: {names[first]} predicts {listed(clauses)}.",
         *_similar(scores, margins),
         *_added(names[first], [each for each in statements if each.verdict == ADDED]),
         f"The best {verb} {listed(layers)}.",
@@ -64,13 +64,13 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> str:
     """Say whether the model predicts more than the baselines that score highest, and what these
-    predict, in the order of the targets: "No more than the words alone (static window: 92 %)"."""
+    predict, in the order of the targets: "No more than words alone (static window: 92 %)"."""
     values = [score.number.value_text for score in scores.values()]
     names = list(dict.fromkeys(baseline_name(score.subject) for score in scores.values()))
     if not names:
         return "Without a baseline to compare with"
     if len(names) == 1:
-        words = "the words alone (" * (names[0] == SHOWN[WINDOW])
+        words = "words alone (" * (names[0] == SHOWN[WINDOW])
         rival = f"{words or 'the '}{names[0]}{': ' if words else ' ('}{listed(values)})"
     else:
         every = (
