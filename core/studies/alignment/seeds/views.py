@@ -141,7 +141,7 @@ def space_sentence(
         name: "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
         for name, error in errors.items()
     }
-    rivals = {WINDOW: "its words alone (static window)", "shuffled": "shuffled words"}
+    rivals = {WINDOW: "words alone (static window)", "shuffled": "shuffled words"}
     beside = "".join(f", {text} {shares[name]}" for name, text in rivals.items() if name in shares)
     return (
         f"At layer {layer}, {named(method)} predicts {shares[method]} of {short_name(target)}'s "

@@ -142,7 +142,7 @@ def baseline_name(baseline: str) -> str:
     names = {
         POSITION: "the position-only baseline",
         CHAIN: "the linear chain",
-        WINDOW: "its words alone (static window)",
+        WINDOW: "words alone (static window)",
         trees_statements.CONTROL_TREES: "the same probes on control trees",
         EMBEDDINGS: "its layer 0",
         TAGS[0]: "parts of speech alone",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.models.steps import origin_of, run_of
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
@@ -82,7 +83,10 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
 def _sentences(statements: Sequence[Statement]) -> list[str]:
     """Write a sentence for each statement."""
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    said = []
+    said: list[str] = []
+    beyond = [each for each in statements if each.verdict == BEYOND and not each.number.clear]
+    tied = listed([names[each.subject] for each in beyond])
+    alike = f", not detectably fewer than {tied}" * bool(tied)
     for each in statements:
         number, name = each.number, names[each.subject]
         needs = f"needs {number.direction('more', 'fewer')} bits per byte"
@@ -94,7 +98,8 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
             said.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
         elif each.verdict == BEST:
             best = f"predicts the text best, with {number.text} bits per byte"
-            said.append(f"{name} {f'needs the fewest, {number.text}' if said else best}.")
+            fewest = f"needs the fewest, {number.text}"
+            said.append(f"{name} {fewest if said else best}{alike}.")
         else:
             said.append(f"{name} {needs} than {names[each.baseline]}{noise}.")
     return said
