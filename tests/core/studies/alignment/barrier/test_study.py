@@ -152,8 +152,8 @@ def test_the_headline_says_what_rises_and_what_does_not() -> None:
     headline = make_headline(facts)
     assert all(fact.named_in(headline) for fact in facts)
     assert headline.startswith(
-        f"Models of {OTHER_ORIGINS} cannot: halfway the loss is 2.00 [1.80, 2.20] nats per token "
-        f"above their mean; between models of {ONE_ORIGIN} it is not detectably above"
+        f"Models of {OTHER_ORIGINS} cannot: halfway the loss is 2.00 [1.80, 2.20] nats above their "
+        f"mean; of {ONE_ORIGIN}, not detectably above (.01 [−.02, .03])."
     )
     assert f"1.50 with units and heads matched ({OTHER_ORIGINS})" in headline
     assert f"Models of {ONE_ORIGIN} have no detectable barrier" in make_headline(facts[2:])
