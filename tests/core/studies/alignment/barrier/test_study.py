@@ -158,4 +158,4 @@ def test_the_headline_says_what_rises_and_what_does_not() -> None:
     assert f"1.50 with units and heads matched ({OTHER_ORIGINS})" in headline
     assert f"Models of {ONE_ORIGIN} have no detectable barrier" in make_headline(facts[2:])
     sags = [Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)]
-    assert ".20 [.10, .30] nats per token below their mean" in make_headline(sags)
+    assert ".20 [.10, .30] nats below their mean" in make_headline(sags)
