@@ -18,6 +18,7 @@ ROW = {"model": "zoo:seed-1", "part": "compared", "by": TAGS, "items": 9, "js": 
 def test_names_of_many_groups_do_not_overlap(context: Context) -> None:
     rows = [ROW | {"by": ALL, "words": ALL}, *(ROW | {"words": word} for word in IN_WORDS)]
     table = pd.DataFrame(rows)
-    result = Result("divergence", {"base": "zoo:seed-0"}, "", {"divergence": table})
+    tables = {"divergence": table, "coloured": table[["model"]][:0]}
+    result = Result("divergence", {"base": "zoo:seed-0"}, "", tables)
     height = groups_chart(result, context=context).to_dict()["height"]
     assert height >= 1.1 * context.letter * len(table)
