@@ -86,7 +86,7 @@ def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Ch
     check_chosen(corpus, corpora)
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     rows = table[table["corpus"] == corpus]
-    below = None if corpus == corpora[0] else ""  # is said once
+    below = "bands: 95 %; in brackets: weight change"  # one line: the panels stand at one height
     return _curves(result, rows, None, lowest, corpus, below=below, context=context)
 
 

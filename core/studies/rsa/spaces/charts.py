@@ -29,10 +29,10 @@ from core.studies.rsa.spaces.tables import (
 )
 from core.studies.rsa.spaces.text import RANK
 
-HEIGHT = 220  # of a plot
+HEIGHT = 205  # of a plot: the first row, with its legend, ends above the fold
 ROOM = 5.0  # pixels that a name keeps from a point
 TIPS = ("name", "layer", "tokens")
-BASES, STEP = "bases", "steps of training"
+BASES, STEP = "bases", "steps"
 LOOKS = {SEEDS: Look(style.BLUE), TUNED: Look(style.ORANGE, "square")}
 
 
@@ -80,9 +80,8 @@ def map_chart(result: Result, *, context: Context = PAGE) -> Chart:
         rows[rows["layer"] == rows.groupby("model")["layer"].transform("max")]
         for rows in (table, cloud)
     )
-    stresses = dict(enumerate(result.arrays["stress"].tolist(), start=2))
-    stress = stress_in_words(stresses, "Angles by layer")
-    below = f"large: the chosen layer; {stress}" if moves else f"faint: resamples; {stress}"
+    stress = stress_in_words({2: float(result.arrays["stress"][0])}, "Angles by layer")
+    below = stress if moves else f"faint: resamples; {stress}"
     stages, dots = (layers, cloud[:0]) if moves else ([last], drawn)
     return _map(table, stages, dots, "Every layer of every model", below, context=context)
 
