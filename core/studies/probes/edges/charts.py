@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from core.errors import SpecError
@@ -24,7 +26,13 @@ from core.studies.probes.edges.tables import (
     rows_of,
 )
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.studies.probes.trees.charts import baseline_rules, gains_chart, looks_of, with_control
+from core.studies.probes.trees.charts import (
+    baseline_rules,
+    gains_chart,
+    is_baseline,
+    looks_of,
+    with_control,
+)
 from core.studies.probes.trees.statements import first_shown
 from core.studies.probes.trees.tables import TAGS, WINDOW
 
@@ -74,7 +82,7 @@ def edges_chart(
         return gains_chart(rows, company, title, label, below, HEIGHT, context=context)
     scored, lines = (
         rows[rows["layer"].notna()],
-        rows[rows["layer"].isna() & rows["model"].map(_drawn)],
+        rows[rows["layer"].isna() & rows["model"].map(partial(is_baseline, dashes=DASHES))],
     )
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
@@ -100,11 +108,6 @@ def edges_chart(
 def _short_label(model: str) -> str:
     """The name of a baseline without its last word, for which there is no room."""
     return SHOWN.get(model, model).removesuffix(" baseline")
-
-
-def _drawn(model: str) -> bool:
-    """Whether a baseline has a line."""
-    return model in DASHES or model.startswith(WINDOW)
 
 
 def first_scores(result: Result, view: str = ACCURACY) -> Result:
