@@ -90,8 +90,8 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
     for each in statements:
         number, name = each.number, names[each.subject]
         needs = f"needs {number.direction('more', 'fewer')} bits per byte"
-        noise = "" if number.clear else ", not detectably different"
         if each.verdict == OF_BASE:
+            noise = "" if number.clear else ", not detectably different"
             better = "worse" if number.value > 0 else "better"
             how = f"{better} than" if number.clear else "about as well as"
             base = names.get(each.baseline, short_name(each.baseline))
@@ -101,7 +101,7 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
             fewest = f"needs the fewest, {number.text}"
             said.append(f"{name} {fewest if said else best}{alike}.")
         else:
-            said.append(f"{name} {needs} than {names[each.baseline]}{noise}.")
+            said.append(f"{name} {needs} than {names[each.baseline]}.")
     return said
 
 
