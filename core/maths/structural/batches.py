@@ -106,7 +106,7 @@ class _Shelf:
     words: Int[Tensor, "sentence word"]
     gold: Int[Tensor, ...]
     lengths: Int[Tensor, " sentence"]
-    weighed: dict[int, Tensor] = field(default_factory=dict)
+    weighed: dict[int, Tensor] = field(default_factory=dict, init=False)
 
     def weights(self, sentences: int) -> Float[Tensor, "sentence ..."]:
         """Weights of pairs or words in the loss of a batch of this many sentences; they are the
