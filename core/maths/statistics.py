@@ -111,6 +111,17 @@ def ratio(parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike | None = None) 
     return np.asarray(np.divide(above, below, out=empty, where=below > 0))
 
 
+def ratios(parts: ArrayLike, wholes: ArrayLike, counts: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """`ratio` of all sentences, and of each resample, draws first.
+
+    Example:
+        >>> score, drawn = ratios([1.0, 3.0], [2.0, 4.0], [[2, 0], [0, 2]])
+        >>> round(float(score), 2), drawn.tolist()
+        (0.67, [0.5, 0.75])
+    """
+    return ratio(parts, wholes), ratio(parts, wholes, counts)
+
+
 def jackknife_groups(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> tuple[IntArray, int]:
@@ -328,22 +339,3 @@ def t_interval(
     width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
     middle = np.asarray(point, dtype=np.float64)
     return middle - width, middle + width
-
-
-def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) -> FloatArray:
-    """Compute the relative size of a weight change: its Frobenius norm over that of the base's
-    weights.
-
-    Args:
-        moved, base: Squared norms of the change and of the base's weights, of the result's shape.
-        of_nothing: Result where the base is zero and the change is not; it is 0 where both are
-            zero.
-
-    Example:
-        >>> relative_change([9.0, 0.0], [900.0, 4.0]).tolist()
-        [0.1, 0.0]
-    """
-    changes, sizes = np.asarray(moved, dtype=np.float64), np.asarray(base, dtype=np.float64)
-    relative: FloatArray = np.where(changes > 0, of_nothing, 0.0)
-    np.divide(changes, sizes, out=relative, where=sizes > 0)
-    return np.sqrt(relative, out=relative)

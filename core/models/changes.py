@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.maths.progress import tick
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import relative_change
 from core.models.describing import describe, locate
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, open_weights

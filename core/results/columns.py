@@ -54,12 +54,14 @@ class Tip:
 
 
 def read_columns(text: str) -> tuple[dict[str, str], dict[str, Column]]:
-    """Read titles of tables and records of columns. Raises PalimpsestError if a record has a key or
-    a word that none has; ValueError if it is not TOML."""
+    """Read titles of tables and records of columns; a record of several columns names them all.
+    Raises PalimpsestError if a record has a key or a word that none has; ValueError if it is not
+    TOML."""
     read = tomllib.loads(text)
     return read.get("tables", {}), {
         name: as_record(Column, record, f"The column {name}")
-        for name, record in read.get("columns", {}).items()
+        for names, record in read.get("columns", {}).items()
+        for name in names.split()
     }
 
 

@@ -114,10 +114,9 @@ class _Layer:
         kernel = self._kernel(squared_distances(self.rows, self.rows), self.width)
         seen = self._kernel(squared_distances(held, self.rows), self.width)
         finer = [coarse * factor for factor in FINER]
-        self.penalty = min(
-            finer, key=lambda penalty: _error(predict(kernel, seen, targets, penalty), wanted)
-        )
-        self.weights = solve(kernel, targets, self.penalty)
+        weights = [solve(kernel, targets, penalty) for penalty in finer]
+        best = int(np.argmin([_error(seen @ each, wanted) for each in weights]))
+        self.penalty, self.weights = finer[best], weights[best]
 
     def map(self, x: Single) -> np.ndarray:
         """Map rows into the target space, in chunks."""

@@ -29,7 +29,7 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 from core.maths.plugins import Registry
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import relative_change
 
 
 @dataclass(frozen=True)

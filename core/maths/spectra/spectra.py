@@ -17,8 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from numpy.typing import ArrayLike
 
 from core.errors import ShapeError
+from core.maths.statistics import FloatArray
 
 
 @dataclass(frozen=True)
@@ -199,3 +201,22 @@ def _roots(eigenvalues: Float[ndarray, " value"], size: int) -> Float[ndarray, "
     """Square roots of falling eigenvalues; those below rounding error are zero."""
     floor = max(float(eigenvalues[0]), 0.0) * size * np.finfo(np.float64).eps
     return np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))
+
+
+def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) -> FloatArray:
+    """Compute the relative size of a weight change: its Frobenius norm over that of the base's
+    weights.
+
+    Args:
+        moved, base: Squared norms of the change and of the base's weights, of the result's shape.
+        of_nothing: Result where the base is zero and the change is not; it is 0 where both are
+            zero.
+
+    Example:
+        >>> relative_change([9.0, 0.0], [900.0, 4.0]).tolist()
+        [0.1, 0.0]
+    """
+    changes, sizes = np.asarray(moved, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    relative: FloatArray = np.where(changes > 0, of_nothing, 0.0)
+    np.divide(changes, sizes, out=relative, where=sizes > 0)
+    return np.sqrt(relative, out=relative)

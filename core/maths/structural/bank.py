@@ -44,6 +44,8 @@ class Bank:
     def __init__(self, maps: Tensor, rows: list[int], targets: list[int], kind: str) -> None:
         self.best, self.maps, self.rows = maps.clone(), maps, rows
         self.targets, self.pairs = torch.tensor(targets, device=maps.device), kind == "distance"
+        first = targets[0]  # that of all probes, unless they differ
+        self.shared = slice(first, first + 1) if len(set(targets)) == 1 else None
         self.best_epoch = [-1] * len(maps)
         self.minimum = np.full(len(maps), np.inf)
         self.active = list(range(len(maps)))
@@ -184,8 +186,10 @@ class Bank:
         return block.copy_(numbers)
 
     def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
-        """The trees of each probe; one set for all where there is only one."""
-        return gold if len(gold) == 1 else gold.index_select(0, self.targets)
+        """The trees of each probe; one set for all that have the same."""
+        if len(gold) == 1:
+            return gold
+        return gold.index_select(0, self.targets) if self.shared is None else gold[self.shared]
 
     def _by_layer(self) -> list[tuple[int, slice]]:
         """Pairs of a row of the vectors and the slice of probes that read it."""

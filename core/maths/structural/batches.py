@@ -13,7 +13,7 @@ in a batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -106,6 +106,18 @@ class _Shelf:
     words: Int[Tensor, "sentence word"]
     gold: Int[Tensor, ...]
     lengths: Int[Tensor, " sentence"]
+    weighed: dict[int, Tensor] = field(default_factory=dict, init=False)
+
+    def weights(self, sentences: int) -> Float[Tensor, "sentence ..."]:
+        """Weights of pairs or words in the loss of a batch of this many sentences; they are the
+        same in every epoch, for the one or two sizes that batches have."""
+        if sentences not in self.weighed:
+            counts = (self.lengths.square() if self.gold.ndim == 4 else self.lengths) * sentences
+            # neither padding nor a word without a place in the tree
+            self.weighed[sentences] = (self.gold[0] != PADDING) / counts.double().view(
+                -1, *[1] * (self.gold.ndim - 2)
+            )
+        return self.weighed[sentences]
 
 
 class Packer:
@@ -146,9 +158,7 @@ class Packer:
             places = self.place[sentences[self.shelf[sentences] == number]]
             shelf, rows = self.shelves[number], torch.from_numpy(places).to(self.device)
             gold, lengths = shelf.gold.index_select(1, rows), shelf.lengths.index_select(0, rows)
-            counts = (lengths.square() if gold.ndim == 4 else lengths) * len(sentences)
-            # neither padding nor a word without a place in the tree
-            weights = (gold[0] != PADDING) / counts.double().view(-1, *[1] * (gold.ndim - 2))
+            weights = shelf.weights(len(sentences)).index_select(0, rows)
             words.append(shelf.words.index_select(0, rows).flatten())
             blocks.append(Block(start, gold, lengths, weights))
             start += len(words[-1])

@@ -159,10 +159,10 @@ def distance_gradient(
     probes, sentences, words, rank = projected.shape
     flat = projected.reshape(probes * sentences, words, rank)
     errors = _pairwise(flat).view(probes, sentences, words, words)
-    pairs = errors.sub_(gold).sign_().mul_(weights).view(probes * sentences, words, words)
+    pairs = errors.sub_(gold).sign_().mul_(4 * weights).view(probes * sentences, words, words)
     totals = pairs.sum(dim=2)
     pairs.neg_().diagonal(dim1=1, dim2=2).add_(totals)
-    return torch.bmm(pairs, flat).mul_(4).view(probes, sentences, words, rank)
+    return torch.bmm(pairs, flat).view(probes, sentences, words, rank)
 
 
 def depth_gradient(

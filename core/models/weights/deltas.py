@@ -19,7 +19,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import relative_change
 from core.models.changes import apartness, shares_no_start
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots

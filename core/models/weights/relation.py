@@ -14,7 +14,7 @@ import numpy as np
 
 from core.errors import ModelError
 from core.maths.arrays import Value
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import relative_change
 from core.models.changes import shares_no_start
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.families import find_slots

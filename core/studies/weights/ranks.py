@@ -14,9 +14,8 @@ from numpy import ndarray
 from core.maths.arrays import Value
 from core.maths.spectra.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.maths.spectra.registry import Features, relative_norms
-from core.maths.spectra.spectra import energy_rank, entropy_rank, stable_rank
+from core.maths.spectra.spectra import energy_rank, entropy_rank, relative_change, stable_rank
 from core.maths.spectra.trends import KINDS, Trend, fit_trend
-from core.maths.statistics import relative_change
 from core.results.numbers import MINUS, text_of
 
 THRESHOLDS = (0.9, 0.95, 0.99)

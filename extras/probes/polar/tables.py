@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import ratio
+from core.maths.statistics import ratios
 from core.maths.structural.bands import Group, Sample
 from core.results.export import Result
 from core.studies.probes.edges.tables import REAL, SELECTIVITY
@@ -43,8 +43,8 @@ def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict
             continue
         above = np.asarray(value[name], dtype=np.float64)
         below = np.broadcast_to(np.asarray(value["edges"], dtype=np.float64), above.shape)
-        points = 100.0 * ratio(above, below).reshape(len(layers), count)
-        resampled = 100.0 * ratio(above, below, sample.weights)
+        share, drawn = ratios(above, below, sample.weights)
+        points, resampled = 100.0 * share.reshape(len(layers), count), 100.0 * drawn
         group = Group(
             layers,
             layers,

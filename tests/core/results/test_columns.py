@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import PalimpsestError
+from core.results import columns
 from core.results.columns import (
     COLUMNS,
     TABLES,
@@ -127,3 +130,12 @@ def test_a_record_with_a_slip_is_refused(text: str, words: str) -> None:
 def test_a_column_has_one_record() -> None:
     with pytest.raises(tomllib.TOMLDecodeError):
         read_columns("[columns]\na = {}\na = {}")
+
+
+def test_a_column_has_one_record_and_no_record_says_what_another_does() -> None:
+    file = Path(columns.__file__).with_suffix(".toml")
+    records = tomllib.loads(file.read_text(encoding="utf8"))["columns"]
+    names = [name for together in records for name in together.split()]
+    assert len(names) == len(set(names)) == len(COLUMNS)
+    said = [tuple(sorted(record.items())) for record in records.values() if record.get("meaning")]
+    assert [record for record, times in Counter(said).items() if times > 1] == []

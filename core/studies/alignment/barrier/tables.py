@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.permutations import calc_barrier, excess_of
-from core.maths.statistics import bootstrap_interval, ratio, sentence_counts
+from core.maths.statistics import bootstrap_interval, ratios, sentence_counts
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tasks import MATCHED, RAW, SHARES
 
@@ -54,7 +54,7 @@ def barrier_tables(
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
-            line = ratio(losses, value["tokens"]), ratio(losses, value["tokens"], counts)
+            line = ratios(losses, value["tokens"], counts)
             row = (*pair, relations[pair], way, *_peak(line), *_ends(line))
             rows.append(dict(zip(BARRIERS, row, strict=True)))
             together.setdefault((relations[pair], way), []).append(line)
@@ -100,7 +100,7 @@ def score_tables(
         for way, right in hits.items():
             if right.min() < 0:
                 continue
-            line = ratio(right, total), ratio(right, total, counts)
+            line = ratios(right, total, counts)
             peak = _peak((-line[0], -line[1]))
             row = (*pair, relation, way, metric, *peak, *_ends(line), chance)
             rows.append(dict(zip(SCORED, row, strict=True)))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import ratio
+from core.maths.statistics import ratios
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.results.export import Result
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
@@ -102,8 +102,7 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         scale = 1.0 if metric == BITS else 100.0
         above = np.asarray(value[parts[metric]], dtype=np.float64)[:, sets]
         below = np.broadcast_to(np.asarray(value[wholes[metric]], dtype=np.float64), above.shape)
-        points = scale * ratio(above, below)
-        resampled = scale * ratio(above, below, sample[metric].weights)
+        points, resampled = (scale * each for each in ratios(above, below, sample[metric].weights))
         dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
         resampled = resampled.reshape(-1, *points.shape)
         bounds = (0.0, np.inf) if metric == BITS else (0.0, 100.0)

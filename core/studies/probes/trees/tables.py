@@ -17,7 +17,7 @@ import pandas as pd
 
 from core.errors import listed
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratio
+from core.maths.statistics import bootstrap_interval, ratios
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import Gold, SentenceScores, score
@@ -118,8 +118,9 @@ def arc_groups(
         if not count.any():
             continue
         counts = np.broadcast_to(count, right.shape)
-        points = 100.0 * ratio(right, counts)[:, None]
-        resampled = 100.0 * ratio(right, counts, sample.weights)[..., None]
+        points, resampled = (
+            100.0 * each[..., None] for each in ratios(right, counts, sample.weights)
+        )
         layers: tuple[int, ...] = (0,)
         dev, sd, freedom = np.full(1, np.nan), 0.0, 0
         if whole is not None:
@@ -220,8 +221,8 @@ def score_rows(
 def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
     """The parser's unlabelled attachment score."""
     attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
-    score = ratio(attached, words)
-    low, high = bootstrap_interval(score, ratio(attached, words, sample.weights))
+    score, drawn = ratios(attached, words, sample.weights)
+    low, high = bootstrap_interval(score, drawn)
     row = (
         PARSED,
         None,

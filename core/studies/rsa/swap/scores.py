@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratio, sentence_counts, t_interval
+from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +30,7 @@ COLUMNS = (
 def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
     """Score an unmodified model: model, score, low, high, sentences, items."""
     counts, total = _counts(value, draws, seed)
-    score, drawn = ratio(value["own"][None], total), ratio(value["own"][None], total, counts)
+    score, drawn = ratios(value["own"][None], total, counts)
     low, high = bootstrap_interval(score, drawn)
     return {
         "model": ref,
@@ -59,7 +59,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     """
     counts, total = _counts(value, draws, seed)
     whole = value["own"][None]
-    unmodified, own_drawn = ratio(whole, total), ratio(whole, total, counts)
+    unmodified, own_drawn = ratios(whole, total, counts)
     frames = []
     noise = {
         way: _noise(value[f"noise/{way}"], total, counts)
@@ -68,7 +68,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     }
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         right = value[way.replace(" ", "/")]
-        score, drawn = ratio(right, total), ratio(right, total, counts)
+        score, drawn = ratios(right, total, counts)
         loss = unmodified - score
         band = bootstrap_interval(score, drawn)
         loss_band = bootstrap_interval(loss, own_drawn - drawn)
@@ -126,7 +126,7 @@ def _noise(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Average the score over random changes (layer,), also under every draw of sentences, with its
     variance over changes (layer,) and that one's degrees of freedom."""
-    each = [(ratio(draw, total), ratio(draw, total, counts)) for draw in np.asarray(correct)]
+    each = [ratios(draw, total, counts) for draw in np.asarray(correct)]
     scores = np.stack([score for score, _ in each])
     mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
     return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratio, sentence_counts, t_interval
+from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
 from core.studies.weights.arithmetic.sums import ADDED, ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
 
@@ -59,7 +59,7 @@ def build_arithmetic(
     for model, value in values.items():
         total = np.asarray(value["total"])
         counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
-        score, drawn = ratio(value["hits"], total), ratio(value["hits"], total, counts)
+        score, drawn = ratios(value["hits"], total, counts)
         whole = next(
             n for n, each in enumerate(sums[model]) if (each.way, each.scale) == (ALONE, 1)
         )
@@ -83,7 +83,7 @@ def _excess(
     score: float, drawn: np.ndarray, rivals: np.ndarray, total: np.ndarray, counts: np.ndarray
 ) -> dict[str, float]:
     """Compare a score with its mean under random changes (draw, sentence)."""
-    each, resampled = ratio(rivals, total), ratio(rivals, total, counts)
+    each, resampled = ratios(rivals, total, counts)
     variance = each.var(ddof=1) / len(each)
     gap, sampled = score - each.mean(), drawn - resampled.mean(1)
     degrees = [len(total) - 1.0, len(each) - 1.0]

@@ -21,8 +21,12 @@ from core.errors import ModelError
 from core.maths.spectra.projections import draw_map
 from core.maths.spectra.registry import Features
 from core.maths.spectra.sketches import EXACT, calc_sketch
-from core.maths.spectra.spectra import decompose, decompose_factors, singular_values
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import (
+    decompose,
+    decompose_factors,
+    relative_change,
+    singular_values,
+)
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots

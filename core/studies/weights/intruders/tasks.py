@@ -19,7 +19,7 @@ import numpy as np
 
 from core.maths.spectra.directions import SMALL
 from core.maths.spectra.intruders import compare_directions, turned_cosines
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import relative_change
 from core.models.weights.deltas import Delta
 from core.runs.pieces import keep_pieces
 from core.runs.store import identified, key_of
