@@ -77,6 +77,7 @@ def test_a_file_that_arrives_after_its_popover_was_closed_is_read(
     expect(page.get_by_text(THERE).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("without", exhaustive([False, True], True))
 def test_a_form_submitted_before_its_file_is_sent_waits_for_it(
     page: Page, app_url: str, sent: list[Route], without: bool

@@ -51,6 +51,7 @@ def test_files_beside_it_come_first(tmp_path: Path, llama: Path) -> None:
     assert beside.behaviour == original.behaviour
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_file_without_a_tokenizer_asks_for_one(tmp_path: Path, llama: Path) -> None:
     quantised.gguf_llama(llama, tmp_path / "gguf")

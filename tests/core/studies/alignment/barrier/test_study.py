@@ -63,6 +63,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"path:{shutil.copytree(zoo_folder() / 'models' / 'seed-0', folder)}"
 
 
+@pytest.mark.exhaustive
 def test_copies_have_no_barrier_and_a_planted_order_is_found_again(
     seed: str, tmp_path: Path
 ) -> None:
