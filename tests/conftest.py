@@ -25,7 +25,7 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # or all later tests of the process would have no Hub.
 
 LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
-    # A worker has two of the first six groups at once: one of the three longest, then one that fits behind it.
+    # A worker has two of the first six at once: one of the three longest, then one behind it.
     "core", "core/commands", "docs", "core/results", "core/results/drawing", "golden", "browser",
     "core/models/loading", "core/vectors", "core/studies/alignment/barrier", "ui/study", "pages",
     "core/studies/rsa/layers", "core/studies/probes/trees", "core/studies/weights/clusters",

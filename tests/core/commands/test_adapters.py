@@ -73,11 +73,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
             marks=pytest.mark.exhaustive,
         ),
         ("weights", ("--base", "BASE", "--models", "STEPS", "--yes")),
-        pytest.param(
-            "weights intruders",
-            ("--base", "BASE", "--models", "STEPS", "--draws", "20", "--yes"),
-            marks=pytest.mark.exhaustive,
-        ),
+        ("weights intruders", ("--base", "BASE", "--models", "STEPS", "--draws", "20", "--yes")),
         ("weights lineage", ("--models", "BASE", "STEPS", "--yes")),
         ("audit", ("--models", "STEPS", "BASE", "--yes")),
     ],
