@@ -26,7 +26,7 @@ ROW = 60  # height that one row of controls does not reach
 STRIP = 70  # height that a legend above several panels does not reach
 GRAVE = ("serious", "critical")
 WALKS = [(name, scheme) for name in ("", "teaching", *PAGES) for scheme in ("light", "dark")]
-WALKED = (("", "dark"), ("teaching", "light"), ("weight_clustering", "light"))
+WALKED = (("", "dark"), ("teaching", "light"))
 COLOUR = ("color-contrast", "link-in-text-block")  # axe's rules that a dark scheme has a part in
 
 

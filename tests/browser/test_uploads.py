@@ -125,6 +125,7 @@ def put(page: Page, address: str, headers: dict[str, str], size: int) -> APIResp
     return page.request.put(address, headers=headers, multipart={"file": content})
 
 
+@pytest.mark.exhaustive
 def test_a_shared_server_takes_and_holds_what_its_mode_says(
     chromium: BrowserContext, tmp_path: Path
 ) -> None:
