@@ -25,17 +25,20 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # or all later tests of the process would have no Hub.
 
 LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
-    # A worker has two of the first six at once: the three longest, then three that fit behind them.
-    "browser", "core", "core/commands", "core/results/drawing", "core/results", "golden", "docs",
-    "core/models/loading", "core/vectors", "core/runs/process", "ui/study", "pages",
-    "load", "core/models/hub", "zoo", "core/runs", "core/studies/rsa/layers",
-    "core/studies/probes/edges", "ui/server", "core/maths/spectra", "core/maths/structural",
-    "core/studies/alignment/barrier", "", "core/studies/rsa/audit", "core/studies/rsa/lens",
-    "core/studies/alignment/seeds", "core/text", "core/studies/weights/clusters",
-    "core/studies/rsa/swap", "core/studies/weights/arithmetic", "core/studies/probes/trees",
-    "core/maths/maps", "core/sweep", "core/studies/rsa/divergence", "core/models/files",
-    "core/maths/similarity", "core/studies/rsa/tokens", "core/studies/probes/minimal_pairs",
-    "core/studies/weights/lineage", "extras/rsa/truth", "core/models/weights", "ui/frame",
+    # A worker has two of the first six at once: one of the three longest, then one behind it.
+    "core", "core/commands", "docs", "core/results", "core/results/drawing", "golden", "browser",
+    "core/models/loading", "core/vectors", "core/studies/alignment/barrier", "ui/study", "pages",
+    "core/studies/rsa/layers", "core/studies/probes/trees", "core/studies/weights/clusters",
+    "core/runs", "core/runs/process", "core/studies/probes/edges", "core/text", "zoo",
+    "core/studies/weights/arithmetic", "", "core/studies/alignment/seeds", "core/models/files",
+    "core/models/weights", "core/maths/spectra", "core/studies/probes/behaviour",
+    "core/studies/rsa/swap", "core/studies/rsa/lens", "ui/server", "core/studies/rsa/tokens",
+    "core/models/hub", "core/studies/rsa/divergence", "core/models", "load",
+    "core/maths/structural", "core/maths/similarity", "core/maths/maps", "core/sweep",
+    "core/studies/probes/minimal_pairs", "core/studies/rsa/audit", "ui/frame",
+    "core/studies/weights/lineage", "extras/probes/polar", "core/maths", "extras/rsa/truth",
+    "core/studies/probes/training", "core/studies/rsa/spaces",
+    "core/studies/weights/clusters/charts", "ui/choosing",
 )  # fmt: skip
 TOGETHER = {  # folder -> one whose worker has it, too: they share all precomputed results, or models
     **dict.fromkeys(

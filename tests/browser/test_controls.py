@@ -92,6 +92,7 @@ def test_the_teachers_page_says_150_words_at_once(page: Page, app_url: str) -> N
     assert LEAST_WORDS <= len(words) <= MOST_WORDS, " ".join(words)
 
 
+@pytest.mark.exhaustive
 def test_all_rivals_are_one_step_away_and_the_link_keeps_them(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/probe_trees")
     figure = page.locator(CHART).first

@@ -82,6 +82,7 @@ def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
     expect(page.locator(".guide")).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map")
     settle(page)
@@ -108,6 +109,7 @@ def test_a_study_is_saved_opened_and_removed(page: Page, app_url: str) -> None:
     page.evaluate('localStorage.removeItem("palimpsest studies")')
 
 
+@pytest.mark.exhaustive
 def test_present_starts_the_presentation(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa")
     settle(page)

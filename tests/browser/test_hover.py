@@ -80,6 +80,7 @@ def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(
     assert "layer=4" in page.url
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
     page: Page, app_url: str
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
         expect(mark).to_have_css("visibility", "visible")
 
 
+@pytest.mark.exhaustive
 def test_arrow_keys_go_along_a_line_and_from_line_to_line(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/probe_trees")
     chart = page.locator(f"{CHART} svg[tabindex='0']").first
@@ -138,6 +140,7 @@ def test_arrow_keys_go_along_a_line_and_from_line_to_line(page: Page, app_url: s
     expect(said).not_to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_the_first_click_after_a_change_of_page_switches_a_line_off(
     page: Page, app_url: str
 ) -> None:

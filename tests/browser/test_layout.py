@@ -26,7 +26,7 @@ ROW = 60  # height that one row of controls does not reach
 STRIP = 70  # height that a legend above several panels does not reach
 GRAVE = ("serious", "critical")
 WALKS = [(name, scheme) for name in ("", "teaching", *PAGES) for scheme in ("light", "dark")]
-WALKED = (("", "dark"), ("teaching", "light"), ("weight_clustering", "light"))
+WALKED = (("", "dark"), ("teaching", "light"))
 COLOUR = ("color-contrast", "link-in-text-block")  # axe's rules that a dark scheme has a part in
 
 
@@ -42,6 +42,7 @@ def bottom(page: Page, selector: str) -> float:
     return box["y"] + box["height"]
 
 
+@pytest.mark.exhaustive
 def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str) -> None:
     page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
     page.goto(f"{app_url}/rsa?view=Benchmark+with+known+answers")
@@ -211,6 +212,7 @@ def grave_findings(page: Page, rules: Sequence[str] = ()) -> list[str]:
     ]
 
 
+@pytest.mark.exhaustive
 def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_study(
     page: Page, app_url: str
 ) -> None:
@@ -227,6 +229,7 @@ def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_stud
     expect(page.locator(CHART).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_the_form_folds_though_it_was_opened_and_its_button_pressed_before_the_server_heard_of_either(
     page: Page, app_url: str
 ) -> None:
@@ -242,6 +245,7 @@ def test_the_form_folds_though_it_was_opened_and_its_button_pressed_before_the_s
     expect(page.get_by_role("button", name="Run", exact=True)).not_to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_point_opens_the_token_map_at_its_layer(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     page.locator(f"{CHART} svg path[aria-label*='Layer: 3']").first.click(force=True)
@@ -268,6 +272,7 @@ def test_a_term_of_the_headline_is_explained_to_the_keyboard(page: Page, app_url
     expect(meaning).not_to_be_empty()
 
 
+@pytest.mark.exhaustive
 def test_a_combobox_has_one_ring_round_all_of_it(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa")
     unfold(page)

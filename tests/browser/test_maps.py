@@ -111,6 +111,7 @@ def test_the_map_zooms_with_a_key_moves_with_a_mouse_and_keeps_its_place_on_a_cl
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.exhaustive
 def test_a_finger_on_the_map_scrolls_the_page(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     chart = moved_map(page, f"{app_url}/rsa?view=Token+map")
@@ -139,6 +140,7 @@ WATCHED = f"""() => {{
 }}"""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_words_follow_the_slider_evenly_or_at_once_and_no_map_is_drawn_again(
     page: Page, app_url: str, motion: str
@@ -172,6 +174,7 @@ def test_words_follow_the_slider_evenly_or_at_once_and_no_map_is_drawn_again(
     page.emulate_media(reduced_motion="reduce")
 
 
+@pytest.mark.exhaustive
 def test_a_word_clicked_at_a_lower_layer_stays_there(page: Page, app_url: str) -> None:
     """The click draws the maps again, with a ring."""
     chart = moved_map(page, f"{app_url}/rsa?view=Token+map&layer=1")
@@ -182,6 +185,7 @@ def test_a_word_clicked_at_a_lower_layer_stays_there(page: Page, app_url: str) -
     assert at_rest(chart, "Word: letter") == pytest.approx(before, abs=0.5)
 
 
+@pytest.mark.exhaustive
 def test_maps_beside_each_other_are_turned_together_with_the_keyboard(
     page: Page, app_url: str
 ) -> None:

@@ -58,6 +58,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(
         page.close()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
 def test_nothing_moves_on_home_when_its_figure_is_drawn(
     page: Page, app_url: str, width: int
@@ -72,6 +73,7 @@ def test_nothing_moves_on_home_when_its_figure_is_drawn(
     assert max(tops) - min(tops) < FIGURE, tops
 
 
+@pytest.mark.exhaustive
 def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> None:
     page.goto(app_url)
     settle(page)
@@ -87,6 +89,7 @@ def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> No
     expect(page).to_have_url(re.compile("/rsa[?].*parse-frozen-2"))
 
 
+@pytest.mark.exhaustive
 def test_the_link_of_what_is_shown_is_copied(page: Page, app_url: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=app_url)
     page.goto(f"{app_url}/rsa?drop_rogue=1")

@@ -32,6 +32,7 @@ def hall(chromium: BrowserContext) -> Iterator[Page]:
     tab.close()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("page_name", exhaustive(VIEWS, "weight_clustering"))
 def test_every_view_shows_its_chart_in_presentation(
     hall: Page, app_url: str, page_name: str

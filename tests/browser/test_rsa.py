@@ -30,6 +30,7 @@ def open_study(page: Page, app_url: str, **more: str) -> None:
     expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(
     page: Page, app_url: str
 ) -> None:
@@ -64,6 +65,7 @@ def test_run_stays_under_the_pointer_when_the_list_of_models_loses_the_focus(
     page.wait_for_url("**/*parse-frozen-2*")
 
 
+@pytest.mark.exhaustive
 def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     unfold(page)
@@ -80,6 +82,7 @@ def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, ap
     expect(page.get_by_text(THERE).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("word", exhaustive(["kitchen", "when"], "kitchen"))  # highlighted or not
 def test_a_clicked_word_lists_its_nearest_words_by_layer(
     page: Page, app_url: str, word: str
@@ -100,6 +103,7 @@ def test_a_clicked_word_lists_its_nearest_words_by_layer(
     expect(near).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     with page.expect_download() as download:
@@ -126,6 +130,7 @@ def test_the_report_downloads_with_its_figure(page: Page, app_url: str) -> None:
     assert "Merchant" in text
 
 
+@pytest.mark.exhaustive
 def test_a_telephone_shows_everything_without_scrolling_sideways(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
     open_study(page, app_url)

@@ -23,6 +23,7 @@ def test_every_page_is_reached_from_the_navigation(page: Page, app_url: str) -> 
         assert page.get_by_test_id("stException").count() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_study_goes_on_while_its_reader_is_on_another_page(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?sentences=60&words=200&compare=zoo:parse-0&seed=7")
     expect(page.get_by_role("heading", name="Which layers")).to_be_visible()

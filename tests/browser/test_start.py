@@ -77,6 +77,7 @@ def _spent(make: subprocess.Popen[bytes], seconds: float) -> float:
     return usage(make.pid)[0] - before
 
 
+@pytest.mark.exhaustive
 def test_an_instance_on_every_interface_is_shared(chromium: BrowserContext, tmp_path: Path) -> None:
     with serve(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as address:
         page = chromium.new_page()

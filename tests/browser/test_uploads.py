@@ -77,6 +77,7 @@ def test_a_file_that_arrives_after_its_popover_was_closed_is_read(
     expect(page.get_by_text(THERE).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("without", exhaustive([False, True], True))
 def test_a_form_submitted_before_its_file_is_sent_waits_for_it(
     page: Page, app_url: str, sent: list[Route], without: bool
@@ -124,6 +125,7 @@ def put(page: Page, address: str, headers: dict[str, str], size: int) -> APIResp
     return page.request.put(address, headers=headers, multipart={"file": content})
 
 
+@pytest.mark.exhaustive
 def test_a_shared_server_takes_and_holds_what_its_mode_says(
     chromium: BrowserContext, tmp_path: Path
 ) -> None:

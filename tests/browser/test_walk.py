@@ -95,6 +95,7 @@ def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(
     assert errors == []
 
 
+@pytest.mark.exhaustive
 def test_a_hyphen_in_the_address_leads_to_the_page(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
     tab.goto(f"{fresh}/probe-trees?rank=8")
@@ -105,6 +106,7 @@ def test_a_hyphen_in_the_address_leads_to_the_page(chromium: BrowserContext, fre
     tab.close()
 
 
+@pytest.mark.exhaustive
 def test_typing_a_model_adds_that_model_alone(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
     tab.goto(f"{fresh}/rsa")

@@ -65,6 +65,7 @@ def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -
     expect(charts.nth(1)).to_contain_text("Stable rank")
 
 
+@pytest.mark.exhaustive
 def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) -> None:
     open_study(page, app_url, view="Neighbours", vector="spectrum")
     expect(page.locator(".headline").first).to_contain_text("spectrum")
@@ -78,6 +79,7 @@ def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) 
     expect(page.locator(".headline").first).to_have_text(headline, use_inner_text=True)
 
 
+@pytest.mark.exhaustive
 def test_no_view_scrolls_sideways_on_a_telephone(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
     page.emulate_media(color_scheme="dark")

@@ -31,7 +31,7 @@ PREDICTING = (
     "probe behaviour",
     "probe removal",
 )  # studies of models that predict words
-QUICK = ("rsa", "weights")
+QUICK = ("weights",)
 MORE: dict[str, dict[str, Any]] = {
     "align": {"methods": ("ols",), "layers": (2,)},
     "align barrier": {"sentences": 20},

@@ -279,6 +279,7 @@ def test_core_never_imports_streamlit() -> None:
     assert "streamlit" not in imported(*MODULES)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_mathematics_can_be_imported_alone() -> None:
     """Arrays in, arrays out: whoever wants a measure or a probe alone brings no store and no
@@ -317,6 +318,7 @@ def test_heavy_packages_wait_until_they_are_needed() -> None:
     assert not imported(*(f"core.{name}" for name in light)) & HEAVY
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_help_answers_at_once() -> None:
     """In processor seconds: on a busy machine the clock on the wall says nothing of what an answer

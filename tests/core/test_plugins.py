@@ -107,6 +107,7 @@ def run(installed: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_study_of_another_package_is_a_command_and_exports(
     installed: Path, tmp_path: Path

@@ -16,6 +16,7 @@ from core.runs.tasks import IDENTITY, Task, given_task
 from core.study import expected_tasks, price_by_tasks, read_first
 from core.text.unread import Unread
 from core.vectors.pairs import Items
+from tests.cases import exhaustive
 
 BY_TASKS = [
     name
@@ -69,7 +70,7 @@ def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BY_TASKS)
+@pytest.mark.parametrize("name", exhaustive(BY_TASKS, *BY_TASKS[:6]))
 def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
     study = STUDIES[name]
     spec = study.Spec()
@@ -85,6 +86,7 @@ def test_a_task_without_a_cost_is_named() -> None:
         given_task("text", "words").cost({})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_price_runs_no_model_and_takes_no_time() -> None:
     """Torch would keep a page waiting for seconds; a page asks at each of its runs."""

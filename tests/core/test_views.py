@@ -142,12 +142,15 @@ def test_what_is_drawn_at_first_is_a_part_on_an_axis_of_its_own() -> None:
     ("name", "column", "expected"),
     [
         ("probe", "model", {"zoo:seed-0", "zoo:parse-0", "static window of parse-0"}),
-        (
-            "probe polar",
-            "model",
+        pytest.param(
+            *("probe polar", "model"),
             {"zoo:seed-0", "zoo:parse-0", "static window of parse-0", "parser"},
+            marks=pytest.mark.exhaustive,
         ),
-        ("probe edges", "model", {"zoo:seed-0", "zoo:parse-0", "static window of seed-0"}),
+        pytest.param(
+            *("probe edges", "model", {"zoo:seed-0", "zoo:parse-0", "static window of seed-0"}),
+            marks=pytest.mark.exhaustive,
+        ),
         ("align", "method", {"kernel", "static-window", "lookup"}),
     ],
 )
@@ -162,6 +165,7 @@ def test_first_figures_draw_few_lines(name: str, column: str, expected: set[str]
     assert chart.to_dict()["height"] <= 320
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.usefixtures("precomputed_results")
 def test_the_first_figure_says_where_its_axis_begins() -> None:

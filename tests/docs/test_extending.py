@@ -214,6 +214,7 @@ def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
         option.read(["perhaps"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_from_python(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = blocks_of(ROOT / "docs" / "quick-start.md", "python")

@@ -29,6 +29,7 @@ def typed(records: list[logging.LogRecord]) -> list[str]:
     return [line for line in lines if MARKER.lower() in line.lower()]
 
 
+@pytest.mark.exhaustive
 def test_a_typed_sentence_is_drawn_and_not_logged(
     tmp_path_factory: pytest.TempPathFactory, records: list[logging.LogRecord]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.pages.conftest import SMALL, open_page
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("box")
 def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> None:
     app = open_page("pages/rsa.py", **SMALL, names=["zoo:parse-0=Our parser", "zoo:seed-0=Base"])

@@ -29,6 +29,7 @@ def test_a_pinned_result_is_shown_beside_the_next_one_until_it_is_unpinned() -> 
     assert len(settle(app.run()).get("vega_lite_chart")) == panels
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("box")
 def test_small_multiples_stand_below_the_headline_with_the_difference() -> None:
     app = open_page("pages/rsa.py", **SMALL)
@@ -49,6 +50,7 @@ def test_small_multiples_stand_below_the_headline_with_the_difference() -> None:
     assert "Table of differences" in [expander.label for expander in app.expander]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("box")
 def test_several_results_are_pinned_and_the_chosen_one_is_compared(
     monkeypatch: pytest.MonkeyPatch,

@@ -67,6 +67,7 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
     assert set(app.dataframe[0].value["metric"]) == {"nspr selectivity"}
 
 
+@pytest.mark.exhaustive
 def test_arcs_are_drawn_by_length_and_without_adjacent_ones(
     link: dict[str, str | list[str]],
 ) -> None:
@@ -98,6 +99,7 @@ def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> N
     assert text not in sentences(app)  # what is typed is drawn, never rendered
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")]
 )
@@ -171,6 +173,7 @@ def test_a_model_that_the_study_has_not_is_left_out_with_a_sentence(
     assert any("metric takes one of" in warning.value for warning in app.warning)
 
 
+@pytest.mark.exhaustive
 def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     app.text_input(key="probe/sentence").set_value("The dog went out. The man opened the door.")
@@ -179,6 +182,7 @@ def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) ->
     assert figures(app) == 4
 
 
+@pytest.mark.exhaustive
 def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     for source in ("worst", "best"):
@@ -189,6 +193,7 @@ def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) 
         assert re.search(r"\d+ of \d+ edges", headline(app))
 
 
+@pytest.mark.exhaustive
 def test_ranks_are_swept_on_demand(
     link: dict[str, str | list[str]],
     everything: Everything,

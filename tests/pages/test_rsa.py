@@ -46,6 +46,7 @@ def view(app: AppTest, name: str) -> AppTest:
     return settle(app.run())
 
 
+@pytest.mark.exhaustive
 def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -> None:
     text = tmp_path / "short.txt"
     text.write_text(
@@ -78,8 +79,12 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     [
         ({"standardise": "true"}, {"standardise": True}),
         ({"drop_rogue": "3"}, {"drop_rogue": 3}),
-        ({"genres": ["fiction"]}, {"genres": ("fiction",)}),
-        ({"one_per_word": "true"}, {"one_per_word": True}),
+        pytest.param(
+            *({"genres": ["fiction"]}, {"genres": ("fiction",)}), marks=pytest.mark.exhaustive
+        ),
+        pytest.param(
+            *({"one_per_word": "true"}, {"one_per_word": True}), marks=pytest.mark.exhaustive
+        ),
     ],
 )
 def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -> None:
@@ -126,6 +131,7 @@ def test_every_view_draws_its_charts() -> None:
     assert len(charts(view(app, "By layer"))) == 2, "states and functions"
 
 
+@pytest.mark.exhaustive
 def test_a_text_without_known_genres_is_compared_with_the_included_one(tmp_path: Path) -> None:
     text = tmp_path / "mine.txt"
     text.write_text(
@@ -150,6 +156,7 @@ def test_a_text_without_known_genres_is_compared_with_the_included_one(tmp_path:
     assert [app.query_params[name] for name in ("against", "against_genres")] == ["demo", "news"]
 
 
+@pytest.mark.exhaustive
 def test_the_proposed_second_text_follows_the_first(tmp_path: Path) -> None:
     text = tmp_path / "mine.txt"
     text.write_text("The man opened the door of the house.\n" * 20, encoding="utf8")
@@ -166,6 +173,7 @@ def test_the_proposed_second_text_follows_the_first(tmp_path: Path) -> None:
     assert app.multiselect(key="rsa/against_genres").value == ["legal", "technical"]
 
 
+@pytest.mark.exhaustive
 def test_a_search_marks_words_of_the_token_map_and_is_in_the_address() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     app.text_input(key="rsa/search").set_value("captain").run()
@@ -212,6 +220,7 @@ def test_a_clicked_word_is_chosen_and_a_second_click_lets_it_go() -> None:
     assert word_at(address, {}) == {}  # type: ignore[arg-type]
 
 
+@pytest.mark.exhaustive
 def test_a_model_and_a_layer_of_one_figure_are_those_of_the_next() -> None:
     """As a click on a point of the first figure chooses them, and as a link holds them."""
     point = {"layer": 3.0, "model": "zoo:sentiment-0"}
@@ -228,6 +237,7 @@ def test_a_model_and_a_layer_of_one_figure_are_those_of_the_next() -> None:
     assert not app.exception
 
 
+@pytest.mark.exhaustive
 def test_the_model_whose_words_are_coloured_is_the_one_of_the_next_figure() -> None:
     asked = {"compare": ["zoo:seed-0@step-3200", "zoo:seed-0@step-800"]}
     app = start(open_page(PAGE, **(SMALL | asked), study="divergence"))
@@ -249,6 +259,7 @@ def test_a_word_that_the_passage_does_not_have_is_announced() -> None:
     assert not html(app, "near")
 
 
+@pytest.mark.exhaustive
 def test_the_token_map_answers_its_question_unless_models_are_chosen() -> None:
     small = {name: value for name, value in SMALL.items() if name != "compare"}
     app = open_page(PAGE, **small, view="Token map")
@@ -288,6 +299,7 @@ def test_a_changed_measure_is_another_study() -> None:
     assert app.dataframe[0].value["similarity"].tolist() != raw
 
 
+@pytest.mark.exhaustive
 def test_a_measure_that_is_mostly_null_says_so() -> None:
     app = open_page(PAGE, **SMALL, measure="cca")
     assert not app.exception
@@ -341,6 +353,7 @@ def start(app: AppTest) -> AppTest:
     return settle(app.run())
 
 
+@pytest.mark.exhaustive
 def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everything) -> None:
     link = {**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"], "study": "swap", "noises": "2"}
     app = open_page(PAGE, **link, frozen="false")
@@ -384,6 +397,7 @@ def test_output_divergence_colours_words_and_refuses_a_model_that_predicts_none(
     assert "predicts no words" in sentences(app)
 
 
+@pytest.mark.exhaustive
 def test_the_lenses_show_words_curves_and_a_sentence() -> None:
     asked = {"models": ["zoo:review-0"], "others": [], "sentences": "20", "study": "lens"}
     app = start(open_page(PAGE, **(SMALL | asked)))
@@ -435,6 +449,7 @@ def test_a_folder_whose_study_is_long_waits_for_a_button(
     assert any(button.label.startswith("Start, about") for button in app.button)
 
 
+@pytest.mark.exhaustive
 def test_through_training_says_its_own_study_and_disables_what_it_does_not_read() -> None:
     app = start(open_page(PAGE, **SMALL, view=TRAINING))
     assert not app.exception
@@ -453,6 +468,7 @@ def test_through_training_says_its_own_study_and_disables_what_it_does_not_read(
     assert "layer 3" in json.dumps(charts(app)[0])
 
 
+@pytest.mark.exhaustive
 def test_the_map_of_models_holds_all_layers_and_follows_the_slider() -> None:
     asked = {"models": ["zoo:seed-0", "zoo:seed-1", "zoo:nli-0"], "study": "spaces"}
     app = start(open_page(PAGE, **(SMALL | asked)))

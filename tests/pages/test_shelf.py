@@ -35,6 +35,7 @@ def test_a_result_opens_on_its_page_without_its_models(entry: Shelved) -> None:
     assert "Models that are not included" in sentences(app).replace("\\", "")
 
 
+@pytest.mark.exhaustive
 def test_to_recompute_asks_for_the_model_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = opened(BY_NAME["minilm-edges"])

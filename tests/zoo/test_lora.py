@@ -257,6 +257,7 @@ def test_what_is_no_adapter_or_names_no_model_is_not_merged(
         describe_head(f"path:{tmp_path / 'bare'}")
 
 
+@pytest.mark.exhaustive
 def test_what_can_be_learned_is_learned_with_factors(
     made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
 ) -> None:

@@ -177,6 +177,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_a_run_in_three_parts_equals_one_in_a_piece(
     windows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: dict[str, Any]
@@ -211,6 +212,7 @@ def test_a_run_in_three_parts_equals_one_in_a_piece(
     assert any(not torch.equal(checkpoint[f"model.{key}"], snapshot[key]) for key in snapshot)
 
 
+@pytest.mark.exhaustive
 def test_a_detector_learns_and_its_scores_say_so(windows: np.ndarray, tmp_path: Path) -> None:
     settings = replace(REPLACED, steps=200)
     before = evaluate(new_model(settings), windows, settings)

@@ -115,6 +115,7 @@ def meet(folder: Path, own: str, other: str) -> bool:
     return (folder / other).exists()
 
 
+@pytest.mark.exhaustive
 def test_two_jobs_run_at_once_and_what_is_left_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,13 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
             marks=pytest.mark.exhaustive,
         ),
         ("weights", ("--base", "BASE", "--models", "STEPS", "--yes")),
-        ("weights intruders", ("--base", "BASE", "--models", "STEPS", "--draws", "20", "--yes")),
+        pytest.param(
+            *(
+                "weights intruders",
+                ("--base", "BASE", "--models", "STEPS", "--draws", "20", "--yes"),
+            ),
+            marks=pytest.mark.exhaustive,
+        ),
         ("weights lineage", ("--models", "BASE", "STEPS", "--yes")),
         ("audit", ("--models", "STEPS", "BASE", "--yes")),
     ],

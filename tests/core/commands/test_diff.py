@@ -100,6 +100,7 @@ def test_two_seeds_of_the_box_are_told_so_first(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.exhaustive
 def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     zoo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +175,7 @@ def test_two_seeds_have_no_change_to_measure(zoo: Path) -> None:
     assert parts[WEIGHTS].reason == parts[INTRUDERS].reason == NO_COMMON_BASE
 
 
+@pytest.mark.exhaustive
 def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path) -> None:
     other = write_model(
         tmp_path / "other",

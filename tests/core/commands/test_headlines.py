@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from core.catalogue import STUDIES
 from core.results.statements import TWO_LINES, lead_of
 from core.studies.probes.trees.tables import NAMES
@@ -30,6 +32,7 @@ def shown(result: Any) -> Iterator[str]:
         yield from (scores_sentence(result, metric) for metric in NAMES)
 
 
+@pytest.mark.exhaustive
 def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() -> None:
     results = walked().results.values()  # test_precomputed tells of those that are missing
     said = [text for result in results for text in shown(result) if text]

@@ -32,6 +32,7 @@ def run(line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(("redirection", "status"), exhaustive(CLOSED, CLOSED[0]))
 def test_files_are_written_whatever_becomes_of_the_output(

@@ -77,6 +77,7 @@ def test_every_column_of_every_study_is_explained(walked: precomputed.Walk) -> N
         assert set(describe(result.tables)) == set(result.tables)
 
 
+@pytest.mark.exhaustive
 @needs_precomputed
 def test_what_the_dictionary_says_is_so(walked: precomputed.Walk) -> None:
     tables = [item for result in walked.results.values() for item in result.tables.items()]
@@ -163,6 +164,7 @@ def test_a_walk_sees_what_is_missing_and_computes_nothing(monkeypatch: pytest.Mo
     assert walked.values == {}
 
 
+@pytest.mark.exhaustive
 @needs_precomputed
 def test_a_key_too_few_and_one_too_many_are_seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -216,6 +218,7 @@ def test_a_delta_measured_again_is_the_same() -> None:
     assert_same(decode(BOX.get_many([key])[key]), lighten(tasks[0].compute()))
 
 
+@pytest.mark.exhaustive
 @needs_precomputed
 def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path: Path) -> None:
     environment = {

@@ -58,6 +58,7 @@ def test_the_files_and_columns_that_were_promised(
     assert re.search(r"\b(\d+) of \1 tasks were stored", capsys.readouterr().err)
 
 
+@pytest.mark.exhaustive
 def test_labels_from_a_table(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     table.write_text(

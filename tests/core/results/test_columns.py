@@ -22,6 +22,7 @@ from core.results.columns import (
     title_of,
     title_of_table,
 )
+from tests.cases import exhaustive
 from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
@@ -48,7 +49,7 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", BESIDE)
+@pytest.mark.parametrize("study", exhaustive(BESIDE, "weights"))
 def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
     """What came with the box is gone through beside its other tests, in
     core/commands/test_precomputed.py."""

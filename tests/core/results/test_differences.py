@@ -48,6 +48,7 @@ def test_one_difference_has_the_band_of_two_independent_values() -> None:
     assert (found["low"], found["high"]) == (pytest.approx(0.2 - 0.5), pytest.approx(0.2 + 0.5))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_bands_hold_together() -> None:
     """Of many studies of two equal things, at most 5 % show any difference."""

@@ -115,6 +115,7 @@ def test_every_paper_has_one_record() -> None:
         assert not paper.arxiv or re.fullmatch(r"\d{4}\.\d{4,5}", paper.arxiv)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
     from core.maths.similarity.registry import MEASURES

@@ -435,6 +435,7 @@ run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.do
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> None:
     log = tmp_path / "log"
@@ -728,6 +729,7 @@ def test_a_group_stays_together_and_all_workers_have_work(
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_worker_killed_in_the_middle_costs_nothing_but_time(
     cluster: Any, store: Store, tmp_path: Path
@@ -802,6 +804,7 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
         pass
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
     """Activations, parses and words of a study go into its own store; the default one stays

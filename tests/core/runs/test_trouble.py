@@ -83,6 +83,7 @@ def test_a_full_disk_can_be_cleared_by_the_command_that_the_warning_names(
     assert not list((small_disk / "store").rglob("*.safetensors"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -234,6 +234,7 @@ def test_the_price_counts_each_cell_and_each_download_once(
     assert price_cells(nothing.cells)[0].seconds >= 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_cells_that_share_a_model_run_in_the_same_process(
     cluster: Any, tmp_path: Path, private_store: Path

@@ -82,6 +82,7 @@ def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
         list(stream_rows(HubText(str(folder))))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_line_without_end_takes_no_memory_here_and_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -133,6 +133,7 @@ def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
     } <= reading
 
 
+@pytest.mark.exhaustive
 def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> None:
     words = ("door", "man", "went", "room", "dog")
     sentences = tuple(

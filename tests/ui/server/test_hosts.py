@@ -178,6 +178,7 @@ def test_a_local_instance_is_closed_to_pages_of_others(entry: str, tmp_path: Pat
     assert log.count(EVIL) == 1  # said once
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_name_is_added_for_a_tunnel(tmp_path: Path) -> None:
     with started(make_command(tmp_path, f"HOST={LAB}"), tmp_path) as (_, address):
@@ -210,6 +211,7 @@ bootstrap.run("app.py", False, [], {})
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_server_without_the_check_is_shared(tmp_path: Path) -> None:
     with started([sys.executable, "-c", UNCHECKED], tmp_path) as (_, address):

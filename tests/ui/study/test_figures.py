@@ -64,6 +64,7 @@ def plain_page() -> None:
     st.vega_lite_chart(themed(made.chart().to_dict(), "light", {}))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_sessions_share_a_chart_and_a_view_has_its_own() -> None:
     first, second = (

@@ -167,6 +167,7 @@ def test_a_second_session_joins_and_a_closed_one_changes_nothing() -> None:
     assert STUDIES["a"].runs == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_place_in_the_queue_is_shown() -> None:
     first, second = open_page("a"), open_page("b")
@@ -196,6 +197,7 @@ def leaving_page() -> None:
         st.write("drawn again")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_panel_that_the_page_has_left_draws_nothing_over_it() -> None:
     """It asks for the page instead, whose end may not have been told."""
@@ -322,6 +324,7 @@ def test_a_page_waits_for_its_turn_to_look(monkeypatch: pytest.MonkeyPatch) -> N
     assert "stored: True" in texts(app.run())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_cancel_says_so_and_run_again_starts_anew() -> None:
     app = press(open_page(), "Cancel")
@@ -333,6 +336,7 @@ def test_cancel_says_so_and_run_again_starts_anew() -> None:
     assert STUDIES["a"].runs == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_leaving_a_shared_study_does_not_stop_it() -> None:
     leaving, staying = open_page(), open_page()
@@ -423,6 +427,7 @@ def test_a_precomputed_result_can_be_recomputed_here(
     assert "From the box" in texts(open_page("a"))  # another reader
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_cancelled_recomputation_shows_the_precomputed_result_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -33,6 +33,7 @@ def small_bank(layers: int, d: int) -> nn.ModuleList:
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", exhaustive([0.0, 0.3], 0.3))
 def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None:
@@ -99,6 +100,7 @@ def test_portions_train_as_one_bank_does(monkeypatch: pytest.MonkeyPatch) -> Non
         torch.testing.assert_close(mapped(x[1]), same(x[1]), rtol=2e-2, atol=1e-2)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_training_goes_on_until_nothing_improves_and_says_so() -> None:
     x, y = bent_rows(1, 300, 4)

@@ -86,6 +86,7 @@ def test_training_is_a_function_of_the_seed(rng) -> None:
     np.testing.assert_array_equal(first, again)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_planted_bijection_is_undone_better_than_by_least_squares_and_exactly_invertible(
     rng,

@@ -86,6 +86,7 @@ def test_permuted_labels_score_chance_within_its_interval() -> None:
     assert 0.3 < np.mean(values) < 0.8
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True), ((2, 2), True), ((3, 3), True)]

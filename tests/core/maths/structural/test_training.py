@@ -239,6 +239,7 @@ def test_every_draw_reads_the_sentences_in_an_order_of_its_own(
     assert orders[1] == second
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_what_is_not_trained_to_the_published_end_has_no_later_minimum(
     small: Data, kind: str, monkeypatch: pytest.MonkeyPatch

@@ -170,6 +170,7 @@ def test_a_configuration_that_asks_for_more_than_its_weights_allocates_nothing(
     )  # KiB; it asks for 50 GB
 
 
+@pytest.mark.exhaustive
 def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> None:
     edit(folder / "config.json", intermediate_size=200_000)
     with pytest.raises(

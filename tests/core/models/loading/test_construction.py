@@ -35,6 +35,7 @@ def test_a_draw_depends_on_its_seed_alone_and_leaves_no_trace() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_models_are_made_one_at_a_time_and_ties_survive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -25,6 +25,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("models") / "llama", "llama")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_it_cuts_words_as_the_converted_tokenizer_does(tmp_path: Path, llama: Path) -> None:
     tokens = [*TOKENS, *(f"filler{number}" for number in range(400 - len(TOKENS)))]
@@ -51,6 +52,7 @@ def test_files_beside_it_come_first(tmp_path: Path, llama: Path) -> None:
     assert beside.behaviour == original.behaviour
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_file_without_a_tokenizer_asks_for_one(tmp_path: Path, llama: Path) -> None:
     quantised.gguf_llama(llama, tmp_path / "gguf")

@@ -230,6 +230,7 @@ print(json.dumps(peaks))
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="no peak memory to read")
 @pytest.mark.parametrize("load", exhaustive(["load_model", "load_with_head"], "load_model"))

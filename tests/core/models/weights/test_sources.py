@@ -391,6 +391,7 @@ def test_a_random_control_has_no_delta(server: TreeServer) -> None:
         open_model("random:hub:org/base", read_as("random:hub:org/base"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_command_line_takes_the_tree(
     server: TreeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]

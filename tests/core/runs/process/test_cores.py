@@ -31,6 +31,7 @@ def test_what_the_user_set_stands(given: str, share: int, monkeypatch: pytest.Mo
     assert os.environ[VARIABLE] == given
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_limits_stay_where_runs_overlap() -> None:
     """Two runs at once: whichever ends first gives no library its threads back, and neither takes
@@ -55,6 +56,7 @@ print(inside, after_one, threads())
     assert said.stdout.split() == ["{1}"] * 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_torch_reads_the_share_when_it_is_loaded() -> None:
     code = (

@@ -39,6 +39,7 @@ sys.exit("; ".join(errors) or 0)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_threads_enter_scientific_packages_by_any_part_at_once() -> None:
     """Without the lock most of these threads see a module that is half executed."""

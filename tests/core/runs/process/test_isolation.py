@@ -56,6 +56,7 @@ def answer(request):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system shows what a process does")
 def test_a_process_that_does_nothing_is_ended_and_one_that_works_is_not(

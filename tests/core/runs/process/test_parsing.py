@@ -39,6 +39,7 @@ def check(seeds: Sequence[int]) -> None:
         assert record["seconds"] < SECONDS, record
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system shows the peak")
 def test_what_is_parsed_takes_no_more_than_was_counted() -> None:
     worst = ('{"?":{"?_":0}}', '{"":{}}', "[[]]", '"aa"')

@@ -47,6 +47,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return STUDY.run(spec, store=Store(tmp_path_factory.mktemp("store")))
 
 
+@pytest.mark.slow
 def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
     result = joined("zoo:parse-0", f"path:{copy_of('parse-0', tmp_path)}")
     table = result.tables["scored"].set_index("order")
@@ -55,6 +56,7 @@ def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> Non
     assert table["score_barrier"].tolist() == pytest.approx([0.0] * 4, abs=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_both_ends_score_what_task_arithmetic_says(scored: Any) -> None:
     sums = ARITHMETIC.run(ArithmeticSpec(models=PARSERS, factors="0 1", randoms=2, **FEW))
     arithmetic = sums.table.set_index(["model", "way", "scale"])
@@ -111,6 +113,7 @@ def test_the_headline_names_what_is_not_detectable_and_what_lies_below() -> None
     )
 
 
+@pytest.mark.exhaustive
 def test_two_tasks_are_each_scored_under_their_own_head() -> None:
     table = joined("zoo:parse-0", "zoo:pos-0").tables["scored"]
     raw = table[table["order"] == RAW].set_index("model")
@@ -119,6 +122,7 @@ def test_two_tasks_are_each_scored_under_their_own_head() -> None:
     assert KEPT not in set(table["order"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["seeds", "llama"])
 def test_models_without_a_task_have_a_loss_and_no_score(kind: str, tmp_path: Path) -> None:
     refs = ["zoo:seed-0", "zoo:seed-1"]
@@ -137,6 +141,7 @@ def test_models_without_a_task_have_a_loss_and_no_score(kind: str, tmp_path: Pat
     assert list(STUDY.figures(result)) == ["barrier"]
 
 
+@pytest.mark.exhaustive
 def test_heads_of_other_sizes_are_refused_in_a_sentence(tmp_path: Path) -> None:
     small = copy_of("parse-0", tmp_path)
     config = json.loads((small / "config.json").read_text(encoding="utf8"))
@@ -154,6 +159,7 @@ def test_heads_of_other_sizes_are_refused_in_a_sentence(tmp_path: Path) -> None:
     assert "scored" not in result.tables
 
 
+@pytest.mark.exhaustive
 def test_losses_are_there_where_no_example_can_be_read(tmp_path: Path) -> None:
     result = joined("zoo:seed-0", "zoo:parse-0", text=str(tmp_path / "none.conllu"))
     assert "none.conllu" in " ".join(result.failures.values())

@@ -63,6 +63,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"path:{shutil.copytree(zoo_folder() / 'models' / 'seed-0', folder)}"
 
 
+@pytest.mark.exhaustive
 def test_copies_have_no_barrier_and_a_planted_order_is_found_again(
     seed: str, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_copies_have_no_barrier_and_a_planted_order_is_found_again(
     assert any("norms of these models subtract the mean" in notice for notice in result.notices)
 
 
+@pytest.mark.exhaustive
 def test_a_fine_tune_is_scored_with_the_head_of_its_base_and_is_near_it() -> None:
     result = joined("zoo:seed-0", "zoo:pos-0")
     row = result.table.set_index("order").loc[RAW]

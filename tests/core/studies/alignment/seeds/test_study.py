@@ -218,6 +218,7 @@ def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(
     )
 
 
+@pytest.mark.exhaustive
 def test_networks_are_trained_until_they_have_converged_with_their_curve(
     models, many_words
 ) -> None:
@@ -466,6 +467,7 @@ def test_a_spec_that_makes_no_sense_is_refused(change: dict, reason: str) -> Non
         AlignSpec(**{"models": ("zoo:seed-0", "zoo:seed-1"), **change})
 
 
+@pytest.mark.exhaustive
 def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None:
     labelled = tmp_path / "labelled.tsv"
     labelled.write_text("\n".join(f"{label}\t{sentence}" for sentence, label in LABELLED))

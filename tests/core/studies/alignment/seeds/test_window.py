@@ -79,6 +79,7 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert _reaches_in_words(table[table["method"] != "static-window"]) == ""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_layers_beside_the_window_are_mapped_a_few_at_a_time(
     spaces: Any, monkeypatch: pytest.MonkeyPatch
@@ -91,6 +92,7 @@ def test_layers_beside_the_window_are_mapped_a_few_at_a_time(
         np.testing.assert_allclose(apart[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_no_layer_but_the_first_is_read(spaces: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("static-word", "static-window")
@@ -135,6 +137,7 @@ def test_a_study_of_whole_sentences_plans_none(items: str, split: str, planned: 
     assert sum(task.function is align_static for task in tasks) == planned
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_gains_are_differences_of_errors_with_bands(
     spaces: Any, monkeypatch: pytest.MonkeyPatch

@@ -176,6 +176,7 @@ def test_a_label_that_the_window_knows_is_no_gain(
     assert gains.loc[1, "margin"] < (12 if known == "both" else 1)
 
 
+@pytest.mark.exhaustive
 def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
     asked: EdgeSpec, result: Result
 ) -> None:

@@ -140,6 +140,7 @@ def test_the_studies_that_build_on_it_hand_the_option_on() -> None:
     assert ProbeTrainingSpec(sinks="drop").as_probes.sinks == "drop"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_study_says_so_and_reads_no_massive_activation(
     box: dict[str, str], monkeypatch: pytest.MonkeyPatch

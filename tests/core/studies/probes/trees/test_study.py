@@ -317,6 +317,7 @@ def test_layers_tied_with_the_best_are_named_by_the_headline(
         assert named in make_headline(statements, "uuas", parsed=False)
 
 
+@pytest.mark.exhaustive
 def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
     box: dict[str, str], tmp_path: Path
 ) -> None:
@@ -489,6 +490,7 @@ def test_a_second_run_trains_nothing(
     assert result.headline == again.headline
 
 
+@pytest.mark.exhaustive
 def test_probes_of_large_models_are_trained_in_single_precision(
     spec: ProbeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -541,6 +543,7 @@ def test_trees_and_words_are_in_the_keys(
     assert {task.role: task.key for task in planned(replace(spec, draws=99))} == first
 
 
+@pytest.mark.exhaustive
 def test_a_position_code_is_appended_to_vectors_without_positions(
     box: dict[str, str], spec: ProbeSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -736,6 +739,7 @@ def test_a_missing_model_fails_alone_and_missing_layers_are_said(
     assert BEST not in {each.verdict for each in nothing.statements}
 
 
+@pytest.mark.exhaustive
 def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: ProbeResult) -> None:
     small = STUDY.run(
         replace(spec, layers=(2,), probes=("depth",), rank=64, controls=0, untrained=False)
@@ -804,6 +808,7 @@ def test_predicted_trees_are_conllu_that_reads_back(
     assert next(iter(read_conllu(block, "block"))).words == ("a b", "_", "_")
 
 
+@pytest.mark.exhaustive
 def test_ranks_are_swept_together_and_meet_the_table(
     box: dict[str, str], spec: ProbeSpec, result: ProbeResult
 ) -> None:

@@ -41,6 +41,7 @@ def test_the_included_run_and_seeds_are_sound() -> None:
     assert "independent runs" in STUDY.run(seeds).headline
 
 
+@pytest.mark.exhaustive
 def test_planted_faults_on_a_hub_are_found_from_ranges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

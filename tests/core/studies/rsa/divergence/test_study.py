@@ -157,6 +157,7 @@ def test_the_base_is_not_compared_with_itself() -> None:
             STUDY.run(DivergenceSpec(compare=("zoo:seed-0",), others=others, **SMALL))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "among",
     [

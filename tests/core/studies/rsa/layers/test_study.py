@@ -191,6 +191,7 @@ def test_a_second_run_computes_nothing_and_says_the_same() -> None:
     assert one.headline == two.headline
 
 
+@pytest.mark.exhaustive
 def test_every_measure_and_kind_of_items_goes_through() -> None:
     for measure in study.MEASURES:
         result = _run(measure=measure, references=False, standardise=True)
@@ -223,6 +224,7 @@ def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
     assert influence_in_words(5.0) in result.methods
 
 
+@pytest.mark.exhaustive
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
     few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, references=False)
     assert too_few_items("mean CCA", D_MODEL - 2, D_MODEL) in few.notices
@@ -242,6 +244,7 @@ def test_one_sentence_has_no_band() -> None:
     assert ONE_SENTENCE in result.notices
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("measure", "said"), [("cka", True), ("cka-debiased", False)])
 def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(measure: str, said: bool) -> None:
     result = _run(references=False, measure=measure)
@@ -249,6 +252,7 @@ def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(measure: str, 
     assert (sentence in result.notices) == (sentence in result.methods) == said
 
 
+@pytest.mark.exhaustive
 def test_bands_of_few_sentences_say_what_they_are() -> None:
     few = _run(sentences=20, references=False)
     assert few_sentences(20) in few.notices
@@ -471,6 +475,7 @@ def _relative_change(box: Path, name: str) -> float:
     return float(np.sqrt(moved / size))
 
 
+@pytest.mark.exhaustive
 def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     """tuned-1 is a third of the way to tuned-0: shrunk to its size, tuned-0 has its vectors."""
     both = {"compare": ("zoo:tuned-0", "zoo:tuned-1"), "references": False, "pool_runs": False}
@@ -500,6 +505,7 @@ def test_a_model_without_a_size_cannot_be_matched() -> None:
         _run(compare=("random:zoo:seed-0",), matched_size=True, references=False)
 
 
+@pytest.mark.exhaustive
 def test_runs_of_one_task_become_one_curve() -> None:
     pooled = _run(compare=("zoo:tuned-*",), references=False)
     assert set(pooled.table["model"]) == {"zoo:tuned-*"}
@@ -526,6 +532,7 @@ def test_runs_of_one_task_become_one_curve() -> None:
         _run(compare=("zoo:none-*",))
 
 
+@pytest.mark.exhaustive
 def test_runs_that_were_pooled_by_their_names_are_said_to_be() -> None:
     (notice,) = pooled_by_name({"zoo:tuned-*": ("zoo:tuned-0", "zoo:tuned-1")})
     pooled = _run(compare=("zoo:tuned-*",), references=False)
@@ -534,6 +541,7 @@ def test_runs_that_were_pooled_by_their_names_are_said_to_be() -> None:
     assert notice not in apart.notices
 
 
+@pytest.mark.exhaustive
 def test_copies_of_a_model_are_no_further_runs(box: Path, tmp_path: Path) -> None:
     for number in range(3):
         shutil.copytree(box / "models" / "tuned-0", tmp_path / f"tuned-{number}")

@@ -196,6 +196,7 @@ def test_methods_name_shuffles_and_the_choice_made_beforehand(tmp_path: Path) ->
     assert "chosen beforehand" in methods
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_fine_tune_without_a_head_is_read_through_its_bases() -> None:
     result = STUDY.run(LensSpec(models=("zoo:nli-0",), **{**FEW, "sentences": 120}))

@@ -169,6 +169,7 @@ def test_included_fine_tunes_are_added_subtracted_and_summed(result: Any) -> Non
     assert TOGETHER in str(figure.charts[0].to_dict())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_seeds_of_random_changes_and_of_sentences_repeat(result: Any) -> None:
     again = STUDY.run(ArithmeticSpec(models=TASKS, factors="1, 0.5, −1", **FEW))

@@ -161,7 +161,7 @@ def hub_refs(spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stumbles", [3, 99])
-@pytest.mark.parametrize("command", STUDIES)
+@pytest.mark.parametrize("command", exhaustive(STUDIES, "rsa", "probe", "weights", "align"))
 def test_no_key_of_any_study_holds_an_empty_identity(
     command: str, stumbles: int, server: TreeServer, tmp_path: Path
 ) -> None:
