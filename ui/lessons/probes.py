@@ -87,8 +87,9 @@ PROBES = Lesson(
             "Why does the figure show the score on control trees too?",
             "A control tree gives every word type a fixed random rule for its head. A probe can "
             "learn it only from words and positions, not from syntax. The difference between the "
-            "two scores, selectivity, is what the vectors contribute. Averaging over several "
-            "draws of the rules shows how much it varies by chance.",
+            "two scores, selectivity, tells syntax from memorised words, but not the layers from "
+            "the embeddings of neighbouring words. Averaging over several draws of the rules shows "
+            "how much it varies by chance.",
         ),
         Question(
             "The best layer is chosen on development sentences and scored on test sentences. Why "

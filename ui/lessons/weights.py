@@ -49,7 +49,8 @@ WEIGHTS = Lesson(
     ),
     options={"view": "Neighbours"},
     explain=(
-        "The directions of the update reveal the task. Now look at the line of the norms: it "
+        "The directions of the update reveal the task, or what its runs share besides it. Now look "
+        "at the line of the norms: it "
         "uses only the size of each matrix's update, without any direction. If it comes close, "
         "the size of the update already reveals the task, because some tasks change the weights "
         "more than others. Models that were trained with a higher or lower learning rate "
@@ -103,8 +104,10 @@ WEIGHTS = Lesson(
         ),
         Question(
             "What do runs of one task share besides the task?",
-            "The amount of data, the number of steps, the learning rate, and the difficulty of "
-            "the task; all of them affect the norms.",
+            "The text, its labels and the kind of head, which affect the directions too; and the "
+            "amount of data, the number of steps, the learning rate and the difficulty of the "
+            "task, which affect the norms. Parsing and tagging share their text and are told apart "
+            "all the same.",
         ),
         Question(
             "A map shows six islands. What can you conclude from the gaps between them?",

@@ -8,12 +8,9 @@ from core.commands.examples.finding import Finding, Series
 from core.maths.maps.registry import METHODS
 from core.results.drawing.style import BLUE, ORANGE
 from core.results.export import Result
-from core.results.names import short_name
-from core.results.numbers import text_of
 from core.studies.alignment.barrier.spec import DECODERS, BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import RAW
-from core.studies.alignment.barrier.text import HALFWAY, make_headline
+from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
 from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
@@ -50,14 +47,9 @@ def averaged(results: Sequence[Result]) -> Finding:
     losses = [fact for fact in result.statements if fact.verdict == HALFWAY]
     halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in losses}
     colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
-    barriers, base = result.tables["barriers"], result.spec["base"]
-    of_base = barriers[(barriers["source"] == base) & (barriers["relation"] == ONE_ORIGIN)]
-    of_base = of_base[of_base["order"] == RAW]
-    above = (of_base["middle_loss"] - of_base["source_loss"]).tolist()
-    ends = " to ".join(dict.fromkeys(text_of(end) for end in (min(above), max(above))))
     return Finding(
-        f"{make_headline(losses)} Beside {short_name(base)} alone, the mean of it and a "
-        f"fine-tune loses {ends}: it is below the mean of both because fine-tunes have forgotten.",
+        f"{make_headline(losses)} {beside_base(result.tables['barriers'], result.spec['base'])}: "
+        "it is below the mean of both because fine-tunes have forgotten.",
         "bars",
         tuple(
             Series(

@@ -15,6 +15,9 @@ OURS_OF = {  # maps of our protocol, in the tasks of the page's own study
 }
 
 
+THEIR_STEPS = 3000  # batches of the published code
+
+
 @dataclass(frozen=True)
 class ProtocolSpec(options.Spec):
     """The options of the published protocol: one pair of pretrained models and one pair of
@@ -45,7 +48,7 @@ class ProtocolSpec(options.Spec):
         "Batches",
         350,
         low=1,
-        high=3000,
+        high=THEIR_STEPS,
         help="Training batches; "
         "3,000 in the published code, whose rate falls by 1 % per batch, so that batches after 350 "
         "together change a weight by at most 3 % of what the earlier ones can.",

@@ -151,7 +151,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus: Corpus = ready.values["text"]
     refs = tuple(ref for pair in spec.groups.values() for ref in pair)
     return Findings(
-        headline=make_headline(statements),
+        headline=make_headline(statements, spec.steps),
         statements=statements,
         tables={"findings": findings, "claims": claims, "errors": errors},
         notices=[*corpus.notices, *notices],

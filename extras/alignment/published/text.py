@@ -13,7 +13,13 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from extras.alignment.published.rows import RATE
-from extras.alignment.published.spec import BATCH, DECAY, LEARNING_RATE, ProtocolSpec
+from extras.alignment.published.spec import (
+    BATCH,
+    DECAY,
+    LEARNING_RATE,
+    THEIR_STEPS,
+    ProtocolSpec,
+)
 
 OURS = "ours"
 PROTOCOLS = {
@@ -117,15 +123,21 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
     return tuple(facts)
 
 
-def make_headline(facts: Sequence[Statement]) -> str:
-    """Write the headline of the statements of `statements_of`."""
+def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
+    """Write the headline of the statements of `statements_of`.
+
+    Args:
+        facts: As there.
+        steps: Batches that the networks of the published protocol were trained for.
+    """
     if not facts:
         return words_beside(__file__).sentence("nothing")
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"
+    cut = f" cut to {steps:,} of its {THEIR_STEPS:,} batches" if steps < THEIR_STEPS else ""
     text = (
-        "By the published protocol, "
+        f"By the published protocol{cut}, "
         f"the invertible network {verb} {theirs.verdict} than the mean{_error(theirs)}"
     )
     if OURS in by_protocol:

@@ -64,7 +64,7 @@ def _verdict(where: Statement, gap: Statement) -> str:
     if not where.layers:
         return "No" if gap.verdict == BELOW else "Not detectably"
     every, above = where.number.text, str(len(where.layers))
-    return "At every layer" if above == every else f"At {above} of {every} layers"
+    return "At every layer" if above == every else f"At {above} of {every} layers (not corrected)"
 
 
 def make_methods(

@@ -42,7 +42,12 @@ from core.studies.alignment.barrier.tasks import (
     ROTATED,
     measure_barrier,
 )
-from core.studies.alignment.barrier.text import make_headline, make_methods, statements_of
+from core.studies.alignment.barrier.text import (
+    beside_base,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -211,7 +216,7 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         )
     return Findings(
         tables,
-        make_headline(statements),
+        make_headline(statements, beside_base(barriers, spec.base)),
         statements=statements,
         notices=[*corpus.notices, *sentence_notices(scored), *notices],
         methods=make_methods(

@@ -8,6 +8,8 @@ import pandas as pd
 
 from core.errors import listed
 from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_name
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.barrier.scoring import DRAWN, TURNED
@@ -68,9 +70,34 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
     return tuple(statements)
 
 
-def make_headline(statements: Sequence[Statement]) -> str:
+def beside_base(barriers: pd.DataFrame, base: str) -> str:
+    """Say what the mean of the base and a fine-tune loses beside the base alone; "" without one.
+
+    Args:
+        barriers: BARRIERS.
+        base: Reference.
+    """
+    kept = (barriers["relation"] == ONE_ORIGIN) & (barriers["order"] == RAW)
+    above = pd.concat(
+        [
+            (barriers["middle_loss"] - barriers[f"{end}_loss"])[kept & (barriers[end] == base)]
+            for end in ("source", "target")
+        ]
+    )
+    if above.empty:
+        return ""
+    ends = " to ".join(dict.fromkeys(text_of(end) for end in (above.min(), above.max())))
+    return f"Beside {short_name(base)} alone, the mean of it and a fine-tune loses {ends}"
+
+
+def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
-    origins and of one; then the same in other orders, and the tasks' scores."""
+    origins and of one; then the same beside the base alone, in other orders, and the tasks' scores.
+
+    Args:
+        statements: See `statements_of`.
+        beside: See `beside_base`.
+    """
     leads: list[str] = []
     rivals: list[str] = []
     several = len({each.subject for each in statements}) > 1
@@ -93,6 +120,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
             if way in halfway
         ]
     parts = [f"{'; '.join(leads)}."] if leads else []
+    if beside:
+        parts.append(f"{beside}.")
     if rivals:
         parts.append(f"For comparison: {listed(rivals)}.")
     parts += _tasks(statements)

@@ -15,6 +15,7 @@ from core.studies.alignment.stitching.spec import StitchSpec
 
 UNMODIFIED = "unmodified models"
 REACHES = "reaches"
+EMPTY = "reaches where no layer of the source is run, or no map is needed"
 BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
 AVERAGE = "a per-subword average"
 
@@ -32,7 +33,8 @@ def statements_of(
 
     Returns:
         First the best map, then the controls without a map and by subword, then the unmodified
-        models, then how the best map compares with these; empty where no pair was stitched.
+        models, then how the best map compares with these, then what it reaches at layer 0, and the
+        control without a map at the top; empty where no pair was stitched.
     """
     if means.empty:
         return ()
@@ -54,6 +56,12 @@ def statements_of(
         points = Estimate(value, low, high, kind="gain")
         verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
         facts.append(Statement(shown[0], verdict, points, (middle,), UNMODIFIED))
+        for name, layer in ((shown[0], 0), ("identity", int(means["layer"].max()))):
+            there = means[(means["method"] == name) & (means["layer"] == layer)]
+            facts += [
+                Statement(name, EMPTY, estimate_of(row, "accuracy"), (layer,))
+                for _, row in there.iterrows()
+            ]
     return tuple(facts)
 
 
@@ -80,6 +88,15 @@ def make_headline(facts: Sequence[Statement]) -> str:
     )
     if "identity" in reached:
         text += f"; without a map {reached['identity']}"
+    ends = {0: "at layer 0, where no layer of the source is run,"}
+    reach = [
+        f"{ends.get(fact.layers[0], 'at the top, without a map,')} they reach "
+        f"{fact.number.value_text}"
+        for fact in facts
+        if fact.verdict == EMPTY
+    ]
+    if reach:
+        text += f". {'; '.join(reach).capitalize()}"
     text += f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones"
     if "lookup" in reached:
         text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"

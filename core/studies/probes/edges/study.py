@@ -84,7 +84,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
     notices = (*starts, *text.make_notices(doubts), *treebank.notices, *read)
     result = Findings(
-        headline=text.make_headline(statements),
+        headline=text.make_headline(statements, doubts),
         tables=tables_by_name,
         notices=notices,
         statements=(*statements, *doubts),

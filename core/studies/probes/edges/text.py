@@ -30,7 +30,7 @@ PLURALS = {
 }
 
 
-def make_headline(statements: Sequence[Statement]) -> str:
+def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:
     """The statements in sentences: the first model beside its baselines, then the other models."""
     if not statements:
         return "No model could be probed, for the reasons given."
@@ -59,7 +59,20 @@ def make_headline(statements: Sequence[Statement]) -> str:
         gaps = [_gap(each, tied) for each in rest if each.subject == ref != first]
         if gaps:
             sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
+            sentences += _unbeaten([each for each in doubts if each.subject == ref])
     return " ".join(sentences)
+
+
+def _unbeaten(doubts: Sequence[Statement]) -> Iterator[str]:
+    """Say which baselines the same model is not above, and on which targets."""
+    targets: dict[str, list[str]] = {}
+    for doubt in doubts:
+        if doubt.verdict == SIMILAR:
+            name = baseline_name(doubt.baseline)
+            targets.setdefault(name, []).append(PLURALS[doubt.metric])
+    if targets:
+        clauses = [f"the {name} on {listed(on)}" for name, on in targets.items()]
+        yield f"It is not detectably above {listed(clauses, word='or')}."
 
 
 def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> str:

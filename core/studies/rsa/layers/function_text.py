@@ -47,9 +47,14 @@ def changed_sentences(statements: Sequence[Statement]) -> list[str]:
     }
     sentences = []
     for verdict in (BEYOND_RANDOM, CHANGED_MOST):
-        if stated := changed[verdict]:
+        level = [fact for fact in changed[verdict] if _is_level(facts, fact)]
+        if stated := [fact for fact in changed[verdict] if fact not in level]:
             whole = _changes(stated, names, verdict)
             sentences.append(whole if len(whole) <= TWO_LINES else _change(stated, names, verdict))
+        if level:
+            of = listed([names[fact.subject] for fact in level], MOST_NAMED)
+            moved = _moved(level, verdict)
+            sentences.append(f"No layer of {of} changes detectably more than the others: {moved}.")
     if alike := changed[LIKE_RANDOM]:
         most = max(alike, key=lambda fact: fact.number.value).number
         of = listed([names[fact.subject] for fact in alike], MOST_NAMED)
@@ -60,22 +65,31 @@ def changed_sentences(statements: Sequence[Statement]) -> list[str]:
     return sentences
 
 
+def _is_level(facts: Facts, fact: Statement) -> bool:
+    """Tell whether none of a model's layers can be told apart."""
+    layers = set(facts[COMPARED][fact.subject].layers) - {0}
+    return len(fact.layers) > 1 and layers <= set(fact.layers)
+
+
 def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
     """Name the layers that changed most of every model, models of the same layers together."""
     models: dict[tuple[int, ...], list[str]] = {}
     for fact in stated:
         models.setdefault(fact.layers, []).append(names[fact.subject])
     places = [f"{layers_in_words(layers)} of {listed(of)}" for layers, of in models.items()]
+    return f"Fine-tuning changes {listed(places)} most: {_moved(stated, verdict)}."
+
+
+def _moved(stated: Sequence[Statement], verdict: str) -> str:
+    """Say how far the outputs of these layers moved at most."""
     several = len(stated) > 1 or len(stated[0].layers) > 1
     whose = "outputs" if several else "its output"
     if verdict == CHANGED_MOST:
         least = min(stated, key=lambda fact: fact.number.value).number
-        moved = f"similarity of {whose} to the base's {'down to ' * several}{least.text}"
-    else:
-        most = max(stated, key=lambda fact: fact.number.value).number
-        differs = "differ up to" if several else "differs"
-        moved = f"{whose} {differs} {_times(most)} as much as after random changes"
-    return f"Fine-tuning changes {listed(places)} most: {moved}."
+        return f"similarity of {whose} to the base's {'down to ' * several}{least.text}"
+    most = max(stated, key=lambda fact: fact.number.value).number
+    differs = "differ up to" if several else "differs"
+    return f"{whose} {differs} {_times(most)} as much as after random changes"
 
 
 def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:

@@ -90,13 +90,18 @@ def make_headline(
         text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
     else:
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
+    beyond = {said.subject for said in turned if said.verdict != TURNED_ALIKE}
+    if alike := [names[said.subject] for said in more if said.subject not in beyond]:
+        whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
+        text = f"{text[:-1]}, but {whose}{TURNED_ALIKE.replace('random ', '')}."
     if more and rest:
         text += f" No excess is detectable in {each(rest)}."
     single = rows.loc[[said.subject for said in rest], "significant"]
     if rest and rest[0].verdict != TOO_FEW and single.any():
         counted_singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
         text += (
-            f" Corrected for all directions and models, single directions are significant: "
+            " Compared with updates of equal norm alone, corrected for all directions and models, "
+            "single directions are significant: "
             f"{listed(counted_singly)}."
         )
     means = [

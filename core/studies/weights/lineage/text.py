@@ -23,6 +23,7 @@ from core.studies.weights.lineage.tables import (
     FINE_TUNE,
     IDENTICAL,
     LEFT_OUT,
+    NEAREST,
     RANDOM,
     ROOT,
     UNCHANGED,
@@ -63,17 +64,21 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
     names, parts = short_names(table["model"]), list[str]()
     by_kind = rules.set_index(["kind", "rule"])
     for place, said in enumerate(each for each in statements if each.verdict == FOUND):
-        row, chance = (by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM))
+        row, chance, nearest = (
+            by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM, NEAREST)
+        )
         counts = f"{int(row['right'])} of {int(row['of'])} {said.subject}s"
         share = said.number.value_text
         if place == 0:
             parts.append(
                 f"Trees built from the weights give {counts} ({share}) their recorded parent; "
                 f"with random roots, {text_of(float(chance['share']), 'per cent')} would get "
-                f"theirs ({text_of(float(row['p_value']), 'p')})."
+                f"theirs ({text_of(float(row['p_value']), 'p')}); the nearest model is the "
+                f"parent of {int(nearest['right'])}."
             )
         else:
-            parts.append(f"They do so for {counts} ({share}).")
+            rival = text_of(float(chance["share"]), "per cent")
+            parts.append(f"Trees do so for {counts} ({share}; with random roots {rival}).")
     for verdict, words in (
         (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
     ):  # fmt: skip

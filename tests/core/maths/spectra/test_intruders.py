@@ -340,9 +340,12 @@ def test_more_than_turned_updates_is_said_and_concentration_alone_is_not() -> No
     assert [each.subject for each in stated if each.verdict == TURNED_MORE] == ["zoo:a"]
     headline = make_headline(IntruderSpec(), stated, table)
     assert "significantly fewer than a" in headline
+    lead = headline.partition(". A random update")[0]
+    assert lead.endswith(f"but those of b are {TURNED_ALIKE.replace('random ', '')}")
     alike = table.assign(corrected_turned_p=0.9)
     headline = make_headline(IntruderSpec(), statements_of(IntruderSpec(), alike), alike)
     assert "no model has detectably more than such updates" in headline
+    assert f"but {TURNED_ALIKE.replace('random ', '')}. A random" in headline
     few = alike.assign(turned_draws=5)
     headline = make_headline(IntruderSpec(), statements_of(IntruderSpec(), few), few)
     assert headline.endswith("test the difference: 5, because sides above 512 take long.")

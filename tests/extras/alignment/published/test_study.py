@@ -265,6 +265,8 @@ def test_the_headline_states_both_errors_and_which_findings_hold() -> None:
     headline = make_headline(tuple(facts.values()))
     assert all(fact.named_in(headline) for fact in facts.values())
     assert all(CLAIMS[name].says in headline for name in ("linear", "mean"))
+    assert "batches" not in headline
+    assert "cut to 350 of its 3,000 batches" in make_headline(tuple(facts.values()), 350)
 
 
 def test_an_error_whose_interval_contains_the_mean_is_neither_better_nor_worse() -> None:

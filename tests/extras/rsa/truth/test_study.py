@@ -188,6 +188,16 @@ def test_the_headline_says_which_measures_do_better_than_guessing(lows, count, w
     assert headline.count("detectably above guessing") == 3, "by state, drop and output"
 
 
+@pytest.mark.parametrize(("high", "best"), [(0.985, False), (0.9, True)])
+def test_a_reading_is_best_only_where_its_band_lies_above_that_of_the_weights(high, best) -> None:
+    table = _planted((0.9, 0.9)).assign(low=0.92, auc=0.95)
+    weights = {**table.iloc[0].to_dict(), "finder": "weights", "auc": 0.8, "low": 0.6, "high": high}
+    stated = statements_of(pd.concat([table, pd.DataFrame([weights])], ignore_index=True))
+    headline = make_headline(stated)
+    assert ("found best" in headline.partition(". ")[0]) == best
+    assert ("not detectably better than by the size of its weight change" in headline) != best
+
+
 def test_without_bands_nothing_is_said_of_guessing() -> None:
     statements = statements_of(_planted((np.nan, np.nan)))
     assert not [each for each in statements if each.verdict == ABOVE]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
 
@@ -20,7 +21,7 @@ from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import STUDY, relation_of
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
-from core.studies.alignment.barrier.text import HALFWAY, make_headline
+from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
 from core.text.reading import read_text
 from core.vectors.predicting import ask_following, ask_masked, sum_losses
 from tests.core.tiny_models import save_tiny
@@ -143,6 +144,23 @@ def test_a_fine_tune_of_another_width_does_not_take_the_head(tmp_path: Path) -> 
 def test_steps_and_fine_tunes_of_a_seed_have_one_origin() -> None:
     assert relation_of("zoo:seed-0@step-50", "zoo:parse-0-lora-8") == ONE_ORIGIN
     assert relation_of("zoo:seed-0", "zoo:seed-1") == OTHER_ORIGINS
+
+
+def test_the_mean_of_a_base_and_its_fine_tunes_is_compared_with_the_base_alone() -> None:
+    columns = ["source", "target", "relation", "order", "source_loss", "target_loss", "middle_loss"]
+    rows = [
+        ("zoo:a", "zoo:b", ONE_ORIGIN, RAW, 2.0, 5.0, 2.1),
+        ("zoo:c", "zoo:a", ONE_ORIGIN, RAW, 5.0, 2.0, 2.3),
+        ("zoo:b", "zoo:c", ONE_ORIGIN, RAW, 5.0, 5.0, 2.9),
+        ("zoo:a", "zoo:d", OTHER_ORIGINS, RAW, 2.0, 2.0, 6.0),
+        ("zoo:a", "zoo:b", ONE_ORIGIN, MATCHED, 2.0, 5.0, 4.0),
+    ]
+    barriers = pd.DataFrame(rows, columns=columns)
+    said = beside_base(barriers, "zoo:a")
+    assert said.endswith("a fine-tune loses .10 to .30")
+    assert beside_base(barriers, "zoo:d") == ""
+    halfway = Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)
+    assert f"{said}." in make_headline([halfway], said)
 
 
 def test_the_headline_says_what_rises_and_what_does_not() -> None:

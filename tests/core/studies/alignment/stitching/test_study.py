@@ -16,6 +16,7 @@ from core.studies.alignment.stitching.tasks import stitch_pair
 from core.studies.alignment.stitching.text import (
     ABOVE,
     BELOW,
+    EMPTY,
     EQUAL,
     REACHES,
     UNMODIFIED,
@@ -121,6 +122,20 @@ def test_the_best_map_is_compared_with_unmodified_models(value: float, verdict: 
     assert (compared.subject, compared.verdict, compared.layers) == ("ridge", verdict, (1,))
     assert compared.estimate.value == pytest.approx(100 * value)
     assert all(fact.named_in(make_headline(facts)) for fact in facts)
+
+
+def test_what_needs_no_layer_and_what_needs_no_map_is_said() -> None:
+    means = means_of(ridge=0.7, identity=0.5)
+    means.loc[(means["method"] == "ridge") & (means["layer"] == 0), "accuracy"] = 0.68
+    means.loc[(means["method"] == "identity") & (means["layer"] == 2), "accuracy"] = 0.72
+    difference = {"method": "ridge", "layer": 1, "difference": 0.0, "low": -0.1, "high": 0.1}
+    facts = statements_of(means, pd.DataFrame([difference]), 0.7)
+    empty = {
+        (fact.subject, *fact.layers): fact.number.value for fact in facts if fact.verdict == EMPTY
+    }
+    assert empty == {("ridge", 0): 0.68, ("identity", 2): 0.72}
+    said = make_headline(facts)
+    assert said.index("68 %") < said.index("72 %")
 
 
 def test_means_and_differences_are_those_of_a_slow_loop(rng) -> None:

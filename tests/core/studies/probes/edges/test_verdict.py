@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.results.estimates import Estimate
@@ -38,6 +40,18 @@ def test_the_verdict_comes_first(verdicts: tuple[str, str], begins: str) -> None
         for each in stated(target, verdict)
     ]
     assert make_headline(facts).startswith(begins)
+
+
+def test_what_a_fine_tune_is_not_above_stands_beside_its_difference_from_its_base() -> None:
+    gap = Statement(
+        "zoo:parse-0", ABOVE, Estimate(16.0, 13.0, 19.0, kind="gain"), (6,), "zoo:seed-0", "pos"
+    )
+    facts = [*stated("pos", BELOW), *stated("label", BELOW), gap]
+    near = Estimate(0.4, -2.3, 3.1, kind="gain")
+    doubt = Statement("zoo:parse-0", SIMILAR, near, (6,), WINDOW, "pos")
+    said = make_headline(facts, [doubt, replace(doubt, subject="zoo:seed-0")])
+    assert said.endswith(" on parts of speech (layer 6). It is not detectably above the static window "
+                         "on parts of speech.")  # fmt: skip
 
 
 def test_baselines_that_differ_are_named_each() -> None:

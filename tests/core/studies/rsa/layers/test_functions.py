@@ -210,6 +210,10 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
     two = [*ratio("zoo:model-with-a-long-name", 9, *range(0, 40, 2)),
            *ratio("zoo:other", 20, *range(0, 40, 2), 41)]  # fmt: skip
     assert "; model-with-a-long-name changes most in layers 0, 2" in changed_sentence(two)
+    level = changed_sentence([*ratio("zoo:a", 9, 2), *ratio("zoo:c", 3, 1, 2)])
+    assert "layer 2 of a most: its output differs 9.0" in level
+    assert level.endswith("No layer of c changes detectably more than the others: outputs differ up "
+                          "to 3.0 [2.0, 4.0] times as much as after random changes.")  # fmt: skip
     alone = [each for each in few if each.verdict != BEYOND_RANDOM]
     assert changed_sentence(alone) == ""
     similar = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")
