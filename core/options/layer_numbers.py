@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.errors import SpecError
+
 EVERY_LAYER = -1  # in the place of a layer's number: all of them
 ALL_LAYERS, SOME_LAYERS = "all", "some"  # as flags and links say it
 FEW = 8  # layers of a model of which all are read
@@ -29,6 +31,21 @@ def layers_of(asked: Sequence[int], layers: int) -> tuple[int, ...]:
     if asked or layers <= FEW:
         return tuple(range(layers + 1))
     return tuple(round(number * layers / (SOME - 1)) for number in range(SOME))
+
+
+def layers_of_model(asked: Sequence[int], ref: str, layers: int) -> tuple[int, ...]:
+    """Return the numbers of the layers to read of a model; arguments as of `layers_of`.
+
+    Raises:
+        SpecError: If the model has no layer of a number that was asked for.
+    """
+    read = layers_of(asked, layers)
+    missing = [layer for layer in read if layer > layers]
+    if missing:
+        numbers = ", ".join(map(str, missing))
+        named = f"layer {numbers} is" if len(missing) == 1 else f"layers {numbers} are"
+        raise SpecError(f"{ref} has layers 0 to {layers}; {named} not among them.")
+    return read
 
 
 def which_layers(asked: Sequence[int], layers: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from core.errors import SpecError, listed
+from core.errors import listed
 from core.models.identity import Identity, depths
 from core.options import layer_numbers
 from core.results.names import short_names
@@ -175,16 +175,7 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
     """
-    layers = layer_numbers.layers_of(spec.layers, model.layers)
-    missing = [layer for layer in layers if layer > model.layers]
-    if missing:
-        named = (
-            f"layer {missing[0]} is"
-            if len(missing) == 1
-            else f"layers {', '.join(map(str, missing))} are"
-        )
-        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not among them.")
-    return layers
+    return layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
 
 
 def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:

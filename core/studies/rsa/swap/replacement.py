@@ -37,10 +37,13 @@ EQUAL_KINDS = {("layer", 0): "below", ("only", 0): "above"}
 
 class Work:
     """The batches that a fine-tune is scored on, with its own states, which do not depend on the
-    donor."""
+    donor, and the layers to swap, all where none is given."""
 
-    def __init__(self, pair: Pair, batches: Sequence[Batch], encoded: Encoded) -> None:
+    def __init__(
+        self, pair: Pair, batches: Sequence[Batch], encoded: Encoded, layers: Sequence[int] = ()
+    ) -> None:
         self.pair, self.batches, self.encoded = pair, batches, encoded
+        self.layers = tuple(layers) or tuple(range(len(pair.layers) + 1))
         self._kept: dict[int, tuple[list[Tensor], Any]] = {}
 
     def own(self, number: int) -> tuple[list[Tensor], Any]:
@@ -75,8 +78,9 @@ class Work:
             tick(number / len(self.batches), f"batch {number + 1} of {len(self.batches)}")
             ours, donor_states = self.own(number)[0], states_of(donor, batch)
             for way in ways:
-                for layer in range(1 if way == "removed" else 0, len(blocks) + 1):
-                    if EQUAL_KINDS.get((way, layer)) in ways:
+                for layer in self.layers:
+                    twin = EQUAL_KINDS.get((way, layer))
+                    if twin in ways or (way == "removed" and layer == 0):
                         continue
                     output = self.pair.run(
                         batch, *built(way, layer, ours, donor_states, blocks, theirs)

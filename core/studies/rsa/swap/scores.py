@@ -79,17 +79,24 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
                 mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees]
             )
             frame = frame.assign(excess=mean - score, excess_low=edges[0], excess_high=edges[1])
-        frames.append(frame[frame["layer"] > 0] if way == "removed" else frame)
+        frames.append(frame[_swapped(right)])
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]
         band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
         loss = unmodified - mean
         loss_band = t_interval(loss, [(own_drawn - mean_drawn).var(0), variance], freedom)
-        frames.append(_frame(ref, f"noise {way}", mean, band, loss, loss_band))
+        frame = _frame(ref, f"noise {way}", mean, band, loss, loss_band)
+        frames.append(frame[_swapped(value[f"noise/{way}"][0])])
     table = pd.concat(frames, ignore_index=True)
     above = float(unmodified[0]) - chance
     table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
     return table.reindex(columns=list(COLUMNS))
+
+
+def _swapped(right: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether there is a swap of each layer, from right answers (layer, sentence)."""
+    there: NDArray[np.bool_] = np.asarray(right).min(axis=1) >= 0
+    return there
 
 
 def _frame(

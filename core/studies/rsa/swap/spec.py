@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
+from core.options.layer_numbers import FEW, SOME
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class SwapSpec(options.Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
     labelled: str = options.labelled()
+    layers: tuple[int, ...] = options.layers(
+        help=f"Layers to revert; 0 is the embeddings. Of models with more than {FEW} layers, "
+        f"{SOME} are reverted unless you write all or numbers.",
+    )
     noises: int = options.whole(
         "Random changes",
         3,

@@ -25,6 +25,8 @@ import pandas as pd
 
 from core.errors import CorpusError, TaskError
 from core.models import zoo_models
+from core.models.identity import Identity, depths
+from core.options import layer_numbers
 from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Findings,
@@ -36,6 +38,7 @@ from core.studies.kit import (
     View,
     contents,
     given_task,
+    identities,
     identity_tasks,
     sentence_notices,
     words_beside,
@@ -118,6 +121,8 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             "model_identity": content[ref],
             "pairs": pairs,
         }
+        if some := _some_layers(spec, identities(ready)[ref]):
+            common["layers"] = some
         random = spec.random and not spec.base.startswith("random:")
         tasks["swap", ref] = Task.of(
             ref, swap_layers, role=("swap", ref), group=spec.base, **common, random=random
@@ -143,6 +148,13 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
                     pairs=pairs,
                 )
     return list(tasks.values())
+
+
+def _some_layers(spec: SwapSpec, model: Identity) -> tuple[int, ...]:
+    """The layers of a fine-tune that are reverted; none for all of them, so that results of small
+    models keep their keys. Raises SpecError as `layers_of_model` does."""
+    layers = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
+    return () if layers == tuple(range(model.layers + 1)) else layers
 
 
 def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
@@ -192,11 +204,14 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     counts = {kind: len(examples.pairs[kind]) for kind in kinds}
     frozen = tables["frozen"]["model"] if "frozen" in tables else ()
     used = (spec.base, *swapped, *frozen)
+    deep = {ref: count for ref, count in depths(ready).items() if ref in swapped}
+    some = layer_numbers.some_read(spec.layers, deep)
     return Findings(
         headline=make_headline(statements, metrics, tuple(examples.refused)),
         statements=statements,
         tables=tables,
         notices=(
+            *([some] if some else []),
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),
@@ -205,7 +220,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=used,
         corpus=examples.corpus,
-        methods=make_methods(spec, tuple(swapped), counts, examples.truth),
+        methods=make_methods(spec, deep, counts, examples.truth),
         cites=CITATIONS,
     )
 

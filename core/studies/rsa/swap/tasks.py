@@ -17,7 +17,7 @@ retrained on the truncated model, ours is not.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +47,11 @@ TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see 
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
 
 
-def _swaps(size: Size, pairs: Pairs, ways: int, donors: int) -> Cost:
-    """Estimate swaps of every layer in this many ways, each of which runs the layers above it."""
-    sentences = len(pairs)
-    passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
-    tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # single sentences
+def _swaps(size: Size, pairs: Pairs, ways: int, donors: int, layers: Sequence[int]) -> Cost:
+    """Estimate swaps of layers in this many ways, each of which runs the layers above it."""
+    sentences, swapped = len(pairs), len(layers) or size.layers + 1
+    passes = SWAPPED * ways * swapped + 2 * donors
+    tested = min(sentences, TESTED / size.d_model) * 2 * swapped  # single sentences
     states = min(float(MOST_KEPT), costs.stored(size, sentences) * 3)
     return Cost(
         costs.running(size, sentences * passes + tested, loads=2 + donors),
@@ -60,16 +60,26 @@ def _swaps(size: Size, pairs: Pairs, ways: int, donors: int) -> Cost:
 
 
 def _layers_cost(
-    sizes: Mapping[str, Size], model: str, pairs: Pairs, random: bool, **_: Any
+    sizes: Mapping[str, Size],
+    model: str,
+    pairs: Pairs,
+    random: bool,
+    layers: Sequence[int] = (),
+    **_: Any,
 ) -> Cost:
     ways = len(BASE_WAYS) + len(DONOR_WAYS) * random
-    return _swaps(sizes[model], pairs, ways, 1 + random)
+    return _swaps(sizes[model], pairs, ways, 1 + random, layers)
 
 
 def _changes_cost(
-    sizes: Mapping[str, Size], model: str, pairs: Pairs, noises: int, **_: Any
+    sizes: Mapping[str, Size],
+    model: str,
+    pairs: Pairs,
+    noises: int,
+    layers: Sequence[int] = (),
+    **_: Any,
 ) -> Cost:
-    swaps = _swaps(sizes[model], pairs, len(DONOR_WAYS) * noises, noises)
+    swaps = _swaps(sizes[model], pairs, len(DONOR_WAYS) * noises, noises, layers)
     return replace(swaps, seconds=swaps.seconds + noises * costs.turning(sizes[model]))
 
 
@@ -86,6 +96,7 @@ def swap_layers(
     model_identity: str,
     pairs: Pairs,
     random: bool,
+    layers: tuple[int, ...] = (),
 ) -> Value:
     """Count a fine-tune's right answers under every layer swap with its base.
 
@@ -94,10 +105,11 @@ def swap_layers(
         base_identity, model_identity: For the key.
         pairs: What it is scored on, of its head's kind.
         random: Whether the base with random weights is a donor too.
+        layers: Layers to swap; all where empty.
 
     Returns:
-        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for
-        removed at layer 0), `random/{way}` (layer, sentence) for `DONOR_WAYS`; `sizes` and
+        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 where
+        there is no such swap), `random/{way}` (layer, sentence) for `DONOR_WAYS`; `sizes` and
         `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the
         largest difference of a logit or state in each of the three self-tests, 0 where it is the
         same bit for bit.
@@ -106,7 +118,7 @@ def swap_layers(
         ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a
             self-test fails.
     """
-    work, origin = _opened(base, model, pairs)
+    work, origin = _opened(base, model, pairs, layers)
     pair = work.pair
     value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
     value["self_difference"] = _into_itself(work)
@@ -132,11 +144,12 @@ def swap_changes(
     pairs: Pairs,
     noises: int,
     seed: int,
+    layers: tuple[int, ...] = (),
 ) -> Value:
     """Count a fine-tune's right answers under random changes of the size of its own.
 
     Args:
-        base, model, base_identity, model_identity, pairs: As of `swap_layers`.
+        base, model, base_identity, model_identity, pairs, layers: As of `swap_layers`.
         noises: Draws of the random change, at least 1.
         seed: Of the draws.
 
@@ -149,7 +162,7 @@ def swap_changes(
     """
     from core.studies.rsa.swap.layer_changes import noise_donor, output_changes
 
-    work, origin = _opened(base, model, pairs)
+    work, origin = _opened(base, model, pairs, layers)
     _into_itself(work)
     measured = work.batches[:: -(-len(work.batches) // MEASURED)]
     changes = output_changes(work.pair, origin, measured)
@@ -167,7 +180,7 @@ def swap_changes(
     return value | {"noise_scale": np.mean(scales, axis=0)}
 
 
-def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
+def _opened(base: str, model: str, pairs: Pairs, layers: tuple[int, ...]) -> tuple[Work, nn.Module]:
     """What a fine-tune is scored on, with its difference from the base, and the base."""
     from core.studies.rsa.swap.layer_changes import compare
     from core.studies.rsa.swap.replacement import Work
@@ -177,7 +190,7 @@ def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
     origin = load_model(base, device="cpu").model
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     parts = list(batches(encoded))
-    return Work(compare(base, origin, task, parts[0]), parts, encoded), origin
+    return Work(compare(base, origin, task, parts[0]), parts, encoded, layers), origin
 
 
 @pure("rsa.task_score", guard=as_identified, cost=_score_cost)
@@ -246,7 +259,7 @@ def _into_itself(work: Work) -> float:
             plain,
         )
         for way in ("below", "above", "layer", "only")
-        for layer in range(len(blocks) + 1)
+        for layer in work.layers
         if (way, layer) not in EQUAL_KINDS
     )
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from core.errors import by_number, counted, first_of, listed
 from core.models.changes import Change
+from core.options.layer_numbers import which_layers
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
@@ -91,9 +92,10 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     if beyond:
         statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
     below = rows[rows["way"] == "below"].sort_values("layer")
-    free = _layers(below[below["loss_low"] <= 0])
-    depth = next((layer for layer in range(len(below)) if layer not in free), len(below)) - 1
-    if depth >= 0:
+    first_costly = min(_layers(below[below["loss_low"] > 0]), default=np.inf)
+    free = [layer for layer in _layers(below) if layer < first_costly]
+    if free:
+        depth = free[-1]
         loss = estimate_of(below[below["layer"] == depth].iloc[0], "loss")
         statements.append(Statement(model, LOWER_FREE, loss, tuple(range(depth + 1)), BASE))
     gone = rows[rows["way"] == "removed"]
@@ -265,13 +267,16 @@ def near_baseline(model: str, score: str, answer: str, chance: str) -> str:
 
 
 def make_methods(
-    spec: SwapSpec, models: Sequence[str], counts: Mapping[str, int], truth: Mapping[str, str]
+    spec: SwapSpec,
+    models: Mapping[str, int],
+    counts: Mapping[str, int],
+    truth: Mapping[str, str],
 ) -> str:
     """Write a methods paragraph, ready to paste.
 
     Args:
         spec: The study.
-        models: References of the fine-tunes.
+        models: References of the fine-tunes, and how many layers each has.
         counts: Examples by kind of head.
         truth: Where right answers come from, by kind of head.
     """
@@ -282,6 +287,8 @@ def make_methods(
         "nothing was trained. "
         "In the truncated model the head reads the fine-tune's own state at layer k."
     ]
+    if (swapped := which_layers(spec.layers, models)) != which_layers((), {}):
+        parts.append(f"Swaps were made at {swapped}.")
     if "sentence" in counts:
         parts.append(
             f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."

@@ -16,9 +16,11 @@ from scipy import stats
 
 from core.commands.main import main as command
 from core.errors import CorpusError, ModelError, SpecError, TaskError
+from core.models.identity import Identity
 from core.results.estimates import Estimate, estimate_of
 from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement, lead_of
+from core.runs.runner import Outputs
 from core.studies.rsa.layers.runs import COMPARED
 from core.studies.rsa.swap import layer_changes
 from core.studies.rsa.swap import replacement as exchanging
@@ -147,6 +149,34 @@ def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
     for layer in (0, 3):
         assert (value["layer"][layer] == value["own"]).all()
         assert (value["noise/layer"][:, layer] == value["own"]).all()
+
+
+def test_some_layers_are_swapped_as_among_all_and_have_the_only_rows(pair, value) -> None:
+    some = (0, 2)
+    changes = swap_changes(*pair, "", "", LABELLED, 2, 0, layers=some)
+    part = {**swap_layers(*pair, "", "", LABELLED, True, layers=some), **changes}
+    whole, fewer = (exchange_rows("m", each, 0.5, 20, 0) for each in (value, part))
+    rows = whole[whole["layer"].isin(some)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(fewer, rows)
+    assert set(fewer[fewer["way"] == "removed"]["layer"]) == {2}
+
+
+def test_of_a_deep_model_some_layers_are_swapped_and_small_ones_keep_their_keys() -> None:
+    def planned(deep: int, **more: Any) -> list[dict[str, Any]]:
+        spec = SwapSpec(compare=("zoo:pos-0",), frozen=False, **more)
+        heads = {"zoo:pos-0": SimpleNamespace(kind="words")}
+        values: dict[Any, Any] = {
+            ("identity", ref): Identity(ref, "content", "weights", deep)
+            for ref in (spec.base, "zoo:pos-0")
+        }
+        values["examples"] = SimpleNamespace(heads=heads, pairs={"words": LABELLED})
+        return [dict(task.arguments) for task in STUDY.plan(spec, Outputs(values, {}, 0, 0.0))]
+
+    assert all("layers" not in arguments for arguments in planned(6))
+    assert [each["layers"] for each in planned(12)] == [(0, 2, 4, 6, 8, 10, 12)] * 2
+    assert all("layers" not in arguments for arguments in planned(12, layers=(-1,)))
+    with pytest.raises(SpecError, match="layers 0 to 6; layer 9 is not among them"):
+        planned(6, layers=(9,))
 
 
 def test_states_that_are_too_large_to_keep_are_run_again(
