@@ -66,7 +66,7 @@ def changed_sentences(statements: Sequence[Statement]) -> list[str]:
 
 
 def _is_level(facts: Facts, fact: Statement) -> bool:
-    """Tell whether none of a model's layers can be told apart."""
+    """Tell whether no layer of a model differs detectably from the others."""
     layers = set(facts[COMPARED][fact.subject].layers) - {0}
     return len(fact.layers) > 1 and layers <= set(fact.layers)
 

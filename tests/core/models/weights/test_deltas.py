@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.maths.spectra.spectra import energy_rank, singular_values
-from core.maths.statistics import relative_change
+from core.maths.spectra.spectra import energy_rank, relative_change, singular_values
 from core.models.architectures import ARCHITECTURES
 from core.models.weights.deltas import match, read_deltas
 from core.models.weights.tensors import Checkpoint, open_folder
