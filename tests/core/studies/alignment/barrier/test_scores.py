@@ -20,7 +20,7 @@ from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import MATCHED, RAW
+from core.studies.alignment.barrier.tasks import RAW
 from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline
 from core.studies.weights.arithmetic.spec import ArithmeticSpec
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
