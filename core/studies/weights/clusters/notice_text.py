@@ -95,7 +95,8 @@ def describe_unscored(labels: Sequence[str]) -> str:
         return (
             f"Neighbours cannot be scored: {len(labels)} labelled model{'s' * (len(labels) != 1)} "
             f"with {groups} label{'s' * (groups != 1)}, and {LEAST_MODELS} models "
-            f"with {LEAST_LABELS} labels are needed."
+            f"with {LEAST_LABELS} labels are needed: add fine-tunes of the same base whose task is "
+            "known, with a label table (--labels on the command line) where their cards do not say."
         )
     if len(labels) == groups:
         return (
