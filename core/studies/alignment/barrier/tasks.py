@@ -106,8 +106,8 @@ def share_start(first: str, second: str) -> bool:
     """Tell by their weights whether two models may have been trained from one; False where they
     cannot be compared."""
     try:
-        known = [identify(ref, run=False).content for ref in (first, second)]
-        relation = measure_relation(first, second, *known)
+        contents = [identify(ref, run=False).content for ref in (first, second)]
+        relation = measure_relation(first, second, *contents)
     except ModelError:
         return False
     return not relation["reason"] and is_related(relation)

@@ -116,8 +116,8 @@ def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:
         whole, excess = ends[metric, WHOLE], ends[metric, TASK]
         parted = excess.clear and excess.value < 0
         verdict = "cannot" if parted else "have no detectable barrier"
-        yield f"Models of {relation} {verdict}: {metric} is {half.text} halfway, " + (
-            f"{whole.value_text} of the fine-tune"
+        yield f"Models of {relation} {verdict}: {metric} is {half.text} halfway " + (
+            f"and {whole.value_text} at the fine-tune"
         )
 
 
