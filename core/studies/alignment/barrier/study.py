@@ -181,12 +181,12 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     kinds = {model: examples.heads[model].kind for model, _ in scores}
     scored = len(corpus.words[0::2])
     counts = sentence_counts(scored, spec.draws, np.random.default_rng(spec.seed))
-    relations = {pair: relation_of(*pair, ready) for pair in (*values, *scores)}
+    relations = {pair: relation_of(pair[0], pair[1], ready) for pair in (*values, *scores)}
     ways = {pair: WAYS[relations[pair]] for pair in values}
     barriers, paths = barrier_tables(values, ways, relations, counts)
     scored_pairs, score_paths = score_tables(
         scores,
-        {pair: scored_ways(*pair, ready) for pair in scores},
+        {pair: scored_ways(pair[0], pair[1], ready) for pair in scores},
         relations,
         {
             model: (METRICS[kind], chance(kind, examples.pairs[kind])[1])
