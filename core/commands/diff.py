@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from core import COMMAND
-from core.commands.pair import Part, check_pair, describe_parts, is_stored, run_pair
+from core.commands.pair import (
+    Part,
+    check_pair,
+    describe_parts,
+    further_commands,
+    is_stored,
+    run_pair,
+)
 from core.commands.study import agree
 from core.models import parse_ref
 from core.results.numbers import text_of
@@ -62,6 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     began = time.monotonic()
     base, model = (str(parse_ref(ref)) for ref in (arguments.base, arguments.model))
+    command = shlex.join([*COMMAND.split(), "diff", base, model, "--out", str(arguments.out)])
     store = default_store().without_precomputed() if arguments.fresh else default_store()
     with open_executor(arguments.scheduler) as executor:
         check = check_pair(base, model, store=store, executor=executor)
@@ -70,6 +78,7 @@ def main(arguments: argparse.Namespace) -> int:
             for line in describe_parts(check):
                 print(line)
             print(check.price, file=sys.stderr)
+            print(f"To start: {command}{' --yes' if check.cost.asks else ''}", file=sys.stderr)
             return 0
         if (check.cost.asks or check.cost.excess) and not is_stored(check, store):
             check.cost.refuse_where_shared()
@@ -78,13 +87,14 @@ def main(arguments: argparse.Namespace) -> int:
     findings = " ".join(make_sentences(check, parts)[1:])
     if findings:
         print(findings, flush=True)  # before writing: a full disk does not lose it
-    command = shlex.join([*COMMAND.split(), "diff", base, model, "--out", str(arguments.out)])
     files = write_pair(check, parts, arguments.out, command)
     for part in parts:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
     took = text_of(time.monotonic() - began, "seconds")
     print(f"Written: {files[0]} and {len(files) - 1} further files; {took}.")
+    for line in further_commands(check):
+        print(line, file=sys.stderr)
     return 0 if any(part.result is not None for part in parts) else 1
 
 

@@ -197,6 +197,18 @@ def describe_parts(check: Check) -> list[str]:
     return lines
 
 
+def further_commands(check: Check) -> list[str]:
+    """Name the commands whose studies are about a base and its fine-tune, and that no report runs,
+    each after the question that it answers."""
+    if not check.related or check.relation["adapter"]:
+        return []
+    studies = {"align barrier": {"base": check.base, "models": (check.base, check.model)}}
+    return [
+        f"{STUDIES[name].title} {command_line(name, STUDIES[name].Spec(**values))}"
+        for name, values in studies.items()
+    ]
+
+
 def is_stored(check: Check, store: Store) -> bool:
     """Whether all results of the pair's report are stored; nothing is computed to find out."""
     try:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.catalogue import STUDIES
-from core.commands.pair import INTRUDERS, PARTS, WEIGHTS, Check, Part
+from core.commands.pair import INTRUDERS, PARTS, WEIGHTS, Check, Part, further_commands
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
@@ -23,9 +23,6 @@ from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.results.templates import fill
 from core.results.words import checked, read_toml
-
-if TYPE_CHECKING:
-    pass
 
 TEMPLATE = Path(__file__).with_name("pair.html")
 SECTIONS = TEMPLATE.with_suffix(".toml")
@@ -101,6 +98,7 @@ def make_page(
         sections=[_section(part, charts, figures) for part in parts],
         command=command,
         commands=[part.command for part in parts],
+        further=further_commands(check),
         papers=cited,
         record=record,
     )

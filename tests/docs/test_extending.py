@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,12 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
         == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
     )
     assert result.headline.encode() in report_html(result, study.figures(result))
+
+
+def test_a_package_depends_on_this_distribution() -> None:
+    """The index has another palimpsest, which would write over this one's folder."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    assert tomllib.loads(example("pyproject.toml"))["project"]["dependencies"] == [project["name"]]
 
 
 def test_the_study_measures_lengths(length_study: str) -> None:

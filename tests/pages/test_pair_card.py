@@ -11,6 +11,7 @@ from core.commands.pair import check_pair, run_pair
 from core.commands.pair_page import make_sentences
 from tests.core.small_zoo import write_zoo
 from tests.pages.conftest import sentences, settle
+from ui.home.pair_card import as_typed
 
 CARD = """
 from ui.home.pair_card import show_pair_card
@@ -51,6 +52,22 @@ def test_a_pair_is_checked_and_then_reported(small_box: None) -> None:
     assert parts[0].result is None
     assert f"{parts[0].name} was not run: {parts[0].reason}" in words(app)
     assert len(app.get("download_button")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ('"/runs/my model"', "path:/runs/my model"),
+        ("~/base", "path:~/base"),
+        ("./base", "path:./base"),
+        (r"C:\runs\base", r"path:C:\runs\base"),
+        ("path:/runs/base", "path:/runs/base"),
+        ("hub:org/name", "hub:org/name"),
+        ("zoo:seed-0", "zoo:seed-0"),
+    ],
+)
+def test_a_folder_needs_no_prefix(text: str, ref: str) -> None:
+    assert as_typed(text) == ref
 
 
 def test_a_model_that_cannot_be_had_is_a_sentence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import streamlit as st
@@ -15,6 +16,7 @@ from ui.frame.identity import contents
 from ui.frame.text import plain
 from ui.study.run_panel import Request, run_panel
 
+FOLDER = re.compile(r"^(?:[/~\\]|\.\.?[/\\]|[A-Za-z]:[/\\])")  # how one begins without path:
 LOOKED, ASKED = "pair/looked", "pair/asked"
 
 
@@ -40,7 +42,7 @@ def show_pair_card() -> None:
         pressed = places[2].form_submit_button("Check the pair", icon=":material/compare_arrows:")
     if pressed:
         try:
-            st.session_state[LOOKED] = PairSpec(*(str(ref or "") for ref in chosen))
+            st.session_state[LOOKED] = PairSpec(*(as_typed(str(ref or "")) for ref in chosen))
         except PalimpsestError as error:
             st.session_state.pop(LOOKED, None)
             st.error(plain(str(error)), icon=":material/error:")
@@ -48,6 +50,12 @@ def show_pair_card() -> None:
     with st.container():  # keeps the position of what follows on the page
         if spec is not None:
             _show(spec, pressed)
+
+
+def as_typed(text: str) -> str:
+    """Read a reference that somebody typed or pasted: a folder's path needs no `path:`, and may
+    stand in quotation marks."""
+    return FOLDER.sub(r"path:\g<0>", text.strip().strip("\"'"))
 
 
 def _show(spec: PairSpec, pressed: bool) -> None:

@@ -24,6 +24,7 @@ from core.commands.pair import (
     WEIGHTS,
     check_pair,
     describe_parts,
+    further_commands,
     run_pair,
     specs_of,
 )
@@ -96,7 +97,9 @@ def test_two_seeds_of_the_box_are_told_so_first(
     assert [line.partition(":")[0] for line in studies] == [*PARTS.values()]
     assert sum(NO_COMMON_BASE in line for line in studies) == len(OF_A_CHANGE)
     assert sum("second" in line for line in studies) == len(PARTS) - len(OF_A_CHANGE)
-    assert said.err.strip() == check.price
+    price, start = said.err.strip().splitlines()
+    assert price == check.price
+    assert start.endswith(f"diff zoo:seed-0 zoo:seed-1 --out {tmp_path / 'out'}")  # short: no --yes
     assert not (tmp_path / "out").exists()
 
 
@@ -114,8 +117,13 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     assert first == check.sentence
     assert findings == [" ".join(make_sentences(check, [*parts.values()])[1:])]
     assert written.startswith("Written: ")
+    (further,) = further_commands(check)
+    assert "align barrier --models zoo:seed-0 zoo:nli-0" in further
+    assert further in said.err
+    assert further_commands(check_pair("zoo:seed-0", "zoo:seed-1")) == []
     assert check.price not in said.err  # a short report is not priced, a long one once
     page = (out / "report.html").read_text(encoding="utf8")
+    assert html.escape(further, quote=False) in page
     lead = re.search("<p class=lead>(.*?)</p>", page)
     assert lead
     assert html.unescape(lead[1]) == " ".join(make_sentences(check, [*parts.values()]))

@@ -37,21 +37,14 @@ COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 def figures(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw the excess of the loss and the scores of the tasks, means over pairs of one kind; none
     where no pair was joined."""
-    rows = result.tables["paths"]
-    if rows.empty:
-        return Panels(())
     context = replace(context, legend=True)  # all lines meet at both ends
-    charts = [_losses(rows, context)]
-    scores = result.tables.get("score_paths", rows[:0])
-    charts += (
-        [
-            _scores(part, str(metric), context)
-            for metric, part in scores.groupby("metric", sort=False)
-        ]
-        if len(scores)
-        else []
-    )
-    return Panels(charts, ACROSS, names=["barrier", *["scores"] * (len(charts) - 1)])
+    losses, scores = (result.tables.get(name) for name in ("paths", "score_paths"))
+    charts = {} if losses is None or losses.empty else {"barrier": [_losses(losses, context)]}
+    if scores is not None:
+        parts = scores.groupby("metric", sort=False)
+        charts["scores"] = [_scores(part, str(metric), context) for metric, part in parts]
+    names = [name for name, drawn in charts.items() for _ in drawn]
+    return Panels([chart for drawn in charts.values() for chart in drawn], ACROSS, names=names)
 
 
 def _named(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Look]]:

@@ -24,6 +24,7 @@ from core.studies.alignment.barrier.tasks import (
     RAW,
     SHARES,
     ends_of,
+    have_heads,
     open_both,
     write_point,
 )
@@ -75,7 +76,7 @@ def score_line(
     Args:
         model, other: References of two models of one architecture; the first has a head that
             labels sentences or words.
-        base: As for `measure_barrier`.
+        base: As for `measure_barrier`; without one that predicts tokens, nothing is matched.
         model_identity, other_identity, base_identity: What they are known by, for the key.
         interpolated: Whether the other has a head for the same labels, which is interpolated, too.
         pairs: What the task is scored on, of the head's kind.
@@ -94,7 +95,8 @@ def score_line(
         ModelError: As `measure_barrier`, or if the heads have other shapes.
     """
     with span(0.0, 0.1):
-        ask, left, right = open_both(model, other, base)
+        asked = have_heads(model, other, base)
+        ask, left, right = open_both(model, other, base, asked)
         task = load_task(model)
         heads = _heads_of(task, other if interpolated else "")
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
@@ -103,9 +105,10 @@ def score_line(
     shape = (len(SHARES), len(encoded.total))
     hits, random = (np.full((n, *shape), -1, dtype=np.int64) for n in (len(ways), draws))
 
-    fitted = ask(left, sentences[1::2]) if len(ways) > 1 else ()
+    possible = ways if asked else (RAW,)  # what is matched predicts tokens
+    fitted = ask(left, sentences[1::2]) if len(possible) > 1 else ()
     raw, line = ways.index(RAW), heads  # of the two as they are
-    for place, (way, *ends) in enumerate(ends_of(left, right, ways, fitted, seed, {})):
+    for place, (way, *ends) in enumerate(ends_of(left, right, possible, fitted, seed, {})):
         row, points = hits[ways.index(way)], POINTS
         first, second = (
             {**head, **{mine: weights[theirs] for mine, theirs in names.items()}}

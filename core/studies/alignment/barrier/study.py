@@ -40,7 +40,9 @@ from core.studies.alignment.barrier.tasks import (
     RANDOM,
     RAW,
     ROTATED,
+    have_heads,
     measure_barrier,
+    share_start,
 )
 from core.studies.alignment.barrier.text import (
     beside_base,
@@ -62,7 +64,7 @@ from core.studies.kit import (
 )
 from core.vectors.examples import METRICS, Examples, chance, read_examples
 
-LOSSES, SCORES = "losses", "scores"  # roles of tasks
+LOSSES, SCORES, ORIGIN = "losses", "scores", "origin"  # roles of tasks
 CITATIONS = (
     *("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023"),
     "ashkboos2024",
@@ -72,12 +74,20 @@ WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, 
 
 def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: read the text, identify the models, read what their tasks
-    are scored on."""
+    are scored on, and compare the weights of two where nothing says that they share an origin."""
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True, refs=spec.models,
         labelled=spec.labelled, corpus=spec.text, genres=(), limit=spec.sentences,
     )  # fmt: skip
-    return [*prepare_named(spec, texts), reading]
+    unsaid = [
+        Task.of(
+            f"origin of {first} and {second}", share_start, role=(ORIGIN, first, second),
+            fleeting=True, first=first, second=second,
+        )
+        for first, second in combinations(dict.fromkeys(spec.models), 2)
+        if "path:" in f"{first} {second}" and origin_of(first) != origin_of(second)
+    ]  # fmt: skip
+    return [*prepare_named(spec, texts), reading, *unsaid]
 
 
 def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
@@ -91,7 +101,9 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
     if spec.base not in content:
         return []
     pairs = [*combinations([ref for ref in dict.fromkeys(spec.models) if ref in content], 2)]
-    words = ready.need("text").words
+    words, examples = ready.need("text").words, examples_of(ready)
+    lines = [*scored_lines(pairs, examples.heads)]
+    scored = {frozenset(line[:2]) for line in lines}
     tasks = [
         Task.of(
             f"{first} and {second}",
@@ -105,13 +117,13 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
             second_identity=content[second],
             base_identity=content[spec.base],
             sentences=words,
-            ways=WAYS[relation_of(first, second)],
+            ways=WAYS[relation_of(first, second, ready)],
             seed=spec.seed,
         )
         for first, second in pairs
+        if {first, second} not in scored or have_heads(first, second, spec.base)
     ]
-    examples = examples_of(ready)
-    for model, partner, interpolated in scored_lines(pairs, examples.heads):
+    for model, partner, interpolated in lines:
         tasks.append(
             Task.of(
                 f"the task of {model}, to {partner}",
@@ -127,7 +139,7 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
                 interpolated=interpolated,
                 pairs=examples.pairs[examples.heads[model].kind],
                 sentences=words,
-                ways=scored_ways(model, partner),
+                ways=scored_ways(model, partner, ready),
                 draws=DRAWN,
                 seed=spec.seed,
             )
@@ -152,14 +164,16 @@ def scored_lines(
                 yield model, partner, interpolated
 
 
-def scored_ways(model: str, other: str) -> tuple[str, ...]:
+def scored_ways(model: str, other: str, ready: Outputs) -> tuple[str, ...]:
     """Choose the orders in which a task is scored: as they are, and matched."""
-    return tuple(way for way in WAYS[relation_of(model, other)] if way in SCORED_WAYS)
+    return tuple(way for way in WAYS[relation_of(model, other, ready)] if way in SCORED_WAYS)
 
 
-def relation_of(first: str, second: str) -> str:
-    """Say whether two models come from one base or run, by what their cards name."""
-    return ONE_ORIGIN if origin_of(first) == origin_of(second) else OTHER_ORIGINS
+def relation_of(first: str, second: str, ready: Outputs) -> str:
+    """Say whether two models come from one base or run, by what their cards name, or by their
+    weights."""
+    near = any(ready.values.get((ORIGIN, *pair)) for pair in ((first, second), (second, first)))
+    return ONE_ORIGIN if near or origin_of(first) == origin_of(second) else OTHER_ORIGINS
 
 
 def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -172,13 +186,13 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     kinds = {model: examples.heads[model].kind for model, _ in scores}
     scored = len(corpus.words[0::2])
     counts = sentence_counts(scored, spec.draws, np.random.default_rng(spec.seed))
-    relations = {pair: relation_of(*pair) for pair in values}
-    ways = {pair: WAYS[relation] for pair, relation in relations.items()}
+    relations = {pair: relation_of(pair[0], pair[1], ready) for pair in (*values, *scores)}
+    ways = {pair: WAYS[relations[pair]] for pair in values}
     barriers, paths = barrier_tables(values, ways, relations, counts)
     scored_pairs, score_paths = score_tables(
         scores,
-        {pair: scored_ways(*pair) for pair in scores},
-        {pair: relation_of(*pair) for pair in scores},
+        {pair: scored_ways(pair[0], pair[1], ready) for pair in scores},
+        relations,
         {
             model: (METRICS[kind], chance(kind, examples.pairs[kind])[1])
             for model, kind in kinds.items()
@@ -207,7 +221,13 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         )
     tables = {"barriers": barriers, "paths": paths}
     if scores:
-        tables |= {"scored": scored_pairs, "score_paths": score_paths}
+        more = {"scored": scored_pairs, "score_paths": score_paths}
+        tables = tables | more if values else more
+    if scores and not values:
+        notices.append(
+            f"The loss was not computed, because {spec.base} was saved without a head that "
+            "predicts tokens: the task's score alone says whether the models can be averaged."
+        )
     headless = [ref for ref in dict.fromkeys(spec.models) if ref not in examples.heads]
     if len(headless) > 1:
         notices.append(
@@ -226,7 +246,7 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
             tuple(kinds),
             {examples.truth[kind] for kind in kinds.values()},
         ),
-        models=(*dict.fromkeys(ref for pair in values for ref in pair), spec.base),
+        models=(*dict.fromkeys(ref for pair in relations for ref in pair), spec.base),
         corpus=corpus,
         cites=CITATIONS,
     )

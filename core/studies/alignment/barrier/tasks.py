@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
-from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind, load_on_head
-from core.models.loading.model import LoadedModel
+from core.models.identity import check_tokenizers, identify
+from core.models.loading.language_models import head_kind, head_of, load_on_head
+from core.models.loading.model import LoadedModel, load_model
+from core.models.weights.relation import is_related, measure_relation
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.predicting import (
     ASK,
@@ -100,11 +101,34 @@ def measure_barrier(
     return value | {"losses": losses}
 
 
-def open_both(first: str, second: str, base: str) -> tuple[Ask, LoadedModel, LoadedModel]:
+@pure("alignment.barrier_origin", expect=lambda sizes, first, second: False)
+def share_start(first: str, second: str) -> bool:
+    """Tell by their weights whether two models may have been trained from one; False where they
+    cannot be compared."""
+    try:
+        contents = [identify(ref, run=False).content for ref in (first, second)]
+        relation = measure_relation(first, second, *contents)
+    except ModelError:
+        return False
+    return not relation["reason"] and is_related(relation)
+
+
+def have_heads(first: str, second: str, base: str) -> bool:
+    """Whether two models have heads that predict tokens, or a base with one. Raises ModelError if a
+    model cannot be found."""
+    return bool(head_of(base) or (head_of(first) and head_of(second)))
+
+
+def open_both(
+    first: str, second: str, base: str, asked: bool = True
+) -> tuple[Ask, LoadedModel, LoadedModel]:
     """Open two models of one architecture with heads that predict tokens, and tell how these are
-    asked. Raises ModelError as `measure_barrier` does."""
+    asked; where nothing is asked, without heads. Raises ModelError as `measure_barrier` does."""
     check_tokenizers(first, second, "nothing lies between their weights")
-    opened = [load_on_head(ref, base) for ref in (first, second)]
+    opened = [
+        load_on_head(ref, base) if asked else load_model(ref, device="cpu")
+        for ref in (first, second)
+    ]
     shapes = [
         {name: value.shape for name, value in loaded.model.named_parameters()} for loaded in opened
     ]
@@ -113,6 +137,8 @@ def open_both(first: str, second: str, base: str) -> tuple[Ask, LoadedModel, Loa
             f"{first} and {second} have weights of other names or shapes, so nothing lies between "
             "them: choose models of one architecture and size."
         )
+    if not asked:
+        return ASK["masked"], opened[0], opened[1]
     kind = head_kind(first, base)
     if kind == "masked" and opened[0].tokenizer.mask is None:
         raise ModelError(

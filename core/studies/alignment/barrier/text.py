@@ -105,6 +105,7 @@ def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
         facts = [each for each in statements if each.subject == relation]
         halfway = {each.baseline: each.number for each in facts if each.verdict == HALFWAY}
         if RAW not in halfway:
+            leads += _kept(relation, facts)
             continue
         loss = halfway[RAW]
         if leads:
@@ -135,6 +136,18 @@ def _fall(facts: Sequence[Statement], loss: Estimate) -> str:
         return ""
     metric = next(each.metric for each in facts if each.verdict == HALF)
     return f", but {metric} falls from {ends[WHOLE].value_text} to {ends[HALF].value_text}"
+
+
+def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:
+    """Say what the mean of two models without a loss scores, task by task."""
+    ends = {(each.metric, each.verdict): each.number for each in facts}
+    for metric, half in ((name, ends[name, HALF]) for name, verdict in ends if verdict == HALF):
+        whole, excess = ends[metric, WHOLE], ends[metric, TASK]
+        parted = excess.clear and excess.value < 0
+        verdict = "cannot" if parted else "have no detectable barrier"
+        yield f"Models of {relation} {verdict}: {metric} is {half.text} halfway " + (
+            f"and {whole.value_text} at the fine-tune"
+        )
 
 
 def _tasks(statements: Sequence[Statement]) -> Iterator[str]:

@@ -14,8 +14,13 @@ SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
 def describe_strangers(base: str, names: str) -> str:
-    """The notice of models that were fine-tuned from another base."""
-    return f"Left out, because they were fine-tuned from another base than {base}: {names}."
+    """The notice of models that were fine-tuned from another base, which a folder may be a copy
+    of."""
+    copy = " If the folder is a copy of that base, name it as they do (--base on the command line)."
+    return (
+        f"Left out, because they were fine-tuned from another base than {base}: {names}."
+        f"{copy if base.startswith('path:') else ''}"
+    )
 
 
 def describe_variants(names: str) -> str:
@@ -95,7 +100,8 @@ def describe_unscored(labels: Sequence[str]) -> str:
         return (
             f"Neighbours cannot be scored: {len(labels)} labelled model{'s' * (len(labels) != 1)} "
             f"with {groups} label{'s' * (groups != 1)}, and {LEAST_MODELS} models "
-            f"with {LEAST_LABELS} labels are needed."
+            f"with {LEAST_LABELS} labels are needed: add fine-tunes of the same base whose task is "
+            "known, with a label table (--labels on the command line) where their cards do not say."
         )
     if len(labels) == groups:
         return (

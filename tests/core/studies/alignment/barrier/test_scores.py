@@ -20,8 +20,8 @@ from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import MATCHED, RAW
-from core.studies.alignment.barrier.text import MOVED, TASK, make_headline
+from core.studies.alignment.barrier.tasks import RAW
+from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline
 from core.studies.weights.arithmetic.spec import ArithmeticSpec
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
 from core.studies.weights.arithmetic.sums import ALONE, CHOSEN
@@ -51,9 +51,29 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
     result = joined("zoo:parse-0", f"path:{copy_of('parse-0', tmp_path)}")
     table = result.tables["scored"].set_index("order")
-    assert set(table.index) == {RAW, MATCHED, TURNED, KEPT}
+    assert set(table.index) == {RAW, TURNED, KEPT}
+    assert set(result.tables["paths"]["relation"]) == {ONE_ORIGIN}
     assert (table["score"] > table["chance"]).all()
-    assert table["score_barrier"].tolist() == pytest.approx([0.0] * 4, abs=1e-12)
+    assert table["score_barrier"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)
+
+
+def test_folders_without_a_head_that_predicts_are_scored_by_their_task(tmp_path: Path) -> None:
+    """A sentence encoder and its fine-tune, as sentence-transformers and transformers save them."""
+    base, tuned = copy_of("seed-0", tmp_path), copy_of("sentiment-0", tmp_path)
+    config = json.loads((base / "config.json").read_text(encoding="utf8"))
+    config["architectures"] = ["RoFormerModel"]
+    (base / "config.json").write_text(json.dumps(config), encoding="utf8")
+    result = joined(f"path:{base}", f"path:{tuned}", base=f"path:{base}")
+    assert not result.failures
+    table = result.table.set_index("order")
+    assert set(table["relation"]) == {ONE_ORIGIN}
+    same = joined("zoo:seed-0", "zoo:sentiment-0").tables["scored"].set_index("order")
+    for column in ("score", "middle_score", "other_score"):
+        assert table.loc[RAW, column] == pytest.approx(same.loc[RAW, column], abs=0.02)
+    assert table.loc[RAW, "score"] == same.loc[RAW, "score"]
+    half = next(fact for fact in result.statements if fact.verdict == HALF)
+    assert half.number.value_text in result.headline
+    assert list(STUDY.figures(result)) == ["scores"]
 
 
 @pytest.mark.exhaustive

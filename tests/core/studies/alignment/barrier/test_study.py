@@ -16,9 +16,10 @@ from core.models import zoo_folder
 from core.models.loading.model import load_model, load_with_head
 from core.results.estimates import Estimate
 from core.results.statements import Statement
+from core.runs.runner import Outputs
 from core.studies.alignment.barrier.matching import drawn_orders, layers_of, read_inputs, reorder
 from core.studies.alignment.barrier.spec import BarrierSpec
-from core.studies.alignment.barrier.study import STUDY, relation_of
+from core.studies.alignment.barrier.study import ORIGIN, STUDY, relation_of
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
 from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
@@ -142,8 +143,10 @@ def test_a_fine_tune_of_another_width_does_not_take_the_head(tmp_path: Path) -> 
 
 
 def test_steps_and_fine_tunes_of_a_seed_have_one_origin() -> None:
-    assert relation_of("zoo:seed-0@step-50", "zoo:parse-0-lora-8") == ONE_ORIGIN
-    assert relation_of("zoo:seed-0", "zoo:seed-1") == OTHER_ORIGINS
+    ready = Outputs({(ORIGIN, "path:base", "path:tuned"): True}, {}, 0, 0.0)
+    assert relation_of("zoo:seed-0@step-50", "zoo:parse-0-lora-8", ready) == ONE_ORIGIN
+    assert relation_of("zoo:seed-0", "zoo:seed-1", ready) == OTHER_ORIGINS
+    assert relation_of("path:tuned", "path:base", ready) == ONE_ORIGIN
 
 
 def test_the_mean_of_a_base_and_its_fine_tunes_is_compared_with_the_base_alone() -> None:

@@ -229,3 +229,9 @@ def test_line_ends_of_every_system_are_read(end: str) -> None:
 def test_a_table_that_cannot_be_read_says_why(content: bytes, reason: str) -> None:
     with pytest.raises(SpecError, match=reason):
         read_label_table(content)
+
+
+def test_a_folder_may_be_a_copy_of_the_base_that_others_name() -> None:
+    said = describe_strangers("path:base", "zoo:minilm-nli-0 (hub:org/minilm)")
+    assert "--base" in said
+    assert "--base" not in describe_strangers("zoo:seed-0", "zoo:minilm-nli-0 (hub:org/minilm)")
