@@ -169,7 +169,7 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     low, high = reach(rows[(rows["layer"] > 0) | (rows["lens"] == TUNED)], "lens_kl", zero=True)
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
-        "KL divergence of lens and output; bands: 95 %",
+        "divergence of lens and output (Kullback-Leibler, KL); bands: 95 %",
         y_title="Bits", ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
