@@ -129,7 +129,7 @@ def space_chart(
     length = float(apart / (np.linalg.norm(theirs - theirs.mean(0), axis=1).mean() or 1.0))
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     chart = layered(rules, points).properties(
-        title=heading(what, f"lines join the two vectors of a word, mean length {text_of(length)}"),
+        title=heading(what, f"lines join a word's vectors, mean length {text_of(length)}"),
         width="container",
         height=context.height(SPACE),
         description=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.results.estimates import Estimate
@@ -38,6 +40,15 @@ def test_the_verdict_comes_first(verdicts: tuple[str, str], begins: str) -> None
         for each in stated(target, verdict)
     ]
     assert make_headline(facts).startswith(begins)
+
+
+def test_the_first_sentence_says_at_which_layers_its_numbers_are() -> None:
+    facts = [*stated("pos", BELOW), *stated("label", BELOW)]
+    first = make_headline(facts).partition(". ")[0]
+    assert first.count("layer 2") == 1, "the same for both"
+    facts[-3] = replace(facts[-3], layers=(4,))
+    first = make_headline(facts).partition(". ")[0]
+    assert ("layer 2" in first, "layer 4" in first) == (True, True)
 
 
 def test_baselines_that_differ_are_named_each() -> None:
