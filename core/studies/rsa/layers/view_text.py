@@ -75,7 +75,8 @@ def grid_sentence(result: Result) -> str:
         parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
     if len(moved) > 1:
         parts.append(f"layers of {counted(len(moved) - 1, 'more model', 'more models')} are, too")
-    return f"{'; '.join(parts)}." if parts else ""
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _moved(statement: Statement, grid: pd.DataFrame) -> str:
@@ -85,7 +86,7 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     to = rows.set_index("base_layer")["similarity"]
     return (
         f"layers of {short_name(statement.subject)} are up to {statement.number.size} "
-        f"more similar to another layer (layer {layer}: {text_of(to.max())} to layer "
+        f"more similar to another layer of the base (layer {layer}: {text_of(to.max())} to layer "
         f"{to.idxmax()}, {text_of(to[layer])} to the same)"
     )
 

@@ -49,6 +49,7 @@ PARTS = {
 }
 ROW, CURVE = 25, 190  # heights of a row of words, of curves
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
+HEAD = "split(replace(datum.value, ' (', '\\n('), '\\n')"  # the AUC below the model's name
 HALVES = ("half_low", "half_high", "stable")
 
 
@@ -114,6 +115,7 @@ def _words(
     room = room_of(len(headed))
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
+    across["labelExpr"] = HEAD
     x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
     y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
