@@ -18,6 +18,7 @@ from core.results.drawing.style import (
     SKY,
     YELLOW,
     colours_of,
+    columns_for,
     heading,
     legend,
     shapes_of,
@@ -119,9 +120,8 @@ def _words(
     x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
     y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
-    colour = channel(
-        "typical_of:N", title="More often in", scale=scale, legend=legend(3, titleOrient="left")
-    )
+    below_words = legend(columns_for(COLOURS, context=context))
+    colour = channel("typical_of:N", title="More often in", scale=scale, legend=below_words)
     letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=room)
     listed_words = (
         f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
