@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from core.results.drawing.vega import Chart, channel, concat, layered, vconcat
 from core.results.numbers import text_of
 
 FULL = 640  # pixels across a figure that is not made to a measure
+GAP, STROKE = 5, 2  # letters beside a name in a legend of its own, those of its stroke
 MARGIN = 78  # of a panel: axis, its title, the gap to the next
 # height of a plot in one row of panels, and in several: two fit a screen of 720
 ALONE, STACKED = 230.0, 102.0
@@ -116,22 +118,24 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
     columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
     if context.across == 1:  # a figure of one column
         columns = min(columns, 2)
-    stroke = 0.14 * columns / max(columns, 3)
+    names = list(looks)
+    widths = [max(map(len, names[column::columns]), default=0) + GAP for column in range(columns)]
+    starts = [0, *accumulate(widths)]  # in letters
     rows = [
         {
             "name": name,
             "who": name,
-            "from": place % columns,
-            "middle": place % columns + stroke / 2,
-            "to": place % columns + stroke,
+            "from": starts[place % columns],
+            "middle": starts[place % columns] + STROKE / 2,
+            "to": starts[place % columns] + STROKE,
             "row": place // columns,
             "number": place,
         }
-        for place, name in enumerate(looks)
+        for place, name in enumerate(names)
     ]
     lines = math.ceil(len(looks) / columns)
     x, middle, to = (
-        channel(f"{end}:Q", scale={"domain": [0, columns], "nice": False}, axis=None)
+        channel(f"{end}:Q", scale={"domain": [0, starts[-1]], "nice": False}, axis=None)
         for end in ("from", "middle", "to")
     )
     y = channel("row:Q", scale={"domain": [lines - 0.5, -0.5], "nice": False}, axis=None)

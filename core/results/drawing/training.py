@@ -1,8 +1,8 @@
-"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the
-loss has its plot.
+"""Training on an axis: tables say how far each step is, plots share one axis of training steps, by
+which sentences and references name checkpoints, the loss has its plot.
 
-Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the
-left end, a stretch apart from the first that has seen any, and its tick says 0.
+Steps are on a logarithmic axis, on which step 0 has no place: it stands at the left end, a stretch
+apart from the first after it, and its tick says 0.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from core.results.names import short_names
 from core.results.numbers import Kind
 
 LOSS = ("model", "steps", "tokens", "loss")
-COUNTED = {"tokens": "Tokens seen", "steps": "Steps"}
+BY_STEP = "Training step (logarithmic)"
 BY_NAME = "Checkpoints, by name"
 LOW = 260
-# how many times nearer to 0 than the first step the place of a model that has seen nothing is
+# how many times nearer to 0 than the first step the place of step 0 is
 APART = 4.0
 
 
@@ -65,18 +65,13 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
             "Neither cards nor names give the training steps, "
             "so the checkpoints are in the order of their names."
         ]
-    said = []
-    if models.loc[models["steps"].notna(), "tokens"].isna().any():
-        said.append(
-            "The tokens seen are unknown for some checkpoints, so the axis shows training steps."
-        )
-    if len(unknown):
-        names = ", ".join(str(ref) for ref in unknown)
-        said.append(
-            "Neither card nor name gives the training steps of some checkpoints, "
-            f"which are in the tables but not in the charts: {names}."
-        )
-    return said
+    if not len(unknown):
+        return []
+    names = ", ".join(str(ref) for ref in unknown)
+    return [
+        "Neither card nor name gives the training steps of some checkpoints, "
+        f"which are in the tables but not in the charts: {names}."
+    ]
 
 
 def along_training(
@@ -89,11 +84,11 @@ def along_training(
     height: float = LOW,
     context: Context,
 ) -> tuple[pd.DataFrame, Plane]:
-    """Add a column `place` to the rows, and make the plane whose x axis it is: tokens, or else
-    steps, or else names.
+    """Add a column `place` to the rows, and make the plane whose x axis it is: steps, or else
+    names.
 
     Args:
-        table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
+        table: Columns `model`, `tokens`, `steps` and y; rows of no step lack both.
         y, y_title, ends, kind, height: As for `Plane`.
     """
     counts = {  # by way of Float64: a column of objects may hold missing values of any kind
@@ -109,18 +104,16 @@ def along_training(
         place, title = table["model"].map(order), BY_NAME
         x_ends = (1.0, max(2.0, len(order)))
     else:
-        counted = table[table["steps"].notna()]
-        field = "tokens" if counted["tokens"].notna().all() else "steps"
-        seen = sorted({int(value) for value in counted[field].dropna()})
-        first = next((value for value in seen if value > 0), 1)
+        steps = sorted({int(value) for value in table["steps"].dropna()})
+        first = next((value for value in steps if value > 0), 1)
         bottom = first / APART
-        place, title = counts[field].clip(lower=bottom), f"{COUNTED[field]} (logarithmic)"
-        left = bottom if 0 in seen else float(first)
-        x_ends = (left, max(float(max([*seen, first])), 2 * left))
+        place, title = counts["steps"].clip(lower=bottom), BY_STEP
+        left = bottom if 0 in steps else float(first)
+        x_ends = (left, max(float(max([*steps, first])), 2 * left))
         zero = f"datum.value < {first} ? '0'"
         axis["x_axis"] = {
-            "values": [max(value, bottom) for value in seen],
-            "labelExpr": f"{zero} : replace(format(datum.value, '.2~s'), 'G', 'B')",
+            "values": [max(value, bottom) for value in steps],
+            "labelExpr": f"{zero} : format(datum.value, datum.value < 1e5 ? ',' : '.2~s')",
             "labelOverlap": True,
         }
         axis["x_log"] = True
@@ -161,11 +154,10 @@ def step_chart(
         rows.assign(step=rows["model"].map(names)), y, y_title, ends or reach(rows, y, rules),
         kind=kind, height=height, context=context,
     )  # fmt: skip
-    counted = next((name for name in COUNTED if plane.x_title.startswith(COUNTED[name])), "steps")
     rules = [replace(rule, columns={"step": rule.name, **rule.columns}) for rule in rules]
     tips = (Tip("step", "Checkpoint"), "tokens", "layer", Tip(y, y_title, kind), "low")
     return line_chart(
-        placed, plane, looks, title, below, rules=rules, tips=tips, counted=counted, **more
+        placed, plane, looks, title, below, rules=rules, tips=tips, counted="steps", **more
     )
 
 
@@ -181,7 +173,7 @@ def rings(table: pd.DataFrame) -> Mark:
 
 
 def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out loss by tokens seen, the end of training included.
+    """Draw the held-out loss by training step, the end of training included.
 
     Args:
         table: Of `loss_table`.

@@ -36,5 +36,5 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         y_log=True,
         context=context,
     )
-    what = f"Undoing a known bijection: {truth}"
+    what = f"Undoing an invertible map (bijection): {truth}"
     return line_chart(rows, plane, method_looks(rows["method"]), what, meaning, line="Map")

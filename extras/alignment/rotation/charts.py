@@ -16,7 +16,7 @@ from core.studies.alignment.seeds.tables import OVERALL
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
 
 PARTS = {"test": "held out", "train": "in-sample"}
-PLANTED = "planted rotation"
+PLANTED = "noisy rotation"
 LEAST_DRAWN = 1e-3  # smaller singular values are drawn here
 BEYOND = 1.25  # room above the largest singular value, as a factor
 
@@ -84,7 +84,7 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     looks = graded(layers, point=False, width=1.8)
     looks[PLANTED] = Look(GREY, dash=(6, 4), point=False, width=2.0)
     what = "Singular values of the linear map"
-    below = "an exact rotation has 1 throughout; dashed: a planted one with as much noise"
+    below = "an exact rotation has 1 throughout; dashed: one with noise as large as the errors"
     return line_chart(drawn, plane, looks, what, below, line="Layer")
 
 

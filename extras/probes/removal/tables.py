@@ -27,7 +27,11 @@ REMOVAL = (
 )
 EXCESS = ("model", "layer", "metric", "rival", "rival_value", "margin", "low", "high")
 LOSS, ACCURACY, UAS = METRICS = ("loss", "accuracy", "uas")
-NAMES = {LOSS: "Loss of masked or next tokens", ACCURACY: "Accuracy on pairs", UAS: "UAS"}
+NAMES = {
+    LOSS: "Loss of masked or next tokens",
+    ACCURACY: "Accuracy on pairs",
+    UAS: "Correct heads (UAS)",
+}
 UNITS = {LOSS: "natural logarithm, nats per token", ACCURACY: "%", UAS: "%"}
 
 

@@ -18,7 +18,7 @@ COLUMNS = {
 }
 TITLES = {
     "frozen": "Frozen fine-tunes: finding changed states",
-    "planted": "Planted models: finding changed layers",
+    "planted": "Layers inserted into the base (planted): finding them",
 }
 
 

@@ -163,15 +163,15 @@ def _best_reading(facts: Facts) -> str:
     best, *rest = sorted(stated, key=lambda name: -facts[HIGHEST, name].number.value)
     others = listed([f"{readings[name]} ({_ends(facts, name)})" for name in rest])
     then = f", then by {others}" if others else ""
-    found = f"its {readings[best]} (AUC {_ends(facts, best)})"
+    reading = f"its {readings[best]} (AUC {_ends(facts, best)})"
     size = facts.get(("weights", STATE))
     if size and size.estimate and size.number.high >= facts[HIGHEST, best].number.low:
         return (
-            f"A changed layer is found by {found}, not detectably better than by the size of its "
+            f"A changed layer is found by {reading}, not detectably better than by the size of its "
             f"weight change ({size.number.text}){then}."
         )
     return (
-        f"A changed layer is found best by {found}{then}; "
+        f"A changed layer is found best by {reading}{then}; "
         f"its weight change gives {_rival(facts, 'weights', STATE)}."
     )
 

@@ -10,8 +10,9 @@ from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, line_chart, reach
 from core.results.drawing.panels import Panels
-from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for
+from core.results.drawing.style import BLUE, DASHES, GREY, ORANGE, columns_for
 from core.results.drawing.vega import Chart
+from core.results.names import metric_title
 from core.results.numbers import text_of
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-DASHES = {
-    **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},
-    **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2), TURNED: (4, 2), KEPT: (1, 2)},
-}
+STROKES = {RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)}
 HEIGHT = 180  # pixels, with the legend below
 ACROSS = 2
 AXIS = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
@@ -51,10 +49,12 @@ def _named(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Look]]:
     """Name the lines, one for each relation and order, and say how each looks."""
     rows = rows.assign(name=rows["relation"] + ", " + rows["order"])
     kinds = rows.drop_duplicates("name").set_index("name")
+    greys = list(kinds.index[kinds["order"].isin(CONTROLS)])  # each has a dash of its own
+    dashes = {name: DASHES[number % len(DASHES)] for number, name in enumerate(greys)}
     return rows, {
         str(name): Look(
-            GREY if row["order"] in CONTROLS else COLOURS[row["relation"]],
-            dash=DASHES[row["order"]],
+            GREY if name in dashes else COLOURS[row["relation"]],
+            dash=dashes[name] if name in dashes else STROKES[row["order"]],
             shape="circle" if row["relation"] == OTHER_ORIGINS else "square",
         )
         for name, row in kinds.iterrows()
@@ -76,7 +76,7 @@ def _losses(rows: pd.DataFrame, context: Context) -> Chart:
 def _scores(rows: pd.DataFrame, metric: str, context: Context) -> Chart:
     rows, looks = _named(rows)
     low, high = span_of(rows["low"], rows["high"], rows["score"], rows["chance"])
-    name = metric[0].upper() + metric[1:]
+    name = metric_title(metric)
     plane = Plane(
         "share", "score", "Share of the other model", name, low, high, (0.0, 1.0), kind="share",
         x_axis=AXIS, height=HEIGHT, context=context,

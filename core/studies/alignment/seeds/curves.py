@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from core.errors import SpecError
+from core.errors import SpecError, counted
 from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
@@ -164,6 +164,7 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     )
     in_training = wide.T.groupby("layer").count().T > 0
     means = wide.ffill().T.groupby("layer").mean().T.where(in_training)
+    pairs = counted(len(wide.columns.droplevel("layer").unique()), "directed pair")
     table = means.melt(ignore_index=False, value_name="validation").dropna().reset_index()
     layers = sorted(set(table["layer"]))
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
@@ -175,7 +176,7 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
         context=context,
     )
     what = f"Training: {METHODS[method].label}"
-    below = "step 0: closed-form map; each line ends when its network has converged"
+    below = f"mean over {pairs}; step 0: closed-form map; each line ends when its networks converge"
     return line_chart(rows, plane, looks, what, below, line="Layer")
 
 

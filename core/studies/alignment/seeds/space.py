@@ -109,7 +109,7 @@ def space_chart(
         dots.append(pd.concat([mine, other], ignore_index=True))
         ends.append(mine.drop(columns="space").assign(x2=theirs[:, 0], y2=theirs[:, 1]))
     axis = {"labels": False, "ticks": False, "grid": False}
-    x = channel("x:Q", title="First principal component of the target", axis=axis)
+    x = channel("x:Q", title="First principal component of the target, at this layer", axis=axis)
     y = channel("y:Q", title="Second principal component", axis=axis)
     if framed:  # both panels have one frame, in which words move
         everywhere = np.concatenate([before, after, theirs])
@@ -125,12 +125,18 @@ def space_chart(
     points = points.encode(
         x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
     )
+    apart = np.linalg.norm(ours - theirs, axis=1).mean()
+    length = float(apart / (np.linalg.norm(theirs - theirs.mean(0), axis=1).mean() or 1.0))
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     chart = layered(rules, points).properties(
-        title=heading(what, "each line joins the two vectors of a word"),
+        title=heading(what, f"lines join a word's vectors, mean length {text_of(length)}"),
         width="container",
         height=context.height(SPACE),
-        description=f"{what}. {_in_words(ours, theirs, spaces)}",
+        description=(
+            f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and "
+            f"{spaces[1]}. The mean distance between the two vectors of a word is "
+            f"{text_of(length)} of the mean distance of the target's words from their centre."
+        ),
     )
     return maps.moved(chart, (), 1, SLIDER) if moves else chart
 
@@ -150,14 +156,3 @@ def _points(
     arrays = result.arrays
     after = arrays["mapped_points"][(methods.index(method), *pair)]
     return arrays["source_points"][pair], after, arrays["target_points"][pair]
-
-
-def _in_words(ours: np.ndarray, theirs: np.ndarray, spaces: tuple[str, str]) -> str:
-    """What the chart shows, with the distance of the two vectors of a word."""
-    apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
-    across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
-    return (
-        f"Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}. "
-        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the "
-        "words' mean distance from their centre."
-    )

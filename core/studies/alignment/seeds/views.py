@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pandas as pd
+
 from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
 from core.results.names import short_name, short_names
@@ -65,55 +67,51 @@ def gains_sentence(result: Result) -> str:
 
 
 def grid_sentence(result: Result) -> str:
-    """How many layers of the first pair's target are predicted best from the same layer of its
-    source."""
+    """How much higher the error from the same layer is than that from the best layer, for layers of
+    the first pair's target."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
-    best = grid.loc[grid.groupby("target_layer")["nmse"].idxmin()]
+    errors = grid.pivot(index="target_layer", columns="source_layer", values="nmse")
     source, target = list(short_names(result.spec["models"]).values())[:2]
-    away = best[best["source_layer"] != best["target_layer"]]
-    text = (
-        f"{len(best) - len(away)} of {len(best)} layers of {target} are predicted best from the "
-        f"same layer of {source} (map: {METHODS[str(result.spec['grid'])].label})"
-    )
-    if away.empty:
-        return f"{text}."
-    row = away.loc[away["target_layer"].idxmax()]
-    same = grid[
-        (grid["source_layer"] == row["target_layer"])
-        & (grid["target_layer"] == row["target_layer"])
-    ]
-    layer = int(row["target_layer"])
-    beside = f"; from {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
+    chosen = METHODS[str(result.spec["grid"])].label
+    same = pd.Series({layer: errors[layer][layer] for layer in errors.index if layer in errors})
+    if same.empty:
+        return ""
+    above = same - errors.min(axis=1)[same.index]
+    layer = above.idxmax()
+    if not above[layer]:
+        return (
+            f"Every layer of {target} is predicted best from the same layer of {source} "
+            f"(map: {chosen})."
+        )
     return (
-        f"{text}; layer {layer} from layer "
-        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside}; not tested)."
+        f"From the same layer of {source}, the error is at most {text_of(above[layer])} above that "
+        f"from the best layer (layer {layer} of {target}: {text_of(same[layer])}; from layer "
+        f"{errors.loc[layer].idxmin()}: {text_of(errors.loc[layer].min())}; map: {chosen})."
     )
 
 
 def pairs_sentence(result: Result) -> str:
-    """Which directed pair has the lowest error and which the highest, by the best map, averaged
-    over layers."""
+    """How far the errors of directed pairs differ, by the best map, averaged over layers."""
     words = judged(result.tables["methods"])
     best = best_map(result.tables["methods"], words)
     rows = held_out(result, words)
     rows = rows[rows["method"] == best]
-    means = rows.groupby(["source", "target"])["nmse"].mean()
+    means = rows.groupby(["source", "target"], sort=False)["nmse"].mean()
     if len(means) < 2:
         return ""
-    low, high = means.idxmin(), means.idxmax()
     if len(means) == 2:
+        (source, target), there = means.index[0], means.iloc[0]
         return (
-            f"This is one pair: {text.best_named(best)} leaves "
-            f"{text_of(means[low], 'per cent')} of the variance unexplained from {_arrow(low)} "
-            f"and {text_of(means[high], 'per cent')} back. "
-            "Add models to compare pairs."
+            f"This is one pair: {text.best_named(best)} leaves {text_of(there, 'per cent')} of the "
+            f"variance unexplained from {short_name(source)} into {short_name(target)} and "
+            f"{text_of(means.iloc[1], 'per cent')} back. Add models to compare pairs."
         )
     return (
-        f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
-        f"({text_of(means[low])}) and {_arrow(high)} the highest ({text_of(means[high])}), "
-        f"averaged over layers (map: {METHODS[best].label})."
+        f"The errors of {len(means)} directed pairs differ by at most "
+        f"{text_of(means.max() - means.min())}: averaged over layers, they range from "
+        f"{text_of(means.min())} to {text_of(means.max())} (map: {METHODS[best].label})."
     )
 
 
@@ -143,9 +141,11 @@ def space_sentence(
     }
     rivals = {WINDOW: "words alone (static window)", "shuffled": "shuffled words"}
     beside = "".join(f", {text} {shares[name]}" for name, text in rivals.items() if name in shares)
+    moves = "does not move" if shares[method] == "none" else "moves"
     return (
-        f"At layer {layer}, {named(method)} predicts {shares[method]} of {short_name(target)}'s "
-        f"variance from {short_name(source)} ({WHICH[words]}){beside}."
+        f"At layer {layer}, {named(method)} {moves} {short_name(source)}'s words towards "
+        f"{short_name(target)}'s: it predicts {shares[method]} of their variance "
+        f"({WHICH[words]}){beside}."
     )
 
 
@@ -163,10 +163,6 @@ def training_sentence(result: Result) -> str:
         f"{missing} of {len(ended)} networks had not converged at the last training step, "
         "so their errors may be too high."
     )
-
-
-def _arrow(pair: tuple[str, str]) -> str:
-    return f"{short_name(pair[0])} into {short_name(pair[1])}"
 
 
 def draw_method(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:

@@ -44,7 +44,7 @@ def kinds_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw accuracy by tokens seen, a line for each kind of pairs; chance and bigrams in grey."""
+    """Draw accuracy by training step, a line for each kind of pairs; chance and bigrams in grey."""
     table = result.table
     run = longest_run(table["model"])
     rows = table[table["model"].isin(run)]

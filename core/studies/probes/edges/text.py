@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.options.layer_numbers import which_layers
-from core.results.names import layer_numbers, layers_in_words, short_name, short_names
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
@@ -42,18 +42,23 @@ def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] =
     models = dict.fromkeys((first, *(each.subject for each in rest)))
     names = short_names(models)
     margins = {each.metric: each for each in rest if each.subject == first}
-    clauses = [f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()]
-    places = {name: tied.get((first, name), each).layers for name, each in leading.items()}
-    if len(set(places.values())) == 1 < len(places):
-        layers = [f"{layer_numbers(next(iter(places.values())))} for all of them"]
+    clauses = {
+        name: f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()
+    }
+    places = {
+        name: layers_in_words(tied.get((first, name), each).layers, "–")
+        for name, each in leading.items()
+    }
+    if len(set(places.values())) == 1:
+        best = f"{listed([*clauses.values()])} at best ({next(iter(places.values()))})"
     else:
-        layers = [f"{layer_numbers(place)} for {PLURALS[name]}" for name, place in places.items()]
-    verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
+        best = (
+            f"at best {listed([f'{clause} ({places[name]})' for name, clause in clauses.items()])}"
+        )
     sentences = [
-        f"{_verdict(scores, margins)}: {names[first]} predicts {listed(clauses)}.",
+        f"{_verdict(scores, margins)}: {names[first]} predicts {best}.",
         *_similar(scores, margins),
         *_added(names[first], [each for each in statements if each.verdict == ADDED]),
-        f"The best {verb} {listed(layers)}.",
     ]
     for ref in models:
         gaps = [_gap(each, tied) for each in rest if each.subject == ref != first]

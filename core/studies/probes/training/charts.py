@@ -1,4 +1,4 @@
-"""Charts of probes through training by tokens seen: the best layer, every layer, and the loss."""
+"""Charts of probes through training by training step: the best layer, every layer, and the loss."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
 
 
 def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Every layer by tokens seen, with a ring at the best of each step.
+    """Every layer by training step, with a ring at the best of each step.
 
     Args:
         result: Of probes through training.

@@ -184,27 +184,26 @@ def function_statements(
 
 
 def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
-    """State of each model whether its layers are most similar to the same layer of the base.
+    """State of each model how much more similar its layers are to the same layer of the base than
+    to any other.
 
     Args:
         grid: model, base_layer, layer, similarity.
         base: Reference of the base model.
 
     Returns:
-        One statement per model. That of `OTHER_LAYER` names these layers, and gives the similarity
-        of the topmost one to the layer of the base that it is most similar to.
+        One statement per model, of the layer where this is least; negative, and with the verdict
+        `OTHER_LAYER`, where another layer of the base is more similar.
     """
     statements = []
-    for model in dict.fromkeys(grid["model"]):
-        rows = grid[(grid["model"] == model) & grid["similarity"].notna()]
-        best = rows.loc[rows.groupby("layer")["similarity"].idxmax()].sort_values("layer")
-        away = best[best["layer"] != best["base_layer"]]
-        if away.empty:
-            statements.append(Statement(str(model), SAME_LAYER, baseline=base))
-            continue
-        top = estimate_of(away.iloc[-1], "similarity")
-        layers = tuple(int(layer) for layer in away["layer"])
-        statements.append(Statement(str(model), OTHER_LAYER, top, layers, base))
+    for model, rows in grid.dropna(subset=["similarity"]).groupby("model", sort=False):
+        same = rows[rows["layer"] == rows["base_layer"]].set_index("layer")["similarity"]
+        others = rows[rows["layer"] != rows["base_layer"]].groupby("layer")["similarity"].max()
+        leads = (same - others).dropna()
+        if len(leads):
+            least = Estimate(float(leads.min()))
+            verdict = SAME_LAYER if least.value >= 0 else OTHER_LAYER
+            statements.append(Statement(str(model), verdict, least, (int(leads.idxmin()),), base))
     return tuple(statements)
 
 

@@ -52,7 +52,8 @@ def curves_sentence(result: Result) -> str:
 
 
 def grid_sentence(result: Result) -> str:
-    """Say whether each layer is most similar to the same layer of the base; "" without a grid."""
+    """Say by how much each layer is more similar to the same layer of the base than to any other at
+    least, or less similar at most; "" without a grid."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
@@ -60,34 +61,33 @@ def grid_sentence(result: Result) -> str:
     without = set(result.table["model"]) - set(measured(result.table)["model"])
     grid = grid[~grid["model"].isin(without)]
     statements = grid_statements(grid, str(result.spec["base"]))
-    same = [short_name(each.subject) for each in statements if each.verdict == SAME_LAYER]
+    same = [each for each in statements if each.verdict == SAME_LAYER]
     moved = [each for each in statements if each.verdict == OTHER_LAYER]
-    parts = [_moved(statement, grid) for statement in moved[:1]]
-    if len(moved) > 1:
-        more = counted(len(moved) - 1, "more model also has", "more models also have")
-        parts.append(f"{more} such layers.")
+    parts = []
     if same:
-        shown, verb = listed(same, NAMED), by_number(len(same), "has", "have")
-        alone = f"Every layer of {shown} is most similar to the same layer of the base."
-        parts.append(f"{shown} {verb} no such layer." if moved else alone)
-    return " ".join(parts)
+        shown = listed([short_name(each.subject) for each in same], NAMED)
+        least = min(each.number.value for each in same)
+        parts.append(
+            f"Every layer of {shown} is most similar to the same layer of the base, by at least "
+            f"{text_of(least)}"
+        )
+    if moved:
+        parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
+    if len(moved) > 1:
+        parts.append(f"layers of {counted(len(moved) - 1, 'more model', 'more models')} are, too")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _moved(statement: Statement, grid: pd.DataFrame) -> str:
-    """Say how many layers of a model are most similar to another layer of the base, with the top
-    one's numbers."""
-    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
-    best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
-    stays = rows[rows["base_layer"] == layer]["similarity"]
-    against = f", to {layer}: {text_of(float(stays.iloc[0]))}" if len(stays) else ""
-    layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
-        "layer"
-    ].nunique()
-    verb = by_number(len(statement.layers), "is", "are")
+    """Say how much more similar a layer is to another layer of the base than to the same one."""
+    layer = statement.layers[0]
+    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)]
+    to = rows.set_index("base_layer")["similarity"]
     return (
-        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} {verb} "
-        f"most similar to another layer of the base (layer {layer} to "
-        f"{int(best['base_layer'])}: {statement.number.value_text}{against}; not tested)."
+        f"layers of {short_name(statement.subject)} are up to {statement.number.size} "
+        f"more similar to another layer of the base (layer {layer}: {text_of(to.max())} to layer "
+        f"{to.idxmax()}, {text_of(to[layer])} to the same)"
     )
 
 

@@ -18,6 +18,7 @@ from core.results.drawing.style import (
     SKY,
     YELLOW,
     colours_of,
+    columns_for,
     heading,
     legend,
     shapes_of,
@@ -49,6 +50,7 @@ PARTS = {
 }
 ROW, CURVE = 25, 190  # heights of a row of words, of curves
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
+HEAD = "split(replace(datum.value, ' (', '\\n('), '\\n')"  # the AUC below the model's name
 HALVES = ("half_low", "half_high", "stable")
 
 
@@ -114,12 +116,12 @@ def _words(
     room = room_of(len(headed))
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
+    across["labelExpr"] = HEAD
     x = channel("name:N", title=None, sort=list(headed.values()), axis={**axis, **across})
     y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
-    colour = channel(
-        "typical_of:N", title="More often in", scale=scale, legend=legend(3, titleOrient="left")
-    )
+    below_words = legend(columns_for(COLOURS, context=context))
+    colour = channel("typical_of:N", title="More often in", scale=scale, legend=below_words)
     letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=room)
     listed_words = (
         f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
@@ -169,7 +171,7 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     low, high = reach(rows[(rows["layer"] > 0) | (rows["lens"] == TUNED)], "lens_kl", zero=True)
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
-        "KL divergence of lens and output; bands: 95 %",
+        "divergence of lens and output (Kullback-Leibler, KL); bands: 95 %",
         y_title="Bits", ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip

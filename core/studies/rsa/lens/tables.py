@@ -20,7 +20,7 @@ LENSES = (PLAIN, TUNED)
 FIRST_FIVE, EVERYWHERE = "first five", "all"
 PLACES = (FIRST_FIVE, EVERYWHERE)
 TUNE, RIVAL = "fine-tune", "rival"
-KINDS = {TYPICAL: "the fine-tune's text", UNTYPICAL: "the other text", 0: "neither"}
+KINDS = {TYPICAL: "the fine-tune's text", UNTYPICAL: "the other text", 0: "neither, or rare"}
 PROMOTED = (
     *("model", "base", "part", "places", "layer", "auc", "null_low", "null_high"),
     *("half_low", "half_high", "stable", "length", "promoted"),

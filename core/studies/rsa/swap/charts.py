@@ -20,7 +20,7 @@ from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
 from core.results.drawing.vega import Chart, layered
 from core.results.export import Result
-from core.results.names import short_names
+from core.results.names import metric_title, short_names
 from core.studies.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
 from core.vectors.examples import METRICS
 
@@ -78,7 +78,7 @@ def swap_chart(
     rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
     metric = METRICS[str(unmodified["task"])]
-    title = metric[0].upper() + metric[1:]
+    title = metric_title(metric)
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
     looks = {

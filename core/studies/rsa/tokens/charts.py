@@ -146,7 +146,7 @@ def token_map(
         )
         drawn.append(ring.encode(x=x, y=y))
     if of_model["predicted"].any():
-        notes.append("purple rings: its answer")
+        notes.append(f"purple rings: its answer ({_sureness(result.tables['spans'], model)})")
     missing = int((~rows["named"]).sum())
     if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
         notes.append(f"{missing} words have no label: point at them to read them")
@@ -158,6 +158,13 @@ def token_map(
         description=_in_words(stages, what, shares),
     )
     return maps.moved(chart, frames, layers.index(layer)) if moves else chart
+
+
+def _sureness(spans: pd.DataFrame, model: str) -> str:
+    """Write how probable a model's answer is at the top layer, and how far it is the true one."""
+    top = spans[spans["model"] == model].iloc[-1]
+    overlap = f", F1 {text_of(top['f1'])}" if np.isfinite(top["f1"]) else ""
+    return f"layer {top['layer']}: probability {text_of(top['chance'], 'probability')}{overlap}"
 
 
 def _with_names(

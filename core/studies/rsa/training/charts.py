@@ -1,4 +1,4 @@
-"""Charts of a training run: similarity to the final model by tokens seen, a line per layer, and the
+"""Charts of a training run: similarity to the final model by step, a line per layer, and the
 loss."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Similarity through training: checkpoints of one pretraining run compared with its final model, by
-layer and by tokens seen.
+layer and by training step.
 
 Final models of other runs are compared with the same final model, which shows how similar any
 trained model would be. The held-out loss is shown with it: what a checkpoint can do, and where its

@@ -12,7 +12,7 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart
-from core.results.names import short_names
+from core.results.names import metric_title, short_names
 from core.results.numbers import text_of
 from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
 
@@ -76,7 +76,7 @@ def _scores(table: pd.DataFrame, name: str, place: Place, context: Context) -> C
     rows = pd.concat([shown.assign(name=shown["way"]), random], ignore_index=True)
     low, high = span_of(rows["low"], rows["high"], rows["score"], table["chance"])
     metric = str(table["metric"].iloc[0])
-    title = metric[0].upper() + metric[1:]
+    title = metric_title(metric)
     plane = Plane(
         "scale", "score", "Factor of the changes" * place.lowest, title, low, high, (-1.0, 1.0),
         kind="share", height=HEIGHT, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},

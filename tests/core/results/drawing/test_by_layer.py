@@ -68,7 +68,7 @@ def test_steps_are_told_by_checkpoint_and_counted_from_nothing() -> None:
     table = rows("value", model=["x@0", "x@100"] * 2, tokens=[0, 1000] * 2, steps=[0, 100] * 2)
     rules = [Rule("chance", 0.5)]
     spec = step_chart(table, "value", "Score", LOOKS, "All", rules=rules, context=PAGE).to_dict()
-    assert "by tokens seen from 0 to 1000, 3 lines" in spec["description"]
+    assert "by training step from 0 to 100, 3 lines" in spec["description"]
     told_steps = {
         row["told_step"]
         for table in spec["datasets"].values()

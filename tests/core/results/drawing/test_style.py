@@ -63,6 +63,17 @@ def test_a_legend_above_panels_has_the_markers_of_their_lines() -> None:
     assert [mark["shape"] for mark in marks if mark["type"] == "point"] == ["square", "diamond"]
 
 
+def test_names_of_a_legend_above_panels_do_not_reach_the_next_stroke() -> None:
+    names = ("each model", "mean", "Gaussian matrix", "trend")
+    strip = legend_strip(dict.fromkeys(names, Look(point=False)), context=PAGE).to_dict()
+    rows = next(iter(strip["datasets"].values()))
+    (across,) = {layer["encoding"]["x"]["scale"]["domain"][1] for layer in strip["layer"]}
+    letter = 340 / across  # pixels that a letter has on a phone
+    assert letter > 0.5 * PAGE.letter
+    ends = [row["to"] + len(row["name"]) for row in rows]
+    assert all(end < row["from"] for end, row in zip(ends, rows[1:], strict=False))
+
+
 def test_a_long_title_of_a_gradient_stands_above_it() -> None:
     sides = [
         gradient(title, context=PAGE)["titleOrient"] for title in ("Cosine", "Cosine of weights")

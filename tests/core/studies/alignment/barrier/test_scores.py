@@ -8,14 +8,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
 
 from core.models import zoo_folder
 from core.models.costs import Sizes
+from core.results.drawing.style import GREY
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.runs.store import Store
+from core.studies.alignment.barrier import charts
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
@@ -117,6 +120,14 @@ def test_the_score_is_said_with_its_rival_and_drawn(scored: Any) -> None:
     assert "right answers: the text's own" in scored.methods
     assert list(STUDY.figures(scored)) == ["barrier", "scores"]
     assert not [notice for notice in scored.notices if "no score" in notice]
+
+
+def test_no_two_grey_lines_look_alike() -> None:
+    kinds = [(kind, order) for kind in (ONE_ORIGIN, OTHER_ORIGINS) for order in (RAW, TURNED, KEPT)]
+    _, looks = charts._named(pd.DataFrame(kinds, columns=["relation", "order"]))
+    greys = [(tuple(look.dash), look.shape) for look in looks.values() if look.colour == GREY]
+    assert len(set(greys)) == len(greys) == 4
+    assert len({dash for dash, _ in greys[::2]}) == 2, "those of the random change"
 
 
 def test_the_headline_names_what_is_not_detectable_and_what_lies_below() -> None:

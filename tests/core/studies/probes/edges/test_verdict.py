@@ -54,6 +54,15 @@ def test_what_a_fine_tune_is_not_above_stands_beside_its_difference_from_its_bas
                          "on parts of speech.")  # fmt: skip
 
 
+def test_the_first_sentence_says_at_which_layers_its_numbers_are() -> None:
+    facts = [*stated("pos", BELOW), *stated("label", BELOW)]
+    first = make_headline(facts).partition(". ")[0]
+    assert first.count("layer 2") == 1, "the same for both"
+    facts[-3] = replace(facts[-3], layers=(4,))
+    first = make_headline(facts).partition(". ")[0]
+    assert ("layer 2" in first, "layer 4" in first) == (True, True)
+
+
 def test_baselines_that_differ_are_named_each() -> None:
     facts = [*stated("pos", BELOW), *stated("label", BELOW, "majority")]
     begins = "No more than the best baselines (static window 80 % and majority baseline 80 %)"

@@ -7,9 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.results.estimates import Estimate
 from core.results.export import Result
-from core.results.statements import Statement
 from core.studies.rsa.layers.differences import (
     LOWEST,
     OTHER_LAYER,
@@ -114,7 +112,7 @@ def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks()
     assert pairs.loc[1, "high"] == pytest.approx(0.3 + half, abs=1e-4)
 
 
-def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
+def test_the_grid_says_how_far_the_same_layer_falls_short_or_leads() -> None:
     rows = [
         ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3)
         for base in range(3)
@@ -122,19 +120,15 @@ def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
     (moved,) = grid_statements(grid, "zoo:seed-0")
-    told = Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
-    assert repr(moved) == repr(
-        told
-    )  # its estimate has NaN, which equals nothing from Python 3.13 on
+    assert (moved.verdict, moved.layers) == (OTHER_LAYER, (2,))
+    assert moved.number.value == pytest.approx(-0.6)
     said = grid_sentence(result(grid=grid))
-    assert moved.named_in(said)
-    assert Statement("", "", Estimate(0.3)).named_in(said), (
-        "compared with the similarity to its own layer"
-    )
-    diagonal = grid.assign(similarity=[float(row[1] == row[2]) for row in rows])
-    assert grid_statements(diagonal, "zoo:seed-0") == (
-        Statement("zoo:nli-0", SAME_LAYER, baseline="zoo:seed-0"),
-    )
+    assert all(number in said for number in (".60", ".90", ".30")), "the gap and both of its ends"
+    lead = [0.9 if base == layer else 0.3 + layer / 10 for _, base, layer, _ in rows]
+    diagonal = grid.assign(similarity=lead)
+    (same,) = grid_statements(diagonal, "zoo:seed-0")
+    assert (same.verdict, same.layers) == (SAME_LAYER, (2,))
+    assert ".40" in grid_sentence(result(grid=diagonal)), "the least lead"
     both = pd.concat([grid, diagonal.assign(model="zoo:twin-0")])
     assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [
         OTHER_LAYER,

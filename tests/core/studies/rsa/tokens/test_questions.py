@@ -14,6 +14,7 @@ import torch
 
 from core.models import load_model, load_tokenizer, load_with_head
 from core.results.estimates import Estimate
+from core.results.numbers import text_of
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
 from core.studies.rsa.tokens.distances import (
@@ -256,6 +257,8 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
         assert ("rings" in str(drawn["title"])) == model.startswith("hub")
+        sure = f"layer {LAYERS}: probability {text_of(top['chance'], 'probability')}"
+        assert (sure in str(drawn["title"])) == model.startswith("hub")
         assert ("datum.predicted" in str(drawn["layer"])) == model.startswith("hub")
 
 
