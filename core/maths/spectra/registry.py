@@ -300,7 +300,7 @@ def _euclidean(points: ndarray) -> ndarray:
 
 _HOUSE: dict[str, Vector] = {
     "projector": Vector(
-        "Subspace projectors",
+        "Subspaces",
         True,
         True,
         "Subspaces spanned by the leading left and right singular vectors of each update, "

@@ -135,14 +135,14 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"
-    cut = f" cut to {steps:,} of its {THEIR_STEPS:,} batches" if steps < THEIR_STEPS else ""
+    cut = f" ({steps:,} of {THEIR_STEPS:,} batches)" if steps < THEIR_STEPS else ""
     text = (
-        f"By the published protocol{cut}, "
-        f"the invertible network {verb} {theirs.verdict} than the mean{_error(theirs)}"
+        f"By the published protocol{cut}{'' if cut else ','} "
+        f"the network {verb} {theirs.verdict} than the mean{_error(theirs)}"
     )
     if OURS in by_protocol:
         ours = by_protocol[OURS]
-        text += f"; by ours, on unseen words, {ours.verdict}{_error(ours)}"
+        text += f"; by ours, {ours.verdict} on unseen words{_error(ours).replace('error ', '')}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [

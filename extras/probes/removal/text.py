@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from core.errors import listed
 from core.options.layer_numbers import which_layers
+from core.results.estimates import Estimate
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
@@ -48,14 +49,15 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
         if each.verdict != COST:
             continue
         clause, *ways = COSTS[each.metric]
-        lost = clause.format(name=short_name(each.subject), cost=each.number.direction(*ways))
-        sentence = f"without the probe's subspace at layer {each.layers[0]}, {lost}"
         gap = gaps.get((each.subject, each.metric))
+        number = each.number if gap is None else Estimate(each.number.value, kind=each.number.kind)
+        lost = clause.format(name=short_name(each.subject), cost=number.direction(*ways))
+        sentence = f"without the probe's subspace at layer {each.layers[0]}, {lost}"
         if gap is None:
             yield f"W{sentence[1:]}."
             continue
         equal = " of equal change" * (gap.baseline == MATCHED)
-        more = f"{gap.number.direction('more', 'less')} than random ones{equal}"
+        more = f"{gap.number.direction('above', 'below')} random ones{equal}"
         yield f"{_verdict(where[each.subject, each.metric], gap)}: {sentence}, {more}."
 
 
@@ -64,7 +66,7 @@ def _verdict(where: Statement, gap: Statement) -> str:
     if not where.layers:
         return "No" if gap.verdict == BELOW else "Not detectably"
     every, above = where.number.text, str(len(where.layers))
-    return "At every layer" if above == every else f"At {above} of {every} layers (not corrected)"
+    return "At every layer" if above == every else f"At {above} of {every} layers (uncorrected)"
 
 
 def make_methods(

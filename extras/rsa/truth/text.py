@@ -168,7 +168,7 @@ def _best_reading(facts: Facts) -> str:
     if size and size.estimate and size.number.high >= facts[HIGHEST, best].number.low:
         return (
             f"A changed layer is found by {reading}, not detectably better than by the size of its "
-            f"weight change ({size.number.text}){then}."
+            f"weight change ({size.number.text})."
         )
     return (
         f"A changed layer is found best by {reading}{then}; "

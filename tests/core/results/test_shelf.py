@@ -221,5 +221,7 @@ def test_a_result_that_is_shipped_is_whole(entry: Shelved) -> None:
     assert lead_of(result.headline) == entry.sentence
     assert set(entry.sources) <= set(result.provenance["fingerprints"])
     assert result.notices[0] == entry.origin
-    assert entry.spec(study.Spec).plain() == dict(entry.values)
+    spec = entry.spec(study.Spec)  # options that are newer than the result have their defaults
+    assert spec.plain() | dict(entry.values) == spec.plain()
+    assert set(spec.changed()) <= set(entry.values)
     assert study.figures(result)

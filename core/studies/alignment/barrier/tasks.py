@@ -31,6 +31,7 @@ SHARES = tuple(share / 10 for share in range(11))  # of the second model
 RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"
 FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
 COPIES = 6  # of the model's weights
+NEAR = 0.5  # of the distance of unrelated weights; a copy with its units reordered is farther
 Ask = Callable[["LoadedModel", Sequence[Sequence[str]]], Asked]
 
 
@@ -103,14 +104,15 @@ def measure_barrier(
 
 @pure("alignment.barrier_origin", expect=lambda sizes, first, second: False)
 def share_start(first: str, second: str) -> bool:
-    """Tell by their weights whether two models may have been trained from one; False where they
-    cannot be compared."""
+    """Tell by their weights whether two models may have been trained from one and kept its units in
+    order; False where they cannot be compared."""
     try:
         contents = [identify(ref, run=False).content for ref in (first, second)]
         relation = measure_relation(first, second, *contents)
     except ModelError:
         return False
-    return not relation["reason"] and is_related(relation)
+    near = relation["distance"] < NEAR * relation["unrelated"]
+    return bool(near) and not relation["reason"] and is_related(relation)
 
 
 def have_heads(first: str, second: str, base: str) -> bool:

@@ -143,8 +143,8 @@ def space_sentence(
     beside = "".join(f", {text} {shares[name]}" for name, text in rivals.items() if name in shares)
     moves = "does not move" if shares[method] == "none" else "moves"
     return (
-        f"At layer {layer}, {named(method)} {moves} {short_name(source)}'s words towards "
-        f"{short_name(target)}'s: it predicts {shares[method]} of their variance "
+        f"At layer {layer}, {named(method)} {moves} {short_name(source)}'s words to "
+        f"{short_name(target)}'s and predicts {shares[method]} of their variance "
         f"({WHICH[words]}){beside}."
     )
 

@@ -28,6 +28,7 @@ PLURALS = {
     "label": "dependency labels",
     "distance": "head distances",
 }
+SHORT = {**PLURALS, "label": "labels"}  # in the first sentence
 
 
 def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:
@@ -42,15 +43,13 @@ def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] =
     models = dict.fromkeys((first, *(each.subject for each in rest)))
     names = short_names(models)
     margins = {each.metric: each for each in rest if each.subject == first}
-    clauses = {
-        name: f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()
-    }
+    clauses = {name: f"{each.number.value_text} of {SHORT[name]}" for name, each in leading.items()}
     places = {
         name: layers_in_words(tied.get((first, name), each).layers, "–")
         for name, each in leading.items()
     }
     if len(set(places.values())) == 1:
-        best = f"{listed([*clauses.values()])} at best ({next(iter(places.values()))})"
+        best = f"{listed([*clauses.values()])} (best {next(iter(places.values()))})"
     else:
         best = (
             f"at best {listed([f'{clause} ({places[name]})' for name, clause in clauses.items()])}"
@@ -84,6 +83,7 @@ def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) 
     """Say whether the model predicts more than the baselines that score highest, and what these
     predict, in the order of the targets: "No more than words alone (static window: 92 %)"."""
     values = [score.number.value_text for score in scores.values()]
+    values = [*(value.removesuffix(" %") for value in values[:-1]), *values[-1:]]
     names = list(dict.fromkeys(baseline_name(score.subject) for score in scores.values()))
     if not names:
         return "Without a baseline to compare with"

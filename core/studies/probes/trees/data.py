@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,7 @@ class Trees:
     def of(trees: Sequence[Tree]) -> Trees:
         """These trees."""
         words, heads, keep, sinks = (
-            tuple(getattr(tree, name) for tree in trees)
-            for name in ("words", "heads", "keep", "sinks")
+            tuple(map(attrgetter(name), trees)) for name in ("words", "heads", "keep", "sinks")
         )
         return TreesAndSinks(words, heads, keep, sinks) if any(sinks) else Trees(words, heads, keep)
 

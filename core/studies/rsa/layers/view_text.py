@@ -68,13 +68,13 @@ def grid_sentence(result: Result) -> str:
         shown = listed([short_name(each.subject) for each in same], NAMED)
         least = min(each.number.value for each in same)
         parts.append(
-            f"Every layer of {shown} is most similar to the same layer of the base, by at least "
-            f"{text_of(least)}"
+            f"Every layer of {shown} is most similar to the same layer of the base"
+            + ("" if moved else f", by at least {text_of(least)}")
         )
     if moved:
         parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
     if len(moved) > 1:
-        parts.append(f"layers of {counted(len(moved) - 1, 'more model', 'more models')} are, too")
+        parts.append(f"so are layers of {counted(len(moved) - 1, 'more model', 'more models')}")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
@@ -85,9 +85,8 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)]
     to = rows.set_index("base_layer")["similarity"]
     return (
-        f"layers of {short_name(statement.subject)} are up to {statement.number.size} "
-        f"more similar to another layer of the base (layer {layer}: {text_of(to.max())} to layer "
-        f"{to.idxmax()}, {text_of(to[layer])} to the same)"
+        f"layer {layer} of {short_name(statement.subject)} is {statement.number.size} more similar "
+        f"to layer {to.idxmax()} ({text_of(to.max())} against {text_of(to[layer])})"
     )
 
 

@@ -172,13 +172,13 @@ def depth_sentence(result: Result) -> str:
     if not trends:
         return text
     if not moving:
-        return f"{text} By a criterion of fit (AICc), it has no trend over depth in any family."
+        return f"{text} By fit (AICc, no test), it has no trend over depth in any family."
     clauses = [
         f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     of = f"{len(moving)} of {len(trends)}"
-    return f"{text} By a criterion of fit (AICc), rank {listed(clauses)} ({of})."
+    return f"{text} By fit (AICc, no test), rank {listed(clauses)} ({of})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

@@ -22,8 +22,8 @@ EXCESS = "more intruder dimensions than chance"
 CHANCE = "random update of equal norm"
 MORE, NOT_MORE, TOO_FEW = "more than chance", "not detectably more than chance", "too few draws"
 SPECTRUM = "random update with the same singular values"
-TURNED_MORE = "more intruder dimensions than random updates with the same singular values"
-TURNED_ALIKE = "not detectably more than random updates with the same singular values"
+TURNED_MORE = "more intruder dimensions than random updates of the same spectrum"
+TURNED_ALIKE = "not detectably more than random updates of the same spectrum"
 TURNED_FEW = "too few updates with the same singular values to test"
 NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
 
@@ -68,7 +68,7 @@ def make_headline(
     def counted(statement: Statement, note: str = "") -> str:
         row = rows.loc[statement.subject]
         p = text_of(float(row["corrected_p"]), "p")
-        return f"({row['intruders']} of {row['looked']} directions, {p}{note})"
+        return f"({row['intruders']} of {row['looked']}, {p}{note})"
 
     def each(group: Sequence[Statement]) -> str:
         return listed([f"{names[said.subject]} {counted(said)}" for said in group])

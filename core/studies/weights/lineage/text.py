@@ -71,10 +71,10 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         share = said.number.value_text
         if place == 0:
             parts.append(
-                f"Trees built from the weights give {counts} ({share}) their recorded parent; "
-                f"with random roots, {text_of(float(chance['share']), 'per cent')} would get "
-                f"theirs ({text_of(float(row['p_value']), 'p')}); the nearest model is the "
-                f"parent of {int(nearest['right'])}."
+                f"Trees of the weights give {counts} ({share}) their recorded parent; random roots "
+                f"would give it to {text_of(float(chance['share']), 'per cent')} "
+                f"({text_of(float(row['p_value']), 'p')}), the nearest model to "
+                f"{int(nearest['right'])}."
             )
         else:
             rival = text_of(float(chance["share"]), "per cent")
