@@ -117,7 +117,7 @@ def test_trends_have_a_direction() -> None:
     assert percents(sentence) == {50}
     flat = result()
     flat.tables["trends"]["kind"] = "constant"
-    assert "a constant in every family" in views.depth_sentence(flat)
+    assert "no trend over depth in any family" in views.depth_sentence(flat)
 
 
 def test_without_numbers_there_is_no_sentence() -> None:
