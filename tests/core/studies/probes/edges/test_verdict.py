@@ -28,9 +28,9 @@ def stated(target: str, verdict: str, rival: str = WINDOW) -> list[Statement]:
 @pytest.mark.parametrize(
     ("verdicts", "begins"),
     [
-        ((BELOW, SIMILAR), "No more than words alone (static window: 80 % and 80 %): seed-0"),
-        ((ABOVE, ABOVE), "More than words alone (static window: 80 % and 80 %): seed-0"),
-        ((ABOVE, SIMILAR), "More than words alone (static window: 80 % and 80 %) in parts of"),
+        ((BELOW, SIMILAR), "No more than words alone (static window: 80 and 80 %): seed-0"),
+        ((ABOVE, ABOVE), "More than words alone (static window: 80 and 80 %): seed-0"),
+        ((ABOVE, SIMILAR), "More than words alone (static window: 80 and 80 %) in parts of"),
     ],
 )
 def test_the_verdict_comes_first(verdicts: tuple[str, str], begins: str) -> None:
