@@ -256,6 +256,7 @@ def test_cells_that_share_a_model_run_in_the_same_process(
     assert os.getpid() not in set(rows["process"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_worker_that_dies_loses_its_running_task_alone(cluster: Any, tmp_path: Path) -> None:
     log = tmp_path / "log"

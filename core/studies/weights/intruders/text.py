@@ -65,17 +65,21 @@ def make_headline(
     rows = families[families["family"] == ALL].set_index("model")
     names, several = short_names(list(rows.index)), len(rows) > 1
 
+    more = [said for said in statements if said.verdict == MORE]
+    beyond = {said.subject for said in turned if said.verdict != TURNED_ALIKE}
+    alike = [names[said.subject] for said in more if said.subject not in beyond]
+    unit = "" if alike else " directions"  # where the first sentence has room for it
+
     def counted(statement: Statement, note: str = "") -> str:
         row = rows.loc[statement.subject]
         p = text_of(float(row["corrected_p"]), "p")
-        return f"({row['intruders']} of {row['looked']}, {p}{note})"
+        return f"({row['intruders']} of {row['looked']}{unit}, {p}{note})"
 
     def each(group: Sequence[Statement]) -> str:
         return listed([f"{names[said.subject]} {counted(said)}" for said in group])
 
     note = f" corrected for {len(rows)} models" if several else ""
     counts = f"Their counts, with p-values{note}:"
-    more = [said for said in statements if said.verdict == MORE]
     rest = [said for said in statements if said.verdict != MORE]
     if rest and rest[0].verdict == TOO_FEW:
         text = (
@@ -90,8 +94,7 @@ def make_headline(
         text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
     else:
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
-    beyond = {said.subject for said in turned if said.verdict != TURNED_ALIKE}
-    if alike := [names[said.subject] for said in more if said.subject not in beyond]:
+    if alike:
         whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
         text = f"{text[:-1]}, but {whose}{TURNED_ALIKE.replace('random ', '')}."
     if more and rest:

@@ -60,6 +60,7 @@ def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> Non
     assert table["score_barrier"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_folders_without_a_head_that_predicts_are_scored_by_their_task(tmp_path: Path) -> None:
     """A sentence encoder and its fine-tune, as sentence-transformers and transformers save them."""
     base, tuned = copy_of("seed-0", tmp_path), copy_of("sentiment-0", tmp_path)
@@ -101,6 +102,7 @@ def test_both_ends_score_what_task_arithmetic_says(scored: Any) -> None:
     assert kept[["score", "low", "high"]].tolist() == own[["score", "low", "high"]].tolist()
 
 
+@pytest.mark.exhaustive
 def test_a_random_change_is_as_large_and_another(scored: Any) -> None:
     """It leaves what the way to the base takes; without a change there is none, see above."""
     table = scored.tables["scored"].set_index(["model", "other", "order"]).sort_index()
@@ -111,6 +113,7 @@ def test_a_random_change_is_as_large_and_another(scored: Any) -> None:
         assert raw["other_score"] < 0.5
 
 
+@pytest.mark.exhaustive
 def test_the_score_is_said_with_its_rival_and_drawn(scored: Any) -> None:
     facts = [fact for fact in scored.statements if fact.verdict in (TASK, MOVED)]
     assert [(fact.subject, fact.metric, fact.verdict) for fact in facts] == [

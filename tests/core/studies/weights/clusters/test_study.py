@@ -119,7 +119,7 @@ def test_norms_that_name_the_task_are_above_chance_with_the_recipe_beside_them(
     chosen = STUDY.run(replace(SPEC, vector="norms"))
     assert (chosen.statements[0].subject, chosen.statements[0].verdict) == ("norms", ABOVE)
     assert "(rate 0.001, 100 steps)" in chosen.headline
-    assert "projectors 100 %" in chosen.headline
+    assert "subspaces 100 %" in chosen.headline
 
 
 def test_too_few_models_are_said_to_be_too_few(zoo: Path) -> None:

@@ -91,7 +91,7 @@ def test_parents_of_included_models_are_found_in_two_trees() -> None:
     assert related["permuted_cosine"] < 0.1
     assert all(said.named_in(result.headline) for said in result.statements)
     nearest = int(rules.loc[tables.NEAREST, "right"])
-    assert f"the nearest model is the parent of {nearest}." in result.headline
+    assert f"the nearest model to {nearest}." in result.headline
     for name, table in result.tables.items():
         assert all(meaning(name, column) for column in table.columns)
 
