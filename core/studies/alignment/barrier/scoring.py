@@ -82,8 +82,7 @@ def score_line(
         pairs: What the task is scored on, of the head's kind.
         sentences: Units and heads are matched on every other one.
         ways: `RAW` and some of `MATCHED`, `RANDOM`, orders of the other model's weights.
-        draws: Random changes as large as the difference of the two, in its place.
-        seed: Of these.
+        draws, seed: Random changes as large as the difference of the two, in its place.
 
     Returns:
         `total` (sentence,), how many answers there are; `hits` (way, share, sentence), right ones,

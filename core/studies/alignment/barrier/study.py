@@ -56,6 +56,7 @@ from core.studies.kit import (
     Study,
     Task,
     Text,
+    Value,
     View,
     contents,
     prepare_named,
@@ -201,24 +202,7 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         spec.seed,
     )
     statements = statements_of(paths, score_paths)
-    unmatched = [
-        pair for pair, value in values.items()
-        if MATCHED in ways[pair] and len(value["ordered"]) < 2
-    ]  # fmt: skip
-    unturned = [
-        pair for pair, value in values.items() if ROTATED in ways[pair] and not value["rotated"]
-    ]
-    notices = [
-        f"{first} and {second} are matched by "
-        f"{' and '.join(values[first, second]['ordered']) or 'neither units nor heads'} alone: "
-        "the others cannot be put in another order without another function."
-        for first, second in unmatched
-    ]
-    if unturned:
-        notices.append(
-            "States were not rotated, because the norms of these models subtract the mean or are "
-            "not known, so that a rotation changes what they compute."
-        )
+    notices = _notices(values, ways)
     tables = {"barriers": barriers, "paths": paths}
     if scores:
         more = {"scored": scored_pairs, "score_paths": score_paths}
@@ -250,6 +234,25 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         corpus=corpus,
         cites=CITATIONS,
     )
+
+
+def _notices(
+    values: Mapping[tuple[str, str], Value], ways: Mapping[tuple[str, str], tuple[str, ...]]
+) -> list[str]:
+    """Say which pairs could not be matched by units and heads, and that none was rotated."""
+    notices = [
+        f"{first} and {second} are matched by "
+        f"{' and '.join(value['ordered']) or 'neither units nor heads'} alone: "
+        "the others cannot be put in another order without another function."
+        for (first, second), value in values.items()
+        if MATCHED in ways[first, second] and len(value["ordered"]) < 2
+    ]
+    if any(ROTATED in ways[pair] and not value["rotated"] for pair, value in values.items()):
+        notices.append(
+            "States were not rotated, because the norms of these models subtract the mean or are "
+            "not known, so that a rotation changes what they compute."
+        )
+    return notices
 
 
 STUDY = Study(

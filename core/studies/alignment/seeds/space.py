@@ -125,18 +125,13 @@ def space_chart(
     points = points.encode(
         x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
     )
-    apart = np.linalg.norm(ours - theirs, axis=1).mean()
-    length = float(apart / (np.linalg.norm(theirs - theirs.mean(0), axis=1).mean() or 1.0))
+    length = text_of(_mean_length(ours, theirs))
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     chart = layered(rules, points).properties(
-        title=heading(what, f"lines join a word's vectors, mean length {text_of(length)}"),
+        title=heading(what, f"lines join a word's vectors, mean length {length}"),
         width="container",
         height=context.height(SPACE),
-        description=(
-            f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and "
-            f"{spaces[1]}. The mean distance between the two vectors of a word is "
-            f"{text_of(length)} of the mean distance of the target's words from their centre."
-        ),
+        description=f"{what}. {_in_words(len(ours), spaces, length)}",
     )
     return maps.moved(chart, (), 1, SLIDER) if moves else chart
 
@@ -156,3 +151,19 @@ def _points(
     arrays = result.arrays
     after = arrays["mapped_points"][(methods.index(method), *pair)]
     return arrays["source_points"][pair], after, arrays["target_points"][pair]
+
+
+def _mean_length(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """Mean distance of a word's two vectors, in that of the target's words from their centre."""
+    apart, spread = (
+        np.linalg.norm(at, axis=1).mean() for at in (ours - theirs, theirs - theirs.mean(0))
+    )
+    return float(apart / (spread or 1.0))
+
+
+def _in_words(words: int, spaces: tuple[str, str], length: str) -> str:
+    return (
+        f"Scatter plot of {words} words in two spaces, {spaces[0]} and {spaces[1]}. The mean "
+        f"distance between the two vectors of a word is {length} of the mean distance of the "
+        "target's words from their centre."
+    )

@@ -178,7 +178,7 @@ def depth_sentence(result: Result) -> str:
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     of = f"{len(moving)} of {len(trends)}"
-    return f"{text} By fit (AICc, no test), rank {listed(clauses)} ({of})."
+    return f"{text} By fit (AICc, no test) rank {listed(clauses)} ({of})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:
