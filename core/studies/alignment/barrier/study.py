@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,6 @@ from core.studies.kit import (
     Study,
     Task,
     Text,
-    Value,
     View,
     contents,
     prepare_named,
@@ -237,7 +237,8 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 
 def _notices(
-    values: Mapping[tuple[str, str], Value], ways: Mapping[tuple[str, str], tuple[str, ...]]
+    values: Mapping[tuple[str, str], Any],
+    ways: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> list[str]:
     """Say which pairs could not be matched by units and heads, and that none was rotated."""
     notices = [
