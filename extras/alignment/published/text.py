@@ -142,7 +142,7 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
     )
     if OURS in by_protocol:
         ours = by_protocol[OURS]
-        text += f"; by ours, {ours.verdict} on unseen words{_error(ours).replace('error ', '')}"
+        text += f"; by ours, {ours.verdict} on unseen words{_error(ours, '')}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [
@@ -156,8 +156,8 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
     return ". ".join(sentences) + "."
 
 
-def _error(fact: Statement) -> str:
-    return "" if fact.estimate is None else f" (error {fact.number.text})"
+def _error(fact: Statement, what: str = "error ") -> str:
+    return "" if fact.estimate is None else f" ({what}{fact.number.text})"
 
 
 def make_notices(width: int) -> list[str]:
