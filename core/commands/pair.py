@@ -202,11 +202,9 @@ def further_commands(check: Check) -> list[str]:
     each after the question that it answers."""
     if not check.related or check.relation["adapter"]:
         return []
-    studies = {"align barrier": {"base": check.base, "models": (check.base, check.model)}}
-    return [
-        f"{STUDIES[name].title} {command_line(name, STUDIES[name].Spec(**values))}"
-        for name, values in studies.items()
-    ]
+    study = STUDIES["align barrier"]
+    spec = study.Spec(base=check.base, models=(check.base, check.model))
+    return [f"{study.title} {command_line(study.name, spec)}"]
 
 
 def is_stored(check: Check, store: Store) -> bool:

@@ -62,7 +62,12 @@ def lines_in_words(
                 f"{name}: {text_of(float(first[y]), kind)} at {_plain(first[x])}, "
                 f"{text_of(float(last[y]), kind)} at {_plain(last[x])}."
             )
-    text.append(_extremes(rows, y, kind, lambda row: f"{row['name']} at {_plain(row[x])}"))
+    flat = rows.groupby("name")[y].nunique() == 1
+
+    def where(row: pd.Series) -> str:
+        return str(row["name"]) if flat[row["name"]] else f"{row['name']} at {_plain(row[x])}"
+
+    text.append(_extremes(rows, y, kind, where))
     return " ".join(text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from core import options
 from core.studies.probes.trees.spec import (
@@ -61,7 +62,7 @@ class RemovalSpec(SameTrees):
     draws: int = draws_option()
     seed: int = seed_option()
 
-    @property
+    @cached_property
     def as_probes(self) -> ProbeSpec:
         """The study of distance probes whose subspaces are erased."""
         return replace(

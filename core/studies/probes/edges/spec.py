@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from core import options
 from core.studies.probes.edges.items import TARGETS
@@ -60,7 +61,7 @@ class EdgeSpec(SameTrees):
         help="Seed of the order of sentences, the control labels and the bootstrap."
     )
 
-    @property
+    @cached_property
     def as_probes(self) -> ProbeSpec:
         """The study of structural probes on the same models, text, trees and split."""
         return replace(

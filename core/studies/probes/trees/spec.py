@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from core import options
 from core.errors import SpecError
@@ -227,7 +227,7 @@ class SameTrees(Spec):
     def check(self) -> None:
         object.__setattr__(self, "layers", self.as_probes.layers)
 
-    @property
+    @cached_property
     def as_probes(self) -> ProbeSpec:
         """The structural-probe study of the same models, text, trees and split."""
         return ProbeSpec(**self.options_for(ProbeSpec))

@@ -23,7 +23,8 @@ CHANCE = "random update of equal norm"
 MORE, NOT_MORE, TOO_FEW = "more than chance", "not detectably more than chance", "too few draws"
 SPECTRUM = "random update with the same singular values"
 TURNED_MORE = "more intruder dimensions than random updates of the same spectrum"
-TURNED_ALIKE = "not detectably more than random updates of the same spectrum"
+OF_SPECTRUM = "updates of the same spectrum"
+TURNED_ALIKE = f"not detectably more than random {OF_SPECTRUM}"
 TURNED_FEW = "too few updates with the same singular values to test"
 NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
 
@@ -96,7 +97,7 @@ def make_headline(
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
     if alike:
         whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
-        text = f"{text[:-1]}, but {whose}{TURNED_ALIKE.replace('random ', '')}."
+        text = f"{text[:-1]}, but {whose}not detectably more than {OF_SPECTRUM}."
     if more and rest:
         text += f" No excess is detectable in {each(rest)}."
     single = rows.loc[[said.subject for said in rest], "significant"]

@@ -174,6 +174,12 @@ def test_a_chart_says_what_it_shows() -> None:
     )
 
 
+def test_a_baseline_that_is_highest_everywhere_is_highest_nowhere_in_particular() -> None:
+    table = lines(a=[1, 0.5, 0.2], chance=[2, 2, 2])
+    said = lines_in_words(table, "RSA", x="layer", y="y", x_title="Layer", y_title="RSA")
+    assert said.endswith("Highest 2.00 (chance), lowest .20 (a at 2).")
+
+
 def test_the_report_is_short_and_says_how_to_reproduce_it() -> None:
     table = pd.DataFrame({"x": range(5000), "y": np.linspace(0, 1, 5000)})
     result = Result(
