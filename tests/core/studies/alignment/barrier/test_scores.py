@@ -50,6 +50,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return STUDY.run(spec, store=Store(tmp_path_factory.mktemp("store")))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
     result = joined("zoo:parse-0", f"path:{copy_of('parse-0', tmp_path)}")

@@ -145,6 +145,7 @@ def test_tables_are_those_of_a_slow_loop() -> None:
             assert np.isnan(row["score_excess"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_included_fine_tunes_are_added_subtracted_and_summed(result: Any) -> None:
     table = result.tables["arithmetic"]
