@@ -48,8 +48,10 @@ from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
+    chosen_layers,
+    control_task,
     layers_read,
-    model_tasks,
+    model_task,
     rival_tasks,
     training_arguments,
     window_task,
@@ -82,9 +84,10 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
     for model in (*spec.checkpoints, spec.end):
         if model in identified and model not in unusable:
-            tasks += model_tasks(
-                probes, identified[model], common, controls=spec.controls, maps=False
-            )
+            layers = chosen_layers(probes, identified[model])
+            tasks.append(model_task(probes, identified[model], common, layers, maps=False))
+            if spec.controls:
+                tasks.append(control_task(probes, identified[model], common, layers))
     return tasks
 
 
