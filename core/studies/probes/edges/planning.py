@@ -65,10 +65,11 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
 def model_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
     """The classifiers of one target on the layers of a model. Raises SpecError if the model has no
     layer of a number that was asked for."""
+    probes, listed = spec.as_probes, model.ref in spec.models
+    layers = planning.chosen_layers(probes, model, control=not listed)
+    few = planning.chosen_layers(probes, model, control=True)
     # The untrained model that is added needs no control labels: no claim is made about it.
-    controls = spec.controls if model.ref in spec.models else 0
-    layers = planning.chosen_layers(spec.as_probes, model)
-    few = planning.chosen_layers(spec.as_probes, model, control=True)
+    controls = spec.controls if listed else 0
     # Of a model whose controls are at all layers none says so: its results keep their keys.
     controlled: dict[str, Any] = {"controlled": few} if controls and few != layers else {}
     return Task.of(
@@ -78,7 +79,7 @@ def model_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Ta
         group=model.ref,
         controls=controls,
         seed=spec.seed,
-        layers=layers if model.ref in spec.models else few,
+        layers=layers,
         **controlled,
         **_model_arguments(spec, model, common),
     )
