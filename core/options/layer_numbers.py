@@ -87,7 +87,7 @@ def some_read(asked: Sequence[int], layers: Mapping[str, int], controls: Sequenc
     numbers = ", ".join(map(str, layers_of((), layers[deep[0]])))
     more = ", and as many of the other deep models" if len(deep) > 1 else ""
     few = ", ".join(map(str, control_layers((), layers[deep[0]])))
-    more += f" ({listed(controls)}: {few})" if controls else ""
+    more += f", but for {listed(controls)} only {few}" if controls else ""
     return (
         f"Of {deep[0]}, layers {numbers} were read{more}: a best layer is the best of these. "
         f"{ALL_LAYERS.capitalize()} in place of {SOME_LAYERS} layers reads every one."

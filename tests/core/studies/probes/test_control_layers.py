@@ -164,11 +164,11 @@ def test_methods_and_notices_say_where_controls_were_computed(
 ) -> None:
     for text in (parsed.methods, " ".join(parsed.notices)):
         assert "control trees and the untrained model" in text
-    assert any("untrained model: 0, 6, 12" in notice for notice in parsed.notices)
+    assert any("untrained model only 0, 6, 12" in notice for notice in parsed.notices)
     named = trees.STUDY.run(tree_spec(box, layers=(0, 12), untrained=False, controls=0))
-    assert not any("untrained model: " in notice for notice in named.notices)
+    assert not any("untrained model only" in notice for notice in named.notices)
     alone = edges.STUDY.run(edge_spec(box, targets=("pos",), controls=0))
-    assert any("(the untrained model: 0, 6, 12)" in notice for notice in alone.notices)
+    assert any("for the untrained model only 0, 6, 12" in notice for notice in alone.notices)
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_controls_of_a_deep_model_are_computed_at_three_layers(
     for labels, layers in ((REAL, [*range(0, 13, 2)]), (CONTROL, few), (SELECTIVITY, few)):
         assert rows_of(result, metric="las", model=deep, labels=labels)["layer"].tolist() == layers
     assert "control labels and the untrained model" in result.methods
-    assert any("untrained model: 0, 6, 12" in notice for notice in result.notices)
+    assert any("untrained model only 0, 6, 12" in notice for notice in result.notices)
 
 
 @pytest.mark.slow
