@@ -247,7 +247,9 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
         ModelError: If a model cannot be found.
     """
     each = [task.cost(sizes) for task in tasks]
-    shared = {key: cost for part in each for key, cost in part.shared.items()}
+    parts = (part for cost in each for part in cost.shared.items())
+    # Of what tasks share, the one that needs the most memory counts: the last of equal keys.
+    shared = dict(sorted(parts, key=lambda part: part[1].memory))
     costs = [*each, *shared.values(), *collected]
     starting = {True: STARTING, False: STARTING_LIGHT}
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 
 EVERY_LAYER = -1  # in the place of a layer's number: all of them
 ALL_LAYERS, SOME_LAYERS = "all", "some"  # as flags and links say it
@@ -33,6 +33,20 @@ def layers_of(asked: Sequence[int], layers: int) -> tuple[int, ...]:
     return tuple(round(number * layers / (SOME - 1)) for number in range(SOME))
 
 
+def control_layers(asked: Sequence[int], layers: int) -> tuple[int, ...]:
+    """Return the layers at which controls are computed, which hardly differ from layer to layer:
+    the first, the middle and the last where `layers_of` chose some of a deep model, else all of it.
+
+    Args: as of `layers_of`.
+
+    Example:
+        >>> control_layers((), 12), control_layers((), 3), control_layers((2, 9), 12)
+        ((0, 6, 12), (0, 1, 2, 3), (2, 9))
+    """
+    read = layers_of(asked, layers)
+    return read if asked or layers <= FEW else read[:: SOME // 2]
+
+
 def layers_of_model(asked: Sequence[int], ref: str, layers: int) -> tuple[int, ...]:
     """Return the numbers of the layers to read of a model; arguments as of `layers_of`.
 
@@ -48,26 +62,32 @@ def layers_of_model(asked: Sequence[int], ref: str, layers: int) -> tuple[int, .
     return read
 
 
-def which_layers(asked: Sequence[int], layers: Mapping[str, int]) -> str:
+def which_layers(
+    asked: Sequence[int], layers: Mapping[str, int], controls: Sequence[str] = ()
+) -> str:
     """Say which layers a study reads, for a methods paragraph; arguments as of `some_read`."""
     if asked and EVERY_LAYER not in asked:
         return f"layers {', '.join(map(str, asked))}"
-    some = f" ({SOME}, evenly spaced, of models with more than {FEW})"
+    few = f"; {listed(controls)} at the first, middle and last of these" if controls else ""
+    some = f" ({SOME}, evenly spaced, of models with more than {FEW}{few})"
     return f"every layer{some if some_read(asked, layers) else ''}"
 
 
-def some_read(asked: Sequence[int], layers: Mapping[str, int]) -> str:
+def some_read(asked: Sequence[int], layers: Mapping[str, int], controls: Sequence[str] = ()) -> str:
     """Say of which models not all layers were read, though none was named; "" of none.
 
     Args:
         asked: As of `layers_of`.
         layers: Model -> how many it has.
+        controls: Names of what is computed at `control_layers` alone.
     """
     deep = [ref for ref, count in layers.items() if not asked and count > FEW]
     if not deep:
         return ""
     numbers = ", ".join(map(str, layers_of((), layers[deep[0]])))
     more = ", and as many of the other deep models" if len(deep) > 1 else ""
+    few = ", ".join(map(str, control_layers((), layers[deep[0]])))
+    more += f", but for {listed(controls)} only {few}" if controls else ""
     return (
         f"Of {deep[0]}, layers {numbers} were read{more}: a best layer is the best of these. "
         f"{ALL_LAYERS.capitalize()} in place of {SOME_LAYERS} layers reads every one."

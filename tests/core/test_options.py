@@ -15,7 +15,13 @@ from core.catalogue import STUDIES
 from core.commands.study import add_flag, spec_of
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
-from core.options.layer_numbers import EVERY_LAYER, layers_of, some_read, which_layers
+from core.options.layer_numbers import (
+    EVERY_LAYER,
+    control_layers,
+    layers_of,
+    some_read,
+    which_layers,
+)
 
 EVERY = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec)]
 NAMES = [f"{study}: {option.name}" for study, option in EVERY]
@@ -262,6 +268,19 @@ def test_of_deep_models_some_layers_are_read_unless_others_are_asked_for() -> No
     assert "7, evenly spaced" in which_layers((), depths)
     assert which_layers((), {"shallow": 6}) == which_layers((EVERY_LAYER,), depths) == "every layer"
     assert some_read((EVERY_LAYER,), depths) == some_read((3,), depths) == ""
+
+
+def test_controls_of_deep_models_are_computed_at_three_of_the_seven_layers() -> None:
+    for deep in (9, 12, 24, 37):
+        few = control_layers((), deep)
+        assert few == tuple(layers_of((), deep)[place] for place in (0, 3, 6))
+        assert control_layers((EVERY_LAYER,), deep) == tuple(range(deep + 1))
+    assert control_layers((), 8) == layers_of((), 8)
+    assert control_layers((1, 5), 12) == (1, 5)
+    depths = {"deep": 12, "shallow": 6}
+    assert "control trees only 0, 6, 12" in some_read((), depths, ["control trees"])
+    assert "control trees" in which_layers((), depths, ["control trees"])
+    assert which_layers((), {"shallow": 6}, ["control trees"]) == "every layer"
 
 
 def test_rules_between_fields_are_the_specs_own() -> None:

@@ -6,12 +6,14 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.catalogue import STUDIES
 from core.models.costs import Sizes, price_tasks
+from core.runs.price import Cost
 from core.runs.tasks import IDENTITY, Task, given_task
 from core.study import expected_tasks, price_by_tasks, read_first
 from core.text.unread import Unread
@@ -79,6 +81,13 @@ def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
     for part in ("processor", "memory"):
         ratio = getattr(planned, part) / getattr(expected, part)
         assert 1 / 1.5 < ratio < 1.5, (part, ratio)
+
+
+def test_of_what_tasks_share_the_most_memory_counts_whichever_comes_last() -> None:
+    costs = [Cost(1.0, shared={"model": Cost(1.0, memory)}) for memory in (3e9, 1e9)]
+    tasks: list[Any] = [SimpleNamespace(cost=lambda sizes, cost=cost: cost) for cost in costs]
+    prices = [price_tasks(order, Sizes()) for order in (tasks, tasks[:1], tasks[::-1])]
+    assert len({price.memory for price in prices}) == 1
 
 
 def test_a_task_without_a_cost_is_named() -> None:

@@ -14,6 +14,8 @@ from core.errors import listed
 from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.studies.probes.trees.statements import statements_of
+from core.studies.probes.trees.tables import SELECTIVITY
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.pairs import CHANCE
@@ -87,12 +89,12 @@ def _top(result: Result) -> pd.DataFrame:
 
 
 def _selectivity(result: Result) -> str:
-    row = _at_best(result, "uuas selectivity")
-    if row is None:
-        return ""
-    return (
-        f"In this study the score of {short_name(str(row['model']))} on parse trees at layer "
-        f"{int(row['layer'])} is {estimate_of(row, 'value').text} above its score on control trees."
+    probes: Any = result
+    stated = statements_of(result.tables, list(probes.probes), f"uuas{SELECTIVITY}")
+    return "".join(
+        f"In this study the score of {short_name(each.subject)} on parse trees at layer "
+        f"{each.layers[0]} is {each.number.text} above its score on control trees."
+        for each in stated[:1]
     )
 
 

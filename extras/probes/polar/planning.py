@@ -68,18 +68,20 @@ def _model_tasks(
     """The probes of one model; of a listed one, on control labels and on its window too."""
     ref = model.ref
     shared = {**planning.model_arguments(spec.as_probes, model), **common}
-    layers = planning.chosen_layers(spec.as_probes, model)
+    listed = ref in spec.models  # no claim is made about the untrained model that is added
+    layers = planning.chosen_layers(spec.as_probes, model, control=not listed)
     real = replace(how, rank=min(how.rank, model.d_model))
     tasks = [
         Task.of(ref, train_polar, role=("model", ref), group=ref, layers=layers, how=real, **shared)
     ]
-    if ref not in spec.models:  # no claim is made about the untrained model that is added
+    if not listed:
         return tasks
     name = f"static window: {ref}"
     tasks.append(Task.of(name, score_window, role=(WINDOW, ref), group=ref, how=how, **shared))
     if spec.controls:
         control = replace(real, draws=spec.controls, control=True)
         role, name = ("control", ref), f"control labels: {ref}"
+        layers = planning.chosen_layers(spec.as_probes, model, control=True)
         tasks.append(
             Task.of(name, train_polar, role=role, group=ref, layers=layers, how=control, **shared)
         )

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
-from core.models.identity import depths
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -35,7 +34,7 @@ from core.studies.kit import (
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees import tables as trees
-from core.studies.probes.trees.planning import TREEBANK, with_limits
+from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
 from extras.probes.polar import charts, planning, statements, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.spec import PolarSpec
@@ -77,6 +76,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
     coded = tuple(ref for ref in real if "centres" in real[ref])
+    controls = controls_of(spec.as_probes, "control labels")
+    layers = layers_read(spec.as_probes, ready, controls)
     result = Findings(
         headline=text.make_headline(said, parsed=treebank.parsed),
         tables=made,
@@ -84,8 +85,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*said, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=text.make_methods(spec, treebank, coded, depths(ready))
-        + trees.reaches_in_words(values),
+        methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
         cites=text.CITATIONS,
         kind=PolarResult,
         parts={
@@ -95,7 +95,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real, spec.layers)
+    return with_limits(result, ready, real, spec.layers, controls)
 
 
 def score_table(

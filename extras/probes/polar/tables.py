@@ -68,8 +68,11 @@ def score_rows(
 ) -> list[pd.DataFrame]:
     """Rows of SCORES for one model, or for a baseline, whose rows have no layer.
 
-    With `control` the rows are selectivity: scores less those on control labels.
+    With `control` the rows are selectivity, at the layers of these: scores less those on control
+    labels.
     """
+    if control:
+        groups = {metric: group.only(control[metric].layers) for metric, group in groups.items()}
     return [
         metric_rows(
             sample, (1, group), *([(-1, control[metric])] if control else []),

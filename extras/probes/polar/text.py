@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import core.studies.probes.trees.statements as trees
 from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
-from core.options.layer_numbers import which_layers
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
@@ -113,19 +112,18 @@ def _notice(doubt: Statement) -> str:
     )
 
 
-def make_methods(
-    spec: PolarSpec, treebank: Treebank, coded: Sequence[str], depths: Mapping[str, int]
-) -> str:
+def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
         spec: The study.
         treebank: Its sentences.
         coded: Models whose vectors have a position code appended.
+        layers: Says those that were probed.
     """
     parts = [
         f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
-        f"{which_layers(spec.layers, depths)} of {', '.join(spec.probed)}. "
+        f"{layers} of {', '.join(spec.probed)}. "
         "A word's vector is the mean of its subwords' vectors.",
         treebank.in_words("Labelled dependency trees", spec.as_probes),
         "Subtypes of labels, punctuation and edges to it were left out.",

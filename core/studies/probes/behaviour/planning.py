@@ -16,7 +16,12 @@ from core.studies.probes.edges.planning import model_task as edge_task
 from core.studies.probes.edges.planning import sentences_of
 from core.studies.probes.minimal_pairs.own import OWN, read_own
 from core.studies.probes.trees.data import Treebank, read_treebank
-from core.studies.probes.trees.planning import TREEBANK, model_tasks, training_arguments
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    model_task,
+    training_arguments,
+)
 
 INCLUDED, PAIRS = "included sentences", "pairs"  # in roles of tasks
 
@@ -92,8 +97,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
         labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
         for ref in heads:
             probes, edges = spec.as_probes(ref), spec.as_edges(ref)
-            tasks += model_tasks(probes, identified[ref], common, controls=0, maps=False)
-            tasks += [edge_task(edges, identified[ref], each, controls=0) for each in labelled]
+            layers = chosen_layers(probes, identified[ref])
+            tasks.append(model_task(probes, identified[ref], common, layers, maps=False))
+            tasks += [edge_task(edges, identified[ref], each) for each in labelled]
     return tasks
 
 

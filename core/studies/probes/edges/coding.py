@@ -29,10 +29,10 @@ CHOOSING = 2.7  # choice of a penalty, over coding and fitting one set of labels
 
 
 def fitted(
-    target: str, width: int, states: int, words: float, penalty: float, sets: int = 1
+    target: str, width: int, states: int, words: float, penalty: float, sets: float = 1
 ) -> float:
     """Estimate the processor seconds of fitting classifiers of a target to vectors of this width,
-    for all states and sets of labels; the penalty is 0 where it is chosen."""
+    for all states and their mean number of sets of labels; the penalty is 0 where it is chosen."""
     wide = width * (2 if target == "label" else 1)
     seconds = FITTED * words * wide * CLASSES[target] * (sets + CHOOSING * (not penalty))
     # A portion has half of the next one's items, and few items are fitted in their span.
@@ -106,8 +106,16 @@ def item_vectors(vectors: np.ndarray, rows: np.ndarray, heads: np.ndarray | None
 
 
 def joined_layers(parts: Sequence[Value]) -> Value:
-    """Outputs for some layers after those for others."""
-    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+    """Outputs for some layers after those for others; NaN for sets of labels that one lacks."""
+    sets = max(part["dev"].shape[1] for part in parts)
+
+    def filled(array: np.ndarray) -> np.ndarray:
+        lacking = [(0, sets - size) for size in array.shape[1:2]]
+        return np.pad(
+            array, [(0, 0), *lacking, *[(0, 0)] * (array.ndim - 2)], constant_values=np.nan
+        )
+
+    return {name: np.concatenate([filled(part[name]) for part in parts]) for name in parts[0]}
 
 
 def choose_penalties(

@@ -52,9 +52,7 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
         for model in spec.probed:
             if model not in identified:
                 continue
-            # The untrained model that is added needs no control labels: no claim is made about it.
-            controls = spec.controls if model in spec.models else 0
-            tasks.append(model_task(spec, identified[model], common, controls=controls))
+            tasks.append(model_task(spec, identified[model], common))
             if model in spec.models:
                 name, role = f"static window, {target}: {model}", (WINDOW, model, target)
                 asked = _model_arguments(spec, identified[model], common)
@@ -64,11 +62,16 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def model_task(
-    spec: EdgeSpec, model: Identity, common: Mapping[str, Any], *, controls: int
-) -> Task:
-    """The classifiers of one target on every layer of a model. Raises SpecError if the model has no
+def model_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """The classifiers of one target on the layers of a model. Raises SpecError if the model has no
     layer of a number that was asked for."""
+    probes, listed = spec.as_probes, model.ref in spec.models
+    layers = planning.chosen_layers(probes, model, control=not listed)
+    few = planning.chosen_layers(probes, model, control=True)
+    # The untrained model that is added needs no control labels: no claim is made about it.
+    controls = spec.controls if listed else 0
+    # Of a model whose controls are at all layers none says so: its results keep their keys.
+    controlled: dict[str, Any] = {"controlled": few} if controls and few != layers else {}
     return Task.of(
         f"{common['target']}: {model.ref}",
         work.probe_edges,
@@ -76,7 +79,8 @@ def model_task(
         group=model.ref,
         controls=controls,
         seed=spec.seed,
-        layers=planning.chosen_layers(spec.as_probes, model),
+        layers=layers,
+        **controlled,
         **_model_arguments(spec, model, common),
     )
 

@@ -14,13 +14,13 @@ The headline's number: `core.maths.classifier.fit_classifiers`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import COVERAGE
-from core.models.identity import depths
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -36,7 +36,7 @@ from core.studies.probes.edges.planning import RIVALS, TAGGED, plan, prepare
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.trees import comparisons
-from core.studies.probes.trees.planning import TREEBANK, with_limits
+from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
 from core.studies.probes.trees.tables import (
     BESIDE,
     TAGS,
@@ -83,6 +83,8 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     doubts = doubts_of(tables_by_name, spec)
     read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
     notices = (*starts, *text.make_notices(doubts), *treebank.notices, *read)
+    controls = controls_of(replace(spec.as_probes, controls=spec.controls), "control labels")
+    layers = layers_read(spec.as_probes, ready, controls)
     result = Findings(
         headline=text.make_headline(statements, doubts),
         tables=tables_by_name,
@@ -90,10 +92,10 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus,
-        methods=text.make_methods(spec, treebank, depths(ready)) + reaches_in_words(values),
+        methods=text.make_methods(spec, treebank, layers) + reaches_in_words(values),
         cites=(*text.CITATIONS, *[text.CONDITIONAL] * spec.conditional),
     )
-    return with_limits(result, ready, models, spec.layers)
+    return with_limits(result, ready, models, spec.layers, controls)
 
 
 def _add_target(

@@ -91,22 +91,24 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     Args:
         value: Output of a task.
         sample: Of `samples`.
-        control: Scores on control labels, a column per draw, instead of the real ones.
+        control: Scores on control labels, a column per draw, instead of the real ones; of the
+            layers at which they were fitted.
     """
     sets = slice(1, None) if control else slice(0, 1)
+    chosen = np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
+    fitted = np.isfinite(chosen)
     wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
     parts = {ACCURACY: "correct", UNSEEN: "unseen_correct", BITS: "bits"}
-    layers = tuple(int(layer) for layer in np.asarray(value["layers"]))
+    layers = tuple(int(layer) for layer in np.asarray(value["layers"])[fitted])
     groups = {}
     for metric in METRICS:
         scale = 1.0 if metric == BITS else 100.0
-        above = np.asarray(value[parts[metric]], dtype=np.float64)[:, sets]
+        above = np.asarray(value[parts[metric]], dtype=np.float64)[fitted, sets]
         below = np.broadcast_to(np.asarray(value[wholes[metric]], dtype=np.float64), above.shape)
         points, resampled = (scale * each for each in ratios(above, below, sample[metric].weights))
-        dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
         resampled = resampled.reshape(-1, *points.shape)
         bounds = (0.0, np.inf) if metric == BITS else (0.0, 100.0)
-        group = Group(layers, layers, points, resampled, dev, bounds=bounds)
+        group = Group(layers, layers, points, resampled, 100.0 * chosen[fitted], bounds=bounds)
         groups[metric] = group.pooled(shared=control)
     return groups
 
@@ -146,14 +148,15 @@ def score_rows(
 def selectivity_rows(
     model: str, probe: str, real: Groups, control: Groups, sample: Mapping[str, Sample]
 ) -> list[pd.DataFrame]:
-    """Accuracy minus that on control labels; bits of the control code minus the real bits."""
+    """Accuracy minus that on control labels, at the layers of these; bits of the control code minus
+    the real bits."""
     return [
         metric_rows(
             sample[metric],
-            (sign, real[metric]),
+            (sign, real[metric].only(control[metric].layers)),
             (-sign, control[metric]),
             model=model,
-            layer=real[metric].layers,
+            layer=control[metric].layers,
             probe=probe,
             labels=SELECTIVITY,
             metric=metric,
@@ -188,7 +191,7 @@ def code_rows(
             "penalty": np.asarray(value["penalties"]),
             "reach": np.asarray(value["reach"]) if "reach" in value else None,
         }
-        frames.append(pd.DataFrame(columns, index=range(len(total))))
+        frames.append(pd.DataFrame(columns, index=range(len(total))).dropna(subset="kilobits"))
     return frames
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,10 +31,11 @@ MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 def _cost(
     sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, layers: Sequence[int],
-    penalty: float, controls: int, **_: Any,
+    penalty: float, controls: int, controlled: Sequence[int] = (), **_: Any,
 ) -> Cost:  # fmt: skip
     size, words = sizes[model], costs.WORDS * len(trees.words)
-    seconds = coding.fitted(target, size.d_model, len(layers), words, penalty, 1 + controls)
+    sets = 1 + controls * len(controlled or layers) / len(layers)
+    seconds = coding.fitted(target, size.d_model, len(layers), words, penalty, sets)
     held = bytes_held({model: size}, range(len(layers)), words)
     shared = probing(sizes, model, trees, len(layers))
     return Cost(seconds, shared={**shared, model: replace(shared[model], memory=held)})
@@ -81,6 +83,7 @@ def probe_edges(
     penalty: float,
     controls: int,
     seed: int,
+    controlled: tuple[int, ...] = (),
 ) -> Value:
     """Fit a linear classifier to each layer, code the training labels, score the other sentences.
 
@@ -97,12 +100,13 @@ def probe_edges(
             0 chooses one for each layer on the development sentences.
         controls: Draws of control labels, fitted in addition to the real ones.
         seed: Of the control labels.
+        controlled: Layers at which these are fitted; none for all.
 
     Returns:
-        `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct`
-        (layer, set, test sentence), `dev` (layer, set) shares, `bits` (layer, set, training
-        sentence); `penalties` (layer,); `items` and `unseen` (test sentence,), `coded` (training
-        sentence,), `classes`; `notices`.
+        `layers`; for real labels and then each draw of the control, NaN where it is not fitted:
+        `correct` and `unseen_correct` (layer, set, test sentence), `dev` (layer, set) shares,
+        `bits` (layer, set, training sentence); `penalties` (layer,); `items` and `unseen` (test
+        sentence,), `coded` (training sentence,), `classes`; `notices`.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -126,16 +130,20 @@ def probe_edges(
     together = max(1, LARGEST // width)
     parts: list[Value] = []
     notices: list[str] = []
-    for first in range(0, len(layers), together):
-        chosen = layers[first : first + together]
-        low, high = first / len(layers), (first + len(chosen)) / len(layers)
+    controlled = controlled or layers
+    runs = [tuple(run) for _, run in groupby(layers, controlled.__contains__)]
+    starts = [(run, first) for run in runs for first in range(0, len(run), together)]
+    for chosen in (run[first : first + together] for run, first in starts):
+        low = layers.index(chosen[0]) / len(layers)
+        high = low + len(chosen) / len(layers)
         with span(low, low + 0.3 * (high - low)):
             vectors, said = read_vectors(model, words, chosen)
         notices += [notice for notice in said if notice not in notices]
         features = standardised(coding.item_vectors(vectors, rows, heads), frame.training)
         del vectors
         with span(low + 0.3 * (high - low), high):
-            parts.append(coding.score_classifiers(features, labels, penalty, frame))
+            sets = labels if chosen[0] in controlled else labels[:1]
+            parts.append(coding.score_classifiers(features, sets, penalty, frame))
     return (
         coding.joined_layers(parts)
         | frame.counted()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.options.layer_numbers import which_layers
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -164,11 +163,11 @@ def baseline_name(baseline: str) -> str:
     return SHOWN.get(baseline, "untrained model")
 
 
-def make_methods(spec: EdgeSpec, treebank: Treebank, depths: Mapping[str, int]) -> str:
-    """A methods paragraph, ready to paste."""
+def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
+    """A methods paragraph, ready to paste; `layers` says those that were probed."""
     parts = [
         f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
-        f"were fitted to {which_layers(spec.layers, depths)} of {', '.join(spec.probed)}: "
+        f"were fitted to {layers} of {', '.join(spec.probed)}: "
         "multinomial logistic regression with a ridge penalty, on vectors whose dimensions were "
         f"centred and divided by their standard deviation. {_penalty(spec)} A word's vector is the "
         "mean of its subwords' vectors.",

@@ -44,24 +44,14 @@ from core.studies.probes.training import text
 from core.studies.probes.training.charts import draw_training, metrics_of
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.trees import comparisons
+from core.studies.probes.trees import comparisons, planning
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.planning import (
-    TREEBANK,
-    layers_read,
-    model_tasks,
-    rival_tasks,
-    training_arguments,
-    window_task,
-    with_limits,
-)
-from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import POSITION, WINDOW, probe_groups, score_table
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, identify the models."""
-    reading = prepare_probes(spec.as_probes, texts, spec.checkpoints)
+    reading = planning.prepare(spec.as_probes, texts, spec.checkpoints)
     looks = look_tasks((*spec.checkpoints, spec.end))
     return [*reading, *identity_tasks(spec.checkpoints), *looks]
 
@@ -73,18 +63,19 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read, or is too small.
     """
-    treebank: Treebank = ready.need(TREEBANK)
+    treebank: Treebank = ready.need(planning.TREEBANK)
     identified, probes = identities(ready), spec.as_probes
-    common = training_arguments(treebank)
-    tasks = rival_tasks(probes, treebank, common)
+    common = planning.training_arguments(treebank)
+    tasks = planning.rival_tasks(probes, treebank, common)
     if spec.end in identified:
-        tasks.append(window_task(probes, identified[spec.end], common))
+        tasks.append(planning.window_task(probes, identified[spec.end], common))
     unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
     for model in (*spec.checkpoints, spec.end):
         if model in identified and model not in unusable:
-            tasks += model_tasks(
-                probes, identified[model], common, controls=spec.controls, maps=False
-            )
+            layers = planning.chosen_layers(probes, identified[model])
+            tasks.append(planning.model_task(probes, identified[model], common, layers, maps=False))
+            if spec.controls:
+                tasks.append(planning.control_task(probes, identified[model], common, layers))
     return tasks
 
 
@@ -97,7 +88,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         by layer), `margins` (every model minus the position-only baseline, and minus the first step
         where that is untrained; the final model also minus its static window) and `loss`.
     """
-    treebank: Treebank = ready.values[TREEBANK]
+    treebank: Treebank = ready.values[planning.TREEBANK]
     sample = draw_sample(
         np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
     )
@@ -139,11 +130,11 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         models=tuple(there),
         corpus=treebank.corpus,
         methods=text.make_methods(
-            spec.as_probes, treebank, tuple(there), layers_read(spec.as_probes, ready)
+            spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)
         ),
         cites=text.CITATIONS,
     )
-    return with_limits(result, ready, there)
+    return planning.with_limits(result, ready, there)
 
 
 def untaught(ref: str) -> bool:

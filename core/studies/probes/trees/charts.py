@@ -87,7 +87,7 @@ def with_control(
     scored: pd.DataFrame, control: pd.DataFrame, looks: Mapping[str, Look], behind: str
 ) -> tuple[pd.DataFrame, dict[str, Look]]:
     """Add the scores on control trees or labels to those of the models, dotted in their colours and
-    without bands.
+    without bands; with points where they are of fewer layers.
 
     Args:
         scored: Rows of the models, with their names.
@@ -99,9 +99,9 @@ def with_control(
     dotted = control.assign(
         who=control["name"], name=control["name"] + behind, low=nothing, high=nothing
     )
-    there = set(control["name"])
+    there, few = set(control["name"]), control["layer"].nunique() < scored["layer"].nunique()
     more = {
-        f"{name}{behind}": replace(look, dash=(2, 3), point=False, width=1.6)
+        f"{name}{behind}": replace(look, dash=(2, 3), point=few, width=1.6)
         for name, look in looks.items()
         if name in there
     }

@@ -70,34 +70,42 @@ def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     return {"model": model.ref, "model_identity": model.content, "position": coded, **exact}
 
 
-def model_tasks(
-    spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, controls: int, maps: bool = True
-) -> list[Task]:
-    """The tasks of one model: its probes on real trees and, with `controls`, on control trees.
+def model_task(
+    spec: ProbeSpec,
+    model: Identity,
+    common: Mapping[str, Any],
+    layers: Sequence[int],
+    *,
+    maps: bool = True,
+) -> Task:
+    """Probes of one model on real trees.
 
     Args:
         spec: The study.
         model: Its identity, from the first stage.
         common: See `training_arguments`.
-        controls: Draws of control trees.
+        layers: Layers to probe.
         maps: Whether the trained maps are stored with their scores.
-
-    Raises:
-        SpecError: If the model has no layer of a number that was asked for.
     """
-    arguments = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
-    how = Regime(spec.probes, (min(spec.rank, model.d_model),), spec.seeds, spec.seed, spec.epochs)
-    ref = model.ref
     real: Callable[..., Value] = train_probes if maps else score_probes
-    tasks = [Task.of(ref, real, role=("model", ref), group=ref, how=how, **arguments)]
-    if controls:
-        arguments["how"] = replace(how, draws=controls, control=True)
-        tasks.append(
-            Task.of(
-                f"control trees: {ref}", train_probes, role=("control", ref), group=ref, **arguments
-            )
-        )
-    return tasks
+    arguments = {**model_arguments(spec, model), **common, "how": _regime(spec, model)}
+    role = ("model", model.ref)
+    return Task.of(model.ref, real, role=role, group=model.ref, layers=layers, **arguments)
+
+
+def control_task(
+    spec: ProbeSpec, model: Identity, common: Mapping[str, Any], layers: Sequence[int]
+) -> Task:
+    """Probes of one model on control trees; arguments as of `model_task`."""
+    how = replace(_regime(spec, model), draws=spec.controls, control=True)
+    arguments = {**model_arguments(spec, model), **common, "how": how, "layers": layers}
+    name, role = f"control trees: {model.ref}", ("control", model.ref)
+    return Task.of(name, train_probes, role=role, group=model.ref, **arguments)
+
+
+def _regime(spec: ProbeSpec, model: Identity) -> Regime:
+    rank = min(spec.rank, model.d_model)
+    return Regime(spec.probes, (rank,), spec.seeds, spec.seed, spec.epochs)
 
 
 def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
@@ -169,13 +177,20 @@ def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) 
     return tasks
 
 
-def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
-    """The layers to probe.
+def chosen_layers(spec: ProbeSpec, model: Identity, *, control: bool = False) -> tuple[int, ...]:
+    """The layers to probe; with `control`, those at which controls are computed.
 
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
     """
-    return layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
+    read = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
+    return layer_numbers.control_layers(spec.layers, model.layers) if control else read
+
+
+def controls_of(spec: ProbeSpec, drawn: str = "control trees") -> list[str]:
+    """Name what is computed at the layers of controls alone: what is drawn `spec.controls` times,
+    and the untrained model where it is added."""
+    return [drawn] * bool(spec.controls) + ["the untrained model"] * (spec.probed != spec.models)
 
 
 def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
@@ -201,13 +216,17 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
     ]
 
 
-def layers_read(spec: ProbeSpec, ready: Outputs) -> str:
-    """Say which layers are probed, for a methods paragraph."""
-    return layer_numbers.which_layers(spec.layers, depths(ready))
+def layers_read(spec: ProbeSpec, ready: Outputs, controls: Sequence[str] = ()) -> str:
+    """Say which layers are probed, for a methods paragraph; `controls` as of `controls_of`."""
+    return layer_numbers.which_layers(spec.layers, depths(ready), controls)
 
 
 def with_limits(
-    result: R, ready: Outputs, models: Iterable[str], asked: Sequence[int] | None = None
+    result: R,
+    ready: Outputs,
+    models: Iterable[str],
+    asked: Sequence[int] | None = None,
+    controls: Sequence[str] = (),
 ) -> R:
     """Say in the headline and the notices of a study of probes what its numbers cannot show; of a
     text that the parser cannot parse, the headline says nothing else.
@@ -217,10 +236,11 @@ def with_limits(
         ready: Outputs of the first stage.
         models: Those that were probed.
         asked: The option `layers`, where the study has it.
+        controls: Of `controls_of`.
     """
     models = tuple(models)
     deep = {ref: count for ref, count in depths(ready).items() if ref in models}
-    some = layer_numbers.some_read(asked, deep) if asked is not None else ""
+    some = layer_numbers.some_read(asked, deep, controls) if asked is not None else ""
     if foreign := ready.need(TREEBANK).foreign:
         return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)

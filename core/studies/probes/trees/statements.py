@@ -79,7 +79,7 @@ def statements_of(
         single other model's after its own score and margin; then the layers that are not
         distinguishable from a model's best one, where there are any. Parts
         of speech are no baseline here, because the model was not given them. Of selectivity, the
-        first model's at its best layer.
+        first model's at the layer nearest to its best one that has a control, and the best one.
     """
     bare = metric.removesuffix(SELECTIVITY)
     rows = {ref: best_row(tables["scores"], ref, bare) for ref in models}
@@ -89,10 +89,12 @@ def statements_of(
     first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
     layer = int(best[first]["layer"])
     if bare != metric:
-        selectivity = at_layer(tables["scores"], first, metric, layer)
-        return tuple(
-            compared(first, row, "value", CONTROL_TREES) for _, row in selectivity.iterrows()
-        )
+        rows = tables["scores"].query("model == @first and metric == @metric")
+        if rows.empty:
+            return ()
+        nearest = rows.loc[(rows["layer"] - layer).abs().idxmin()]
+        selectivity = compared(first, nearest, "value", CONTROL_TREES)
+        return (selectivity, Statement(first, BEST, layers=(layer,)))
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
     statements += beside_rival(tables["margins"], first, metric, layer)
     others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}

@@ -68,15 +68,14 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     tasks = planning.rival_tasks(spec, treebank, common) + planning.tag_tasks(
         spec, treebank, common
     )
-    for model in spec.probed:
-        if model in identified:
-            # The untrained model that is added needs no control trees: no claim is made about it.
-            tasks += planning.model_tasks(
-                spec,
-                identified[model],
-                common,
-                controls=spec.controls if model in spec.models else 0,
-            )
+    for model in (identified[ref] for ref in spec.probed if ref in identified):
+        listed = model.ref in spec.models
+        layers = planning.chosen_layers(spec, model, control=not listed)
+        tasks.append(planning.model_task(spec, model, common, layers))
+        # The untrained model that is added needs no control trees: no claim is made about it.
+        if listed and spec.controls:
+            layers = planning.chosen_layers(spec, model, control=True)
+            tasks.append(planning.control_task(spec, model, common, layers))
     asked = [identified[model] for model in spec.models if model in identified]
     tasks += [planning.beside_task(spec, model, common) for model in asked if spec.conditional]
     # The shortest last: they keep the other cores at work while the last long one runs.
@@ -119,6 +118,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     read = (*treebank.notices, *outputs.notices)
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
+    controls = planning.controls_of(spec)
     result = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),
         tables=tables,
@@ -126,7 +126,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready))
+        methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready, controls))
         + trees_tables.reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,
@@ -137,7 +137,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return planning.with_limits(result, ready, real, spec.layers)
+    return planning.with_limits(result, ready, real, spec.layers, controls)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

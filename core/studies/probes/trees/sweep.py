@@ -23,6 +23,7 @@ from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
+    controls_of,
     layers_read,
     model_arguments,
     prepare,
@@ -134,6 +135,7 @@ def run_sweep(
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
     statements = sweep_statements(table)
+    read = layers_read(spec, ready, controls_of(spec))
     findings = Findings(
         headline=sweep_headline(statements),
         tables={"sweep": table},
@@ -141,7 +143,7 @@ def run_sweep(
         notices=treebank.notices,
         models=tuple(layers),
         corpus=treebank.corpus,
-        methods=f"{make_methods(spec, treebank, coded, layers_read(spec, ready))} {SWEPT}",
+        methods=f"{make_methods(spec, treebank, coded, read)} {SWEPT}",
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )

@@ -204,9 +204,11 @@ def score_rows(
 ) -> pd.DataFrame:
     """Rows of the table of scores for one model, or for a baseline, whose rows have no layer.
 
-    With `control` the rows are selectivity: scores less those on control trees; `sd` is that of the
-    control's draws.
+    With `control` the rows are selectivity, at the layers of these: scores less those on control
+    trees; `sd` is that of the control's draws.
     """
+    if control:
+        groups = {metric: group.only(control[metric].layers) for metric, group in groups.items()}
     frames = [
         metric_rows(
             sample, (1, group), *([(-1, control[metric])] if control else []),

@@ -72,7 +72,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name = names[first.subject]
     if metric.endswith(SELECTIVITY):
-        yield f"At its best layer ({first.layers[0]}), {name} is {compared_with(first)}."
+        at_best = first.layers == rest[0].layers
+        where = best_in_words(first.layers) if at_best else layers_in_words(first.layers)
+        yield f"At {where}, {name} is {compared_with(first)}."
         return
     edges = "parse edges" if parsed else "gold edges"
     margins = [each for each in rest if each.subject == first.subject]

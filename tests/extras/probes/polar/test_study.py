@@ -101,6 +101,20 @@ def test_the_table_has_models_control_labels_and_baselines(
 
 
 @pytest.mark.slow
+def test_controls_of_a_deep_model_are_computed_at_three_layers(
+    box: dict[str, str], spec: Spec, tmp_path: Path
+) -> None:
+    deep = f"path:{save_tiny(tmp_path / 'deep', num_hidden_layers=12)}"
+    result = STUDY.run(replace(spec, models=(deep,), seeds=1, epochs=1))
+    few = [0, 6, 12]
+    assert sorted(set(rows_of(result, model=f"random:{deep}")["layer"])) == few
+    for labels, layers in ((REAL, [*range(0, 13, 2)]), (CONTROL, few), (SELECTIVITY, few)):
+        assert rows_of(result, metric="las", model=deep, labels=labels)["layer"].tolist() == layers
+    assert "control labels and the untrained model" in result.methods
+    assert any("untrained model only 0, 6, 12" in notice for notice in result.notices)
+
+
+@pytest.mark.slow
 def test_labelled_edges_are_directed_and_directed_ones_are_edges(result: PolarResult) -> None:
     wide = rows_of(result, labels=REAL).pivot_table(
         index=["model", "layer"], columns="metric", values="value"
