@@ -33,6 +33,16 @@ def layers_of(asked: Sequence[int], layers: int) -> tuple[int, ...]:
     return tuple(round(number * layers / (SOME - 1)) for number in range(SOME))
 
 
+def few_of(read: Sequence[int]) -> tuple[int, ...]:
+    """Return the first, the middle and the last of the layers read.
+
+    Example:
+        >>> few_of((0, 2, 4, 6, 8, 10, 12))
+        (0, 6, 12)
+    """
+    return tuple(dict.fromkeys((read[0], read[len(read) // 2], read[-1])))
+
+
 def layers_of_model(asked: Sequence[int], ref: str, layers: int) -> tuple[int, ...]:
     """Return the numbers of the layers to read of a model; arguments as of `layers_of`.
 
