@@ -6,10 +6,10 @@ A donor (the base, the base with random weights, the fine-tune with a random cha
 embeddings, layer k the k-th block; the state at layer k is the output of layer k. The kinds of swap
 are described in `replacement`.
 
-Before any score is returned, three self-tests run on the longest sentences, on few of them in a
-large model: a copy of the fine-tune as donor must not change the output, the whole base as donor
-must give the base's own top state, and swapping layers that fine-tuning did not change must not
-change the output.
+Before any score is returned, three self-tests run: a copy of the fine-tune as donor must not change
+the output of the longest sentences (of few of them in a large model), the whole base as donor must
+give the base's own top state, and swapping layers that fine-tuning did not change must not change
+the output.
 
 Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is
 retrained on the truncated model, ours is not.
@@ -242,11 +242,11 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
             what = f"swapping unchanged layers ({way} {layer})"
             frozen.append(_differ(pair, what, output, plain))
 
-    theirs, tested = list(layer_list(origin)), work.tested
-    base = states_of(origin, tested)
+    theirs, longest = list(layer_list(origin)), work.batches[0]
+    base = states_of(origin, longest)
     whole = _differ(
-        pair, "the whole base as donor", pair.run(tested, base[0], theirs),
-        pair.run(tested, base[len(theirs)], [None] * len(theirs)),
+        pair, "the whole base as donor", pair.run(longest, base[0], theirs),
+        pair.run(longest, base[len(theirs)], [None] * len(theirs)),
     )  # fmt: skip
     scored = work.run(origin, BASE_WAYS, look)
     checks = {"whole_difference": whole, "frozen_difference": max(frozen)}
