@@ -159,8 +159,8 @@ def output_changes(measured: Measured, donor: nn.Module) -> NDArray[np.float64]:
     for batch, calls in measured:
         run = partial(run_model, batch=replace(batch, starts=None))
         (args, kwargs, _), inside = calls[0], batch.mask.bool()
-        own = [state_in(args, kwargs), *(first_of(output) for _, _, output in calls)]
-        for layer, outputs in enumerate(zip(apply_layers(calls, donor, run), own, strict=True)):
+        states = [state_in(args, kwargs), *(first_of(output) for _, _, output in calls)]
+        for layer, outputs in enumerate(zip(apply_layers(calls, donor, run), states, strict=True)):
             squares[layer] += float((outputs[0] - outputs[1])[inside].double().square().sum())
         subwords += int(inside.sum())
     return np.sqrt(squares / subwords)
