@@ -314,9 +314,9 @@ def _applied(
 ) -> tuple[torch.Tensor, ...]:
     """Compute the outputs of the donor's layers on the model's own inputs, its final norm
     included."""
-    from core.models.loading.layers import apply_layers, final_norm
+    from core.models.loading.layers import apply_layers, calls_of, final_norm
 
-    *lower, top = apply_layers(loaded.model, donor.model, read)
+    *lower, top = apply_layers(calls_of(loaded.model, read), donor.model, read)
     return (*lower, final_norm(donor.model)(top))
 
 

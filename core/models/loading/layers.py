@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,6 +34,10 @@ class Batch:
     mask: Tensor
     sentences: list[int]
     starts: Tensor | None = None
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any], Any]
+"""A layer's arguments, by place and by name, and what it returned."""
 
 
 class Passing(nn.Module):
@@ -169,16 +174,8 @@ def states(model: nn.Module, batch: Batch) -> Tensor:
 
 def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
     """Whether this architecture's layers return their state in a tuple."""
-    in_tuples: list[bool] = []
-    layer = layer_list(model)[0]
-    handle = layer.register_forward_hook(
-        lambda module, inputs, output: in_tuples.append(isinstance(output, tuple))
-    )
-    try:
-        run_model(model, batch)
-    finally:
-        handle.remove()
-    return in_tuples[0]
+    output = calls_of(model, partial(run_model, batch=batch))[0][-1]
+    return isinstance(output, tuple)
 
 
 def run_rebuilt(
@@ -212,17 +209,31 @@ def run_rebuilt(
         return run_model(model, batch)
 
 
-def apply_layers(
-    model: nn.Module, donor: nn.Module, run: Callable[[nn.Module], Any]
-) -> list[Tensor]:
-    """Apply each layer of `donor` to what the same layer of `model` reads.
+def calls_of(model: nn.Module, run: Callable[[nn.Module], Any]) -> list[Call]:
+    """Record how a model calls its layers where `run` runs it on a batch, without gradients."""
+    calls: list[Call] = []
+    handles = [
+        layer.register_forward_hook(lambda _, *call: calls.append(call), with_kwargs=True)
+        for layer in layer_list(model)
+    ]
+    try:
+        with _without_cache(model):
+            run(model)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return calls
 
-    A layer is called with the arguments that the model gives to its own: state, mask, positions.
+
+def apply_layers(
+    calls: Sequence[Call], donor: nn.Module, run: Callable[[nn.Module], Any]
+) -> list[Tensor]:
+    """Call each layer of `donor` as a model called its own: with its state, mask, positions.
 
     Args:
-        model: Its states are the inputs.
-        donor: A model of the same shape; its layers are the functions.
-        run: Runs a model on a batch, without gradients.
+        calls: `calls_of` a model of the same shape.
+        donor: Its layers are the functions.
+        run: Runs it on the same batch, for its embeddings.
 
     Returns:
         The donor's embeddings, and the output of each of its layers before any final norm, each
@@ -231,40 +242,26 @@ def apply_layers(
     Raises:
         ModelError: If the models have different numbers of layers.
     """
-    layers, functions = list(layer_list(model)), list(layer_list(donor))
-    if len(layers) != len(functions):
+    functions = list(layer_list(donor))
+    if len(calls) != len(functions):
         raise ModelError(
             f"The layers of a model with {len(functions)} layers cannot read the states of one "
-            f"with {len(layers)}: choose a fine-tune of the base."
+            f"with {len(calls)}: choose a fine-tune of the base."
         )
-    outputs: list[Tensor] = []
-    in_tuples: list[int] = []
-
-    def applied(function: nn.Module) -> Callable[..., None]:
-        def hook(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-            in_tuples.append(len(output) if isinstance(output, tuple) else 0)
-            # not by a call, which would run these hooks again where donor and model are the same
-            outputs.append(first_of(function.forward(*args, **kwargs)))
-
-        return hook
-
-    handles = [
-        layer.register_forward_hook(applied(function), with_kwargs=True)
-        for layer, function in zip(layers, functions, strict=True)
-    ]
-    try:
-        with _without_cache(model):
-            run(model)
-    finally:
-        for handle in handles:
-            handle.remove()
     embedded: list[Tensor] = []
-    with _rebuilt(donor, [None] * len(functions), in_tuples[0]) as places:
+    output = calls[0][-1]
+    in_tuple = len(output) if isinstance(output, tuple) else 0
+    with _rebuilt(donor, [None] * len(functions), in_tuple) as places:
         handle = places[0].register_forward_pre_hook(_capture(embedded), with_kwargs=True)
         try:
             run(donor)
         finally:
             handle.remove()
+    with torch.inference_mode():  # not by calls, which would run hooks of the donor's
+        outputs = [
+            first_of(function.forward(*args, **kwargs))
+            for function, (args, kwargs, _) in zip(functions, calls, strict=True)
+        ]
     return [*embedded, *outputs]
 
 
@@ -337,9 +334,14 @@ def _entered(lowest: nn.Module, hidden: Tensor) -> Iterator[None]:
 
 def _capture(captured: list[Tensor]) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        captured.append(args[0] if args else kwargs["hidden_states"])
+        captured.append(state_in(args, kwargs))
 
     return hook
+
+
+def state_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Take the state out of a layer's arguments."""
+    return args[0] if args else kwargs["hidden_states"]  # type: ignore[no-any-return]
 
 
 def first_of(output: Any) -> Tensor:

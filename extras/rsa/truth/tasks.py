@@ -211,11 +211,12 @@ class _Reader:
     def answers(self, origin: nn.Module, changed: nn.Module) -> States:
         """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its
         embeddings."""
-        from core.models.loading.layers import apply_layers, run_model
+        from core.models.loading.layers import apply_layers, calls_of, run_model
 
         states = []
         for number, batch in enumerate(self.batches):
-            made = apply_layers(origin, changed, partial(run_model, batch=batch))
+            run = partial(run_model, batch=batch)
+            made = apply_layers(calls_of(origin, run), changed, run)
             states.append(self._taken(number, made))
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 BASE_WAYS = ("below", "above", "layer", "only", "truncated", "removed")
 DONOR_WAYS = ("below", "layer")
-MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
+MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor or draw
+# subwords of a self-test times the model's parameters: a whole batch of a small model, and of a
+# large one as many of its longest sentences as take seconds
+TESTED = 3e10
 WAYS = {
     "below": "layers 0 to k are the base's",
     "above": "layers above k are the base's",

@@ -11,8 +11,9 @@ the fine-tune's own input, as it does when the layer is reverted to the base's.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,19 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.models.loading.layers import (
     Batch,
+    Call,
     answers_in_tuples,
     apply_layers,
     body_of,
+    calls_of,
+    first_of,
     layer_list,
     run_model,
     run_rebuilt,
-    state_list,
+    state_in,
 )
 from core.models.loading.task_models import TaskModel
+from core.studies.rsa.swap.interventions import MOST_KEPT
 from core.vectors.turning import BOTTOM, turned
 
 EQUAL_EFFECT = 0.01  # by which a random change may move outputs more or less than the real one
@@ -95,7 +100,35 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
             moved[layer] += float(changes[name].double().norm()) ** 2
             size[layer] += float(base_weights[name].double().norm()) ** 2
     sizes = np.sqrt(moved / np.where(size > 0, size, 1.0))
-    return Pair(task, changes, sizes, same, answers_in_tuples(task.model, batch))
+    return Pair(task, changes, sizes, same, answers_in_tuples(task.model, first_of_batch(batch, 1)))
+
+
+def first_of_batch(batch: Batch, count: int) -> Batch:
+    """Cut a batch to its first sentences, padded as before."""
+    starts = None if batch.starts is None else batch.starts[:count]
+    return Batch(batch.ids[:count], batch.mask[:count], batch.sentences[:count], starts)
+
+
+class Measured:
+    """Batches on which changes of outputs are measured, with the calls of the fine-tune's layers,
+    which are the same for all donors; kept up to `MOST_KEPT` bytes."""
+
+    def __init__(self, pair: Pair, batches: Sequence[Batch]) -> None:
+        self.pair, self.batches = pair, batches
+        self._kept: dict[int, list[Call]] = {}
+        self._room = MOST_KEPT
+
+    def __iter__(self) -> Iterator[tuple[Batch, list[Call]]]:
+        """Give each batch with the calls of the fine-tune's layers on it."""
+        for number, batch in enumerate(self.batches):
+            calls = self._kept.get(number)
+            if calls is None:
+                calls = calls_of(self.pair.task.model, partial(run_model, batch=batch))
+                taken = sum(first_of(output).nbytes for _, _, output in calls)
+                if taken <= self._room:
+                    self._kept[number] = calls
+                    self._room -= taken
+            yield batch, calls
 
 
 def numbering(model: nn.Module) -> Any:
@@ -112,48 +145,42 @@ def numbering(model: nn.Module) -> Any:
     return number_of
 
 
-def output_changes(pair: Pair, donor: nn.Module, batches: Sequence[Batch]) -> NDArray[np.float64]:
+def output_changes(measured: Measured, donor: nn.Module) -> NDArray[np.float64]:
     """Measure how far each layer's output moves when the donor's layer replaces the fine-tune's.
 
     Args:
-        pair: The fine-tune, on whose own states every layer runs.
+        measured: The fine-tune's calls, with which every layer runs.
         donor: A model of the same shape.
-        batches: Sentences.
 
     Returns:
         Root mean square over subwords of the distance between the two outputs, (layer,).
     """
-    tuned = pair.task.model
-    squares, subwords = np.zeros(len(pair.layers) + 1), 0
-    for batch in batches:
-        plain = replace(batch, starts=None)
-
-        def run(model: nn.Module, batch: Batch = batch, plain: Batch = plain) -> Any:
-            return run_model(model, batch if model is tuned else plain)
-
-        inside = batch.mask.bool()
-        outputs = zip(apply_layers(tuned, donor, run), state_list(tuned, batch), strict=True)
-        for layer, (moved, unmoved) in enumerate(outputs):
-            squares[layer] += float((moved - unmoved)[inside].double().square().sum())
+    squares, subwords = np.zeros(len(measured.pair.layers) + 1), 0
+    for batch, calls in measured:
+        run = partial(run_model, batch=replace(batch, starts=None))
+        (args, kwargs, _), inside = calls[0], batch.mask.bool()
+        states = [state_in(args, kwargs), *(first_of(output) for _, _, output in calls)]
+        for layer, outputs in enumerate(zip(apply_layers(calls, donor, run), states, strict=True)):
+            squares[layer] += float((outputs[0] - outputs[1])[inside].double().square().sum())
         subwords += int(inside.sum())
     return np.sqrt(squares / subwords)
 
 
 def noise_donor(
-    pair: Pair, seed: int, changes: NDArray[np.float64], batches: Sequence[Batch]
+    measured: Measured, seed: int, changes: NDArray[np.float64]
 ) -> tuple[nn.Module, NDArray[np.float64]]:
     """Copy the fine-tune's body and add its own change once more, rotated at random and scaled.
 
     Args:
-        pair: The fine-tune and its change.
+        measured: The fine-tune, on the batches on which outputs are to move so far.
         seed: Of the rotation.
         changes: How far each layer's output is to move, (layer,): `output_changes` of the base.
-        batches: On which it is to move so far.
 
     Returns:
         The donor, and the factor by which each layer's rotated change was scaled, (layer,); 1 where
         nothing changed.
     """
+    pair = measured.pair
     donor = copy.deepcopy(body_of(pair.task.model))
     drawn, number_of = torch.Generator().manual_seed(seed), numbering(pair.task.model)
     rotated = {
@@ -170,7 +197,7 @@ def noise_donor(
                     weight.copy_(origin[name] + float(scale[number_of(name)]) * rotated[name])
         if attempt == MOST_SCALINGS - 1:
             break  # the factors that are returned are those that the donor has
-        moved = output_changes(pair, donor, batches)
+        moved = output_changes(measured, donor)
         ratio = np.divide(changes, moved, out=np.ones_like(moved), where=moved > 0)
         if np.abs(ratio - 1.0).max() <= EQUAL_EFFECT:
             break

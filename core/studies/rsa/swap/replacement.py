@@ -8,13 +8,13 @@ are right.
     truncated  the head reads the fine-tune's state at layer k
     removed    layer k passes its input on unchanged
 
-Layers below a swap are run once for all kinds, and the fine-tune's once for all donors. At layer 0,
-the embeddings, two kinds are equal: only the donor's layer 0 is the same as the donor's layers 0 to
-0."""
+Layers below a swap are run once for all kinds, and the fine-tune's once for all donors. Kinds that
+come to the same run once: at layer 0, "layer" is "below"; at the top, "above" one layer lower.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,47 +24,67 @@ from torch import Tensor, nn
 
 from core.maths.progress import tick
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
-from core.studies.rsa.swap.interventions import MOST_KEPT
-from core.studies.rsa.swap.layer_changes import Pair
+from core.studies.rsa.swap.interventions import MOST_KEPT, TESTED
+from core.studies.rsa.swap.layer_changes import Pair, first_of_batch
 from core.vectors.examples import Encoded, hits
 
 Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]
-Look = Callable[[int, str, int, Any], None]
-# the kind that this one equals at this layer
-EQUAL_KINDS = {("layer", 0): "below", ("only", 0): "above"}
+States = Mapping[int, Tensor]
+Look = Callable[[str, int, Any, Any], None]
 
 
 class Work:
     """The batches that a fine-tune is scored on, with its own states, which do not depend on the
-    donor, and the layers to swap, all where none is given."""
+    donor, and the layers to swap, all where none is given.
+
+    `right` (sentence,) are its own right answers, of the batches that have run.
+    """
 
     def __init__(
         self, pair: Pair, batches: Sequence[Batch], encoded: Encoded, layers: Sequence[int] = ()
     ) -> None:
         self.pair, self.batches, self.encoded = pair, batches, encoded
         self.layers = tuple(layers) or tuple(range(len(pair.layers) + 1))
-        self._kept: dict[int, tuple[list[Tensor], Any]] = {}
+        self.right = np.zeros(len(encoded.total), dtype=np.int64)
+        self._kept: dict[int, tuple[States, Any]] = {}
 
-    def own(self, number: int) -> tuple[list[Tensor], Any]:
-        """Compute the fine-tune's states of a batch, each (sentence, subword, d_model), and its
-        output."""
-        states = self._kept.get(number)
-        if states is None:
-            states = run_seen(self.pair.task.model, self.batches[number])
-            if sum(state.nbytes for state in states[0]) * len(self.batches) <= MOST_KEPT:
-                self._kept[number] = states
-        return states
+    def own(self, number: int) -> tuple[States, Any]:
+        """Compute the fine-tune's states of a batch at and below the layers to swap, each
+        (sentence, subword, d_model), and its output."""
+        if number in self._kept:
+            return self._kept[number]
+        batch = self.batches[number]
+        states, output = run_seen(self.pair.task.model, batch)
+        self.right[batch.sentences] = hits(self.encoded, batch, output)
+        read = {place for layer in self.layers for place in (layer - 1, layer) if place >= 0}
+        ours = {place: states[place] for place in read}
+        if sum(state.nbytes for state in ours.values()) * len(self.batches) <= MOST_KEPT:
+            self._kept[number] = ours, output
+        return ours, output
+
+    @property
+    def tested(self) -> Batch:
+        """The longest sentences, on which self-tests run: see `TESTED`."""
+        parameters = sum(weight.numel() for weight in self.pair.task.model.parameters())
+        longest = self.batches[0]
+        return first_of_batch(longest, max(1, int(TESTED / parameters / longest.ids.shape[1])))
 
     def run(
-        self, donor: nn.Module, ways: Sequence[str], look: Look | None = None
+        self,
+        donor: nn.Module,
+        ways: Sequence[str],
+        look: Look | None = None,
+        *,
+        layers: Sequence[int] = (),
     ) -> dict[str, Hits]:
         """Count the fine-tune's right answers under every swap with a donor.
 
         Args:
             donor: A model of the same shape.
             ways: Kinds of swap; "removed" has no layer 0.
-            look: Called for each swap with number of the batch, way, layer, output.
+            look: Called for each swap with way, layer, output and the fine-tune's own output.
+            layers: Some of the layers to swap; all of them where empty.
 
         Returns:
             By way, (layer, sentence); -1 where there is no such swap.
@@ -76,34 +96,38 @@ class Work:
         }
         for number, batch in enumerate(self.batches):
             tick(number / len(self.batches), f"batch {number + 1} of {len(self.batches)}")
-            ours, donor_states = self.own(number)[0], states_of(donor, batch)
+            (ours, plain), donor_states = self.own(number), states_of(donor, batch)
+            counted: dict[Hashable, Hits] = {}
             for way in ways:
-                for layer in self.layers:
-                    twin = EQUAL_KINDS.get((way, layer))
-                    if twin in ways or (way == "removed" and layer == 0):
+                for layer in layers or self.layers:
+                    if way == "removed" and layer == 0:
                         continue
-                    output = self.pair.run(
-                        batch, *built(way, layer, ours, donor_states, blocks, theirs)
-                    )
-                    hits_by_way[way][layer, batch.sentences] = hits(self.encoded, batch, output)
-                    if look is not None:
-                        look(number, way, layer, output)
-        for (way, layer), twin in EQUAL_KINDS.items():
-            if way in ways and twin in ways:
-                hits_by_way[way][layer] = hits_by_way[twin][layer]
+                    entering = built(way, layer, ours, donor_states, blocks, theirs)
+                    same = same_run(*entering)
+                    if same not in counted:
+                        output = self.pair.run(batch, *entering)
+                        counted[same] = hits(self.encoded, batch, output)
+                        if look is not None:
+                            look(way, layer, output, plain)
+                    hits_by_way[way][layer, batch.sentences] = counted[same]
         return hits_by_way
 
 
-def states_of(donor: nn.Module, batch: Batch) -> list[Tensor]:
+def states_of(donor: nn.Module, batch: Batch) -> States:
     """Compute a donor's states, each (sentence, subword, d_model), without the places of words."""
-    return state_list(donor, replace(batch, starts=None))
+    return dict(enumerate(state_list(donor, replace(batch, starts=None))))
+
+
+def same_run(entering: Tensor, layers: Layers) -> Hashable:
+    """Tell by the state that enters and the layers whether two swaps come to the same."""
+    return id(entering), *map(id, layers)
 
 
 def built(
     way: str,
     layer: int,
-    ours: list[Tensor],
-    donor_states: list[Tensor],
+    ours: States,
+    donor_states: States,
     blocks: list[nn.Module],
     theirs: list[nn.Module],
 ) -> tuple[Tensor, Layers]:

@@ -55,7 +55,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     Returns:
         `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN
         where that is no higher than the baseline. `excess` is NaN except for the base's single and
-        lower layers.
+        lower layers, as far as random changes of them were made.
     """
     counts, total = _counts(value, draws, seed)
     whole = value["own"][None]
@@ -78,7 +78,10 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
             edges = t_interval(
                 mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees]
             )
-            frame = frame.assign(excess=mean - score, excess_low=edges[0], excess_high=edges[1])
+            excess = {"excess": mean - score, "excess_low": edges[0], "excess_high": edges[1]}
+            compared = _swapped(value[f"noise/{way}"][0])
+            each = {name: np.where(compared, edge, np.nan) for name, edge in excess.items()}
+            frame = frame.assign(**each)
         frames.append(frame[_swapped(right)])
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]

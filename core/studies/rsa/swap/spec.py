@@ -27,7 +27,7 @@ class SwapSpec(options.Spec):
     labelled: str = options.labelled()
     layers: tuple[int, ...] = options.layers(
         help=f"Layers to revert; 0 is the embeddings. Of models with more than {FEW} layers, "
-        f"{SOME} are reverted unless you write all or numbers.",
+        f"{SOME} are reverted, and 3 of these changed at random, unless you write all or numbers.",
     )
     noises: int = options.whole(
         "Random changes",

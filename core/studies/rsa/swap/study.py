@@ -48,6 +48,7 @@ from core.studies.rsa.swap.charts import draw_swaps
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
+    FEW_RANDOM,
     NOTHING,
     make_headline,
     make_methods,
@@ -121,18 +122,26 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             "model_identity": content[ref],
             "pairs": pairs,
         }
-        if some := _some_layers(spec, identities(ready)[ref]):
+        some, few = _some_layers(spec, identities(ready)[ref])
+        if some:
             common["layers"] = some
         random = spec.random and not spec.base.startswith("random:")
+        drawn: dict[str, Any] = {"random_layers": few} if random and few != some else {}
         tasks["swap", ref] = Task.of(
-            ref, swap_layers, role=("swap", ref), group=spec.base, **common, random=random
+            ref,
+            swap_layers,
+            role=("swap", ref),
+            group=spec.base,
+            **common,
+            random=random,
+            **drawn,
         )
         tasks["changes", ref] = Task.of(
             f"{ref}: random changes",
             swap_changes,
             role=("changes", ref),
             group=spec.base,
-            **common,
+            **(common | ({"layers": few} if few else {})),
             noises=spec.noises,
             seed=spec.seed,
         )
@@ -150,11 +159,14 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
     return list(tasks.values())
 
 
-def _some_layers(spec: SwapSpec, model: Identity) -> tuple[int, ...]:
-    """The layers of a fine-tune that are reverted; none for all of them, so that results of small
-    models keep their keys. Raises SpecError as `layers_of_model` does."""
+def _some_layers(spec: SwapSpec, model: Identity) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The layers of a fine-tune that are reverted, and those that are changed at random; none for
+    all of them, so that results of small models keep their keys. Raises SpecError as
+    `layers_of_model` does."""
     layers = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
-    return () if layers == tuple(range(model.layers + 1)) else layers
+    if layers == tuple(range(model.layers + 1)):
+        return (), ()
+    return layers, layer_numbers.control_layers(spec.layers, model.layers)
 
 
 def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
@@ -211,7 +223,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         notices=(
-            *([some] if some else []),
+            *([some, FEW_RANDOM] if some else []),
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),

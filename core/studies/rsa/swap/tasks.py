@@ -6,9 +6,10 @@ A donor (the base, the base with random weights, the fine-tune with a random cha
 embeddings, layer k the k-th block; the state at layer k is the output of layer k. The kinds of swap
 are described in `replacement`.
 
-Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune
-as donor must not change the output, the whole base as donor must give the base's own top state, and
-swapping layers that fine-tuning did not change must not change the output.
+Before any score is returned, three self-tests run: a copy of the fine-tune as donor must not change
+the output of the longest sentences (of few of them in a large model), the whole base as donor must
+give the base's own top state, and swapping layers that fine-tuning did not change must not change
+the output.
 
 Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is
 retrained on the truncated model, ours is not.
@@ -29,9 +30,9 @@ from core.models import load_model, locate
 from core.models.files import checkpoints
 from core.models.identity import check_tokenizers
 from core.models.loading.task_models import load_task
-from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT
+from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT, TESTED
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
-from core.vectors.examples import Pairs, batches, encode, hits
+from core.vectors.examples import BATCH, Pairs, batches, encode, hits
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,20 +43,21 @@ if TYPE_CHECKING:
 # of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
 # their sum): what another order of additions may change, and no self-test may exceed
 ROUNDING = 1e-4
-SWAPPED = 0.6  # of a pass that a layer swap runs
-TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
+SWAPPED = 0.45  # of a pass that a layer swap runs, with padding
+TEST_SWAPS = 4  # kinds of swap that the self-tests run
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
+SCALINGS = 4  # of a random change, each a pass over these batches
 
 
-def _swaps(size: Size, pairs: Pairs, ways: int, donors: int, layers: Sequence[int]) -> Cost:
-    """Estimate swaps of layers in this many ways, each of which runs the layers above it."""
-    sentences, swapped = len(pairs), len(layers) or size.layers + 1
-    passes = SWAPPED * ways * swapped + 2 * donors
-    tested = min(sentences, TESTED / size.d_model) * 2 * swapped  # single sentences
+def _swaps(size: Size, pairs: Pairs, runs: int, donors: int, layers: int) -> Cost:
+    """Estimate runs of swapped models, each of which runs the layers above its swap, and the
+    self-tests of these layers, on sentences twice as long as most."""
+    sentences = len(pairs)
+    tested = min(2 * min(sentences, BATCH), TESTED / (costs.SUBWORDS * size.parameters))
+    passed = sentences * (SWAPPED * runs + donors + 1) + tested * SWAPPED * TEST_SWAPS * layers
     states = min(float(MOST_KEPT), costs.stored(size, sentences) * 3)
     return Cost(
-        costs.running(size, sentences * passes + tested, loads=2 + donors),
-        4 * size.parameters * costs.SINGLE + states,
+        costs.running(size, passed, loads=2 + donors), 4 * size.parameters * costs.SINGLE + states
     )
 
 
@@ -65,10 +67,13 @@ def _layers_cost(
     pairs: Pairs,
     random: bool,
     layers: Sequence[int] = (),
+    random_layers: Sequence[int] = (),
     **_: Any,
 ) -> Cost:
-    ways = len(BASE_WAYS) + len(DONOR_WAYS) * random
-    return _swaps(sizes[model], pairs, ways, 1 + random, layers)
+    swapped = len(layers) or sizes[model].layers + 1
+    at_random = len(DONOR_WAYS) * random * (len(random_layers) or swapped)
+    runs = len(BASE_WAYS) * swapped + at_random
+    return _swaps(sizes[model], pairs, runs, 1 + random, swapped)
 
 
 def _changes_cost(
@@ -79,8 +84,16 @@ def _changes_cost(
     layers: Sequence[int] = (),
     **_: Any,
 ) -> Cost:
-    swaps = _swaps(sizes[model], pairs, len(DONOR_WAYS) * noises, noises, layers)
-    return replace(swaps, seconds=swaps.seconds + noises * costs.turning(sizes[model]))
+    size, measured = sizes[model], min(len(pairs), MEASURED * BATCH)
+    swapped = len(layers) or size.layers + 1
+    swaps = _swaps(size, pairs, len(DONOR_WAYS) * noises * swapped, noises, swapped)
+    scaled = costs.passing(size, measured, SCALINGS * noises + 2)
+    calls = min(float(MOST_KEPT), costs.stored(size, measured) * 3)
+    return replace(
+        swaps,
+        seconds=swaps.seconds + scaled + noises * costs.turning(size),
+        memory=swaps.memory + calls,
+    )
 
 
 def _score_cost(sizes: Mapping[str, Size], model: str, pairs: Pairs, **_: Any) -> Cost:
@@ -97,6 +110,7 @@ def swap_layers(
     pairs: Pairs,
     random: bool,
     layers: tuple[int, ...] = (),
+    random_layers: tuple[int, ...] = (),
 ) -> Value:
     """Count a fine-tune's right answers under every layer swap with its base.
 
@@ -106,6 +120,7 @@ def swap_layers(
         pairs: What it is scored on, of its head's kind.
         random: Whether the base with random weights is a donor too.
         layers: Layers to swap; all where empty.
+        random_layers: Those to swap for random weights; `layers` where empty.
 
     Returns:
         `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 where
@@ -129,9 +144,8 @@ def swap_layers(
     if random:
         drawn = load_model(f"random:{base}", device="cpu").model
         with span(share, 1.0):
-            value |= {
-                f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()
-            }
+            scored = work.run(drawn, DONOR_WAYS, layers=random_layers)
+            value |= {f"random/{way}": correct for way, correct in scored.items()}
     return value
 
 
@@ -160,18 +174,18 @@ def swap_changes(
     Raises:
         ModelError: As `swap_layers`, and if a copy of the fine-tune as donor changes its output.
     """
-    from core.studies.rsa.swap.layer_changes import noise_donor, output_changes
+    from core.studies.rsa.swap.layer_changes import Measured, noise_donor, output_changes
 
     work, origin = _opened(base, model, pairs, layers)
     _into_itself(work)
-    measured = work.batches[:: -(-len(work.batches) // MEASURED)]
-    changes = output_changes(work.pair, origin, measured)
+    measured = Measured(work.pair, work.batches[:: -(-len(work.batches) // MEASURED)])
+    changes = output_changes(measured, origin)
     del origin
     noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
     scales = []
     for number in range(noises):
         with span(number / noises, (number + 1) / noises):
-            donor, scale = noise_donor(work.pair, seed + number, changes, measured)
+            donor, scale = noise_donor(measured, seed + number, changes)
             scales.append(scale)
             for way, correct in work.run(donor, DONOR_WAYS).items():
                 noisy[way].append(correct)
@@ -223,44 +237,40 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
 
     pair, frozen = work.pair, [0.0]
 
-    def look(number: int, way: str, layer: int, output: Any) -> None:
+    def look(way: str, layer: int, output: Any, plain: Any) -> None:
         if untouched(way, layer, pair.unchanged):
             what = f"swapping unchanged layers ({way} {layer})"
-            frozen.append(_differ(pair, what, output, work.own(number)[1]))
+            frozen.append(_differ(pair, what, output, plain))
 
-    theirs, first = list(layer_list(origin)), work.batches[0]
-    base = states_of(origin, first)
+    theirs, longest = list(layer_list(origin)), work.batches[0]
+    base = states_of(origin, longest)
     whole = _differ(
-        pair, "the whole base as donor", pair.run(first, base[0], theirs),
-        pair.run(first, base[-1], [None] * len(theirs)),
+        pair, "the whole base as donor", pair.run(longest, base[0], theirs),
+        pair.run(longest, base[len(theirs)], [None] * len(theirs)),
     )  # fmt: skip
     scored = work.run(origin, BASE_WAYS, look)
-    mine = np.zeros(len(work.encoded.total), dtype=np.int64)
-    for number, batch in enumerate(work.batches):
-        mine[batch.sentences] = hits(work.encoded, batch, work.own(number)[1])
-    return {**scored, "own": mine, "whole_difference": whole, "frozen_difference": max(frozen)}
+    checks = {"whole_difference": whole, "frozen_difference": max(frozen)}
+    return {**scored, "own": work.right, **checks}
 
 
 def _into_itself(work: Work) -> float:
     """Measure the largest difference with a copy of the fine-tune as donor."""
-    from core.models.loading.layers import body_of, layer_list
-    from core.studies.rsa.swap.replacement import EQUAL_KINDS, built, states_of
+    from core.models.loading.layers import body_of, layer_list, run_seen
+    from core.studies.rsa.swap.replacement import built, same_run, states_of
 
-    pair, batch = work.pair, work.batches[0]
+    pair, batch = work.pair, work.tested
     twin = copy.deepcopy(body_of(pair.task.model))
     blocks, theirs = pair.layers, list(layer_list(twin))
-    (ours, plain), twin_states = work.own(0), states_of(twin, batch)
-    what = "a copy of the model as donor"
-    return max(
-        _differ(
-            pair,
-            what,
-            pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)),
-            plain,
-        )
+    states, plain = run_seen(pair.task.model, batch)
+    ours, twin_states = dict(enumerate(states)), states_of(twin, batch)
+    swaps = [
+        built(way, layer, ours, twin_states, blocks, theirs)
         for way in ("below", "above", "layer", "only")
         for layer in work.layers
-        if (way, layer) not in EQUAL_KINDS
+    ]
+    return max(
+        _differ(pair, "a copy of the model as donor", pair.run(batch, *swap), plain)
+        for swap in {same_run(*swap): swap for swap in swaps}.values()
     )
 
 

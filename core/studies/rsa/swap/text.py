@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.errors import by_number, counted, first_of, listed
 from core.models.changes import Change
-from core.options.layer_numbers import which_layers
+from core.options.layer_numbers import some_read, which_layers
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
@@ -24,7 +24,8 @@ from core.results.words import words_beside
 from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
 
-NOTHING = words_beside(__file__).sentence("nothing")
+WORDS = words_beside(__file__)
+NOTHING, FEW_RANDOM = WORDS.sentence("nothing"), WORDS.sentence("few random")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"
@@ -32,6 +33,7 @@ LOSES = "largest loss from reverting one layer"
 NO_LOSS = "no measurable loss from reverting one layer"
 NEEDED = "reverting one layer lowers the score"
 BEYOND_RANDOM = "loses more than under a random change of equal size"
+UNCOMPARED = "lowers the score, without a random change to compare with"
 LOWER_FREE = "no measurable loss from reverting all layers up to this one"
 REMOVABLE = "no measurable loss from removing one layer"
 FROZEN = "score of a fine-tune whose layers up to this one were frozen"
@@ -91,6 +93,8 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     beyond = _layers(lower[lower["excess_low"] > 0])
     if beyond:
         statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
+    if uncompared := _layers(lower[lower["excess_low"].isna()]):
+        statements.append(Statement(model, UNCOMPARED, layers=uncompared))
     below = rows[rows["way"] == "below"].sort_values("layer")
     first_costly = min(_layers(below[below["loss_low"] > 0]), default=np.inf)
     free = [layer for layer in _layers(below) if layer < first_costly]
@@ -184,10 +188,14 @@ def _about(facts: Facts, model: str, name: str, metric: str) -> str:
         loss = f"by {worst.number.text}"
         if len(needed.layers) > 1:
             loss = f"by up to {worst.number.text} (layer {worst.layers[0]})"
-        beyond = facts[model, BEYOND_RANDOM].layers if (model, BEYOND_RANDOM) in facts else ()
+        beyond, uncompared = (
+            facts[model, verdict].layers if (model, verdict) in facts else ()
+            for verdict in (BEYOND_RANDOM, UNCOMPARED)
+        )
+        compared = tuple(layer for layer in needed.layers if layer not in uncompared)
         parts.append(
             f"Reverting {_any(needed.layers)} to the base lowers this "
-            f"{loss}{_beyond(beyond, needed.layers)}."
+            f"{loss}{_beyond(beyond, compared, bool(uncompared))}."
         )
     depth = facts.get((model, LOWER_FREE))
     if depth is not None:
@@ -214,13 +222,16 @@ def _any(layers: Sequence[int]) -> str:
     return f"any of {layers_in_words(layers)} alone" if len(layers) > 1 else layers_in_words(layers)
 
 
-def _beyond(beyond: Sequence[int], needed: Sequence[int]) -> str:
-    """Say whether a random change of equal size costs as much."""
-    if tuple(beyond) == tuple(needed):
-        return ", more than a random change of equal size does"
-    if not beyond:
-        return ", not measurably more than a random change of equal size does"
-    return f"; in {layers_in_words(beyond)}, this is more than a random change of equal size costs"
+def _beyond(beyond: Sequence[int], compared: Sequence[int], some: bool) -> str:
+    """Say whether a random change of equal size costs as much, where there was one: with `some`,
+    not at all layers that are needed."""
+    more = "more" if beyond else "not measurably more"
+    if not compared:
+        return ""
+    if not some and tuple(beyond or compared) == tuple(compared):
+        return f", {more} than a random change of equal size does"
+    where = layers_in_words(beyond or compared)
+    return f"; in {where}, this is {more} than a random change of equal size costs"
 
 
 def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
@@ -288,7 +299,10 @@ def make_methods(
         "In the truncated model the head reads the fine-tune's own state at layer k."
     ]
     if (swapped := which_layers(spec.layers, models)) != which_layers((), {}):
-        parts.append(f"Swaps were made at {swapped}.")
+        few = some_read(spec.layers, models) and (
+            " Of these, the first, the middle and the last were changed at random."
+        )
+        parts.append(f"Swaps were made at {swapped}.{few}")
     if "sentence" in counts:
         parts.append(
             f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."

@@ -45,6 +45,17 @@ def test_an_unknown_head_is_priced_by_the_more(monkeypatch: pytest.MonkeyPatch) 
     assert _processor("zoo:pos-0", sentences=2 * most) > 1.5 * many
 
 
+def test_a_deep_model_is_priced_by_the_layers_that_are_swapped_and_changed_at_random(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(costs, "size_of", lambda ref: replace(size_of(ref), layers=12))
+    sevenths = (0, 2, 4, 6, 8, 10, 12)
+    some, named, every = (
+        _processor("zoo:pos-0", sentences=400, layers=layers) for layers in ((), sevenths, (-1,))
+    )
+    assert some < 0.8 * named < 0.8 * every
+
+
 def without_head(ref: str) -> Size:
     """A model whose configuration could not be asked for its head."""
     assert size_of(ref).architecture

@@ -18,6 +18,7 @@ from core.commands.main import main as command
 from core.errors import CorpusError, ModelError, SpecError, TaskError
 from core.models.identity import Identity
 from core.results.estimates import Estimate, estimate_of
+from core.results.names import layers_in_words
 from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement, lead_of
 from core.runs.runner import Outputs
@@ -40,11 +41,12 @@ from core.studies.rsa.swap.text import (
     NO_LOSS,
     REVERTED,
     SCORES,
+    UNCOMPARED,
     make_headline,
     statements_of,
 )
 from core.vectors import turning
-from core.vectors.examples import chance, read_examples
+from core.vectors.examples import BATCH, chance, read_examples
 from core.vectors.turning import turned
 from tests.core.studies.alignment.conftest import WORDS, save_classifier
 from tests.core.studies.rsa.facts import stated, unnamed
@@ -173,16 +175,114 @@ def test_of_a_deep_model_some_layers_are_swapped_and_small_ones_keep_their_keys(
         return [dict(task.arguments) for task in STUDY.plan(spec, Outputs(values, {}, 0, 0.0))]
 
     assert all("layers" not in arguments for arguments in planned(6))
-    assert [each["layers"] for each in planned(12)] == [(0, 2, 4, 6, 8, 10, 12)] * 2
+    swapped, changed = planned(12)
+    assert swapped["layers"] == (0, 2, 4, 6, 8, 10, 12)
+    assert swapped["random_layers"] == changed["layers"] == (0, 6, 12)
+    assert "random_layers" not in planned(12, random=False)[0]
+    for arguments in planned(12, layers=(1, 5, 9)):
+        assert arguments["layers"] == (1, 5, 9)
+        assert "random_layers" not in arguments
     assert all("layers" not in arguments for arguments in planned(12, layers=(-1,)))
     with pytest.raises(SpecError, match="layers 0 to 6; layer 9 is not among them"):
         planned(6, layers=(9,))
 
 
+def test_layers_that_are_not_changed_at_random_have_no_excess_and_no_random_rows(
+    pair, value
+) -> None:
+    some, few = (0, 1, 2, 3), (0, 2)
+    part = swap_layers(*pair, "", "", LABELLED, True, layers=some, random_layers=few)
+    part |= swap_changes(*pair, "", "", LABELLED, 2, 0, layers=few)
+    whole, fewer = (exchange_rows("m", each, 0.5, 20, 0) for each in (value, part))
+    drawn = {way for way in set(whole["way"]) if way.startswith(("noise", "random"))}
+    assert len(drawn) == 4
+    rows = whole[~whole["way"].isin(drawn) | whole["layer"].isin(few)].reset_index(drop=True)
+    excess = ["excess", "excess_low", "excess_high"]
+    rows.loc[~rows["layer"].isin(few), excess] = np.nan
+    assert rows["excess"].notna().sum() == 2 * len(few)
+    pd.testing.assert_frame_equal(fewer, rows)
+
+
+@pytest.mark.parametrize(
+    ("beyond", "compared", "said"),
+    [
+        ((), (), ""),
+        ((), (6,), "not measurably more"),
+        ((6,), (0, 6), "this is more"),
+    ],
+)
+def test_a_headline_compares_only_layers_that_were_changed_at_random(
+    beyond: tuple[int, ...], compared: tuple[int, ...], said: str
+) -> None:
+    layers = (0, 2, 4, 6)
+    single = [
+        {"model": "m", "way": "layer", "layer": layer, "loss": 0.1, "loss_low": 0.05,
+         "loss_high": 0.2, "excess_low": np.nan if layer not in compared else
+         0.01 if layer in beyond else -0.01}
+        for layer in layers
+    ]  # fmt: skip
+    own = pd.DataFrame([{"model": "m", "score": 0.9, "low": 0.85, "high": 0.95, "chance": 0.3}])
+    made = statements_of({"own": own, "swap": pd.DataFrame(single)})
+    assert stated(made, NEEDED).layers == layers
+    assert stated(made, UNCOMPARED).layers == tuple(each for each in layers if each not in compared)
+    text = make_headline(made, {"m": "UAS"})
+    assert said in text
+    assert ("a random change" in text) == bool(compared)
+    if compared:
+        assert f"in {layers_in_words(beyond or compared)}, this is" in text
+
+
+def test_the_calls_of_the_fine_tune_are_recorded_once_for_all_random_changes(
+    pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[int] = []
+    calls_of = layer_changes.calls_of
+
+    def counting(model: Any, run: Any) -> Any:
+        recorded.append(1)
+        return calls_of(model, run)
+
+    monkeypatch.setattr(layer_changes, "calls_of", counting)
+    swap_changes(*pair, "", "", LABELLED, 3, 0)
+    assert len(recorded) == -(-len(LABELLED) // BATCH), "once a batch"
+
+
+def test_swaps_that_come_to_the_same_run_once(pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At layer 0 a single layer is all up to it; at the top, one layer is all above the last but
+    one, and a head that reads a layer is the model without the layers above."""
+    work, origin = swapping._opened(*pair, LABELLED, ())
+    runs: list[Any] = []
+    run = layer_changes.Pair.run
+
+    def counting(*given: Any) -> Any:
+        runs.append(given)
+        return run(*given)
+
+    monkeypatch.setattr(layer_changes.Pair, "run", counting)
+    work.run(origin, BASE_WAYS)
+    swaps = len(BASE_WAYS) * (LAYERS + 1) - 1
+    assert len(runs) == (swaps - 6) * len(work.batches)
+
+
+def test_a_large_model_is_tested_on_few_of_the_longest_sentences(
+    pair, value, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, _ = swapping._opened(*pair, LABELLED, ())
+    longest = work.batches[0]
+    assert work.tested.sentences == longest.sentences
+    parameters = sum(weight.numel() for weight in work.pair.task.model.parameters())
+    monkeypatch.setattr(exchanging, "TESTED", 3.5 * parameters * longest.ids.shape[1])
+    assert work.tested.sentences == longest.sentences[:3]
+    assert work.tested.ids.shape == (3, longest.ids.shape[1])
+    again = measured(pair)
+    assert all(np.array_equal(value[name], again[name]) for name in value)
+
+
 def test_states_that_are_too_large_to_keep_are_run_again(
     pair, value, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchanging, "MOST_KEPT", 0)
+    for module in (exchanging, layer_changes):
+        monkeypatch.setattr(module, "MOST_KEPT", 0)
     again = measured(pair)
     assert all(np.array_equal(value[name], again[name]) for name in value)
 
@@ -247,8 +347,9 @@ def test_a_random_change_moves_outputs_as_far_as_the_real_one(pair) -> None:
     task, origin = load_task(pair[1]), load_model(pair[0], device="cpu").model
     parts = list(batches(encode(task.tokenizer, task.head, LABELLED, 64)))
     both = layer_changes.compare(pair[0], origin, task, parts[0])
-    real = layer_changes.output_changes(both, origin, parts)
-    donor, scale = layer_changes.noise_donor(both, 0, real, parts)
+    measured = layer_changes.Measured(both, parts)
+    real = layer_changes.output_changes(measured, origin)
+    donor, scale = layer_changes.noise_donor(measured, 0, real)
     squares, subwords = np.zeros(LAYERS + 1), 0
     for batch in parts:
         states, inside = run_seen(task.model, batch)[0], batch.mask.bool()
@@ -270,7 +371,7 @@ def test_a_random_change_moves_outputs_as_far_as_the_real_one(pair) -> None:
     by_hand = np.sqrt(squares / subwords)[1:]
     assert by_hand == pytest.approx(real[1:], rel=0.02, abs=1e-6)
     assert scale[~changed] == pytest.approx(1.0)
-    plain = layer_changes.output_changes(both, *_unscaled(both, parts))
+    plain = layer_changes.output_changes(measured, _unscaled(both))
     assert np.abs(plain[changed] / real[changed] - 1).max() > 0.05, "the scale matters"
 
 
@@ -287,8 +388,9 @@ def test_the_factors_of_a_random_change_are_those_of_the_donor(
     task, origin = load_task(pair[1]), load_model(pair[0], device="cpu").model
     parts = list(batches(encode(task.tokenizer, task.head, LABELLED, 64)))
     both = layer_changes.compare(pair[0], origin, task, parts[0])
-    real = layer_changes.output_changes(both, origin, parts)
-    donor, scale = layer_changes.noise_donor(both, 0, real, parts)
+    measured = layer_changes.Measured(both, parts)
+    real = layer_changes.output_changes(measured, origin)
+    donor, scale = layer_changes.noise_donor(measured, 0, real)
     number_of = layer_changes.numbering(task.model)
     tuned = dict(layer_changes.body_of(task.model).named_parameters())
     factors = {
@@ -301,8 +403,8 @@ def test_the_factors_of_a_random_change_are_those_of_the_donor(
         assert factor == pytest.approx(scale[layer], rel=1e-3), name
 
 
-def _unscaled(both, parts) -> tuple[Any, Any]:
-    """The donor whose change was rotated and not scaled, and the batches."""
+def _unscaled(both) -> Any:
+    """The donor whose change was rotated and not scaled."""
     import copy
 
     donor = copy.deepcopy(layer_changes.body_of(both.task.model))
@@ -312,7 +414,7 @@ def _unscaled(both, parts) -> tuple[Any, Any]:
             if name in both.changes:
                 rows = not layer_changes.BOTTOM.search(name)
                 weight.add_(turned(both.changes[name], drawn, rows=rows))
-    return donor, parts
+    return donor
 
 
 def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,7 +533,7 @@ def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
     drawn = layer_changes.noise_donor
 
     def failing(own: Any, *rest: Any) -> Any:
-        if own.task.ref == "zoo:pos-0":
+        if own.pair.task.ref == "zoo:pos-0":
             raise ModelError("No random change could be drawn.")
         return drawn(own, *rest)
 
