@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import count, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,15 +117,9 @@ def probe_edges(
 
     words = trees.words
     items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = coding.Frame(items, words, sizes)
-    rows, heads = coding.item_rows(items, words)
-    read = load_tokenizer(model).forms(words)
-    types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
-    shares = (
-        np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
-    )
-    drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]
-    labels = torch.from_numpy(np.stack([frame.labels, *drawn]))
+    frame, (rows, heads) = coding.Frame(items, words, sizes), coding.item_rows(items, words)
+    drawn = _control_labels(load_tokenizer(model).forms(words), items, frame, target, seed)
+    labels = torch.from_numpy(np.stack([frame.labels, *islice(drawn, controls)]))
     width = (describe(model).d_model * (1 if heads is None else 2) + 1) * 4 * len(items)
     together = max(1, LARGEST // width)
     parts: list[Value] = []
@@ -149,6 +143,16 @@ def probe_edges(
         | frame.counted()
         | {"layers": np.array(layers), "notices": notices}
     )
+
+
+def _control_labels(
+    forms: Sequence[Sequence[str]], items: Items, frame: coding.Frame, target: str, seed: int
+) -> Iterator[np.ndarray]:
+    """Draws of control labels, by word types as the model's tokenizer tells them apart."""
+    types = [forms[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    counts = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes))
+    shares = (counts / frame.training).tolist()
+    return (control_labels(types, shares, target, seed, draw) for draw in count())
 
 
 @pure("probes.edge_window", version=4, guard=as_identified, cost=_window_cost)
