@@ -21,6 +21,7 @@ Deviations: none in the model; the optimiser changes only the running time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,8 +69,33 @@ def standardised(
     return torch.from_numpy(wide)
 
 
+class Design:
+    """Features of some items, with what fits to any labels share: it is made once.
+
+    Attributes:
+        features: With a constant column.
+    """
+
+    def __init__(self, features: Float[Tensor, "layer item feature"]) -> None:
+        self.features = features
+
+    @cached_property
+    def in_span(self) -> tuple[Float[Tensor, "layer feature item"], Design]:
+        """An orthonormal basis of the space that the items span, in which the best weights lie, and
+        the items' coordinates in it."""
+        import torch
+
+        basis, coordinates = torch.linalg.qr(self.features.transpose(1, 2))
+        return basis, Design(coordinates.transpose(1, 2))
+
+    @cached_property
+    def products(self) -> list[Float[Tensor, "feature feature"]]:
+        """X'X of each layer."""
+        return [layer.T @ layer for layer in self.features]
+
+
 def fit_classifiers(
-    features: Float[Tensor, "layer item feature"],
+    features: Float[Tensor, "layer item feature"] | Design,
     labels: Int[Tensor, "set item"],
     classes: int,
     penalty: float | Float[Tensor, " layer"],
@@ -82,7 +108,7 @@ def fit_classifiers(
     """Weights of one classifier for each layer and each set of labels.
 
     Args:
-        features: Of the items, with a constant column.
+        features: Of the items, with a constant column; a design where several fits share them.
         labels: Class of each item, 0 to classes - 1; several sets are fitted on the same features.
         classes: Number of classes, including those that do not occur in these items.
         penalty: Half of it times the sum of squared weights is added; above 0; one for all layers,
@@ -97,11 +123,13 @@ def fit_classifiers(
     """
     import torch
 
+    design = features if isinstance(features, Design) else Design(features)
+    features = design.features
     layers, items, width = features.shape
     penalty = torch.as_tensor(penalty, dtype=features.dtype).expand(layers)
     _check(items, labels, classes, float(penalty.min()))
     if items < SPANNED * width:
-        basis, inside = _in_span(features)
+        basis, inside = design.in_span
         if start is not None:
             start = torch.matmul(basis.transpose(1, 2)[:, None], start.to(features.dtype))
         options: dict[str, Any] = {"start": start, "tolerance": tolerance, "most": most}
@@ -113,7 +141,7 @@ def fit_classifiers(
         weights = start.permute(0, 2, 1, 3).reshape(weights.shape).to(features.dtype)
     back = features.transpose(1, 2)
     line = _Line(features, labels, classes, penalty, weights)
-    inverse = _inverse_metric(features, line.variance(), penalty)
+    inverse = _inverse_metric(design, line.variance(), penalty)
     direction = before = torch.zeros_like(weights)
     strength, earlier = features.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
     for step in range(most):
@@ -242,17 +270,6 @@ def _check(items: int, labels: Int[Tensor, "set item"], classes: int, penalty: f
         )
 
 
-def _in_span(
-    features: Float[Tensor, "layer item feature"],
-) -> tuple[Float[Tensor, "layer feature item"], Float[Tensor, "layer item item"]]:
-    """An orthonormal basis of the space that the items span, in which the best weights lie, and the
-    items' coordinates in it."""
-    import torch
-
-    basis, coordinates = torch.linalg.qr(features.transpose(1, 2))
-    return basis, coordinates.transpose(1, 2)
-
-
 def log_probabilities(
     features: Float[Tensor, "layer item feature"], weights: Float[Tensor, "layer set feature class"]
 ) -> Float[Tensor, "layer set item class"]:
@@ -263,17 +280,16 @@ def log_probabilities(
 
 
 def _inverse_metric(
-    features: Float[Tensor, "layer item feature"],
-    variance: Float[Tensor, " layer"],
-    penalty: Float[Tensor, " layer"],
+    design: Design, variance: Float[Tensor, " layer"], penalty: Float[Tensor, " layer"]
 ) -> Float[Tensor, "layer feature feature"]:
     """Inverse of the variance times X'X, plus the penalty, by layer; factorised in double
     precision."""
     import torch
 
-    eye = torch.eye(features.shape[2], dtype=torch.float64)
-    factors = [
-        torch.linalg.cholesky(much * (layer.T @ layer).double() + least * eye)
-        for much, least, layer in zip(variance.tolist(), penalty.tolist(), features, strict=True)
-    ]
-    return torch.cholesky_inverse(torch.stack(factors)).to(features.dtype)
+    def inverse(much: float, least: float, product: Tensor) -> Tensor:
+        metric = product.double().mul_(much)
+        metric.diagonal().add_(least)
+        return torch.cholesky_inverse(torch.linalg.cholesky(metric)).to(product.dtype)
+
+    each = zip(variance.tolist(), penalty.tolist(), design.products, strict=True)
+    return torch.stack([inverse(*of_layer) for of_layer in each])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.errors import ShapeError
-from core.maths.classifier import fit_classifiers, log_probabilities, standardised
+from core.maths.classifier import Design, fit_classifiers, log_probabilities, standardised
 
 TIGHT = {"tolerance": 1e-15, "most": 20_000}
 
@@ -51,6 +51,22 @@ def test_where_a_fit_begins_changes_nothing_but_the_time() -> None:
     warm = fit_classifiers(features, labels, 4, 1.0, start=start, report=steps.append, **TIGHT)  # type: ignore[arg-type]
     assert torch.allclose(cold, warm, atol=1e-6)
     assert len(steps) > 1
+
+
+@pytest.mark.parametrize("width", [6, 120])
+def test_fits_that_share_a_design_are_those_of_their_own(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The decomposition of few items of many features is made once for all penalties."""
+    vectors, real, _ = planted(items=80, width=width)
+    features, labels = standardised(vectors, 80), torch.from_numpy(real[None])
+    alone = [fit_classifiers(features, labels, 4, penalty) for penalty in (3.0, 30.0)]
+    made, qr = [], torch.linalg.qr
+    monkeypatch.setattr(torch.linalg, "qr", lambda *given: made.append(given) or qr(*given))
+    design = Design(features)
+    shared = [fit_classifiers(design, labels, 4, penalty) for penalty in (3.0, 30.0)]
+    assert all(torch.equal(*pair) for pair in zip(alone, shared, strict=True))
+    assert len(made) == (width > 80)
 
 
 @pytest.mark.parametrize("begun", [False, True])

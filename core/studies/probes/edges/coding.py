@@ -134,13 +134,14 @@ def choose_penalties(
     """
     import torch
 
-    from core.maths.classifier import fit_classifiers
+    from core.maths.classifier import Design, fit_classifiers
 
     grid = (penalty,) if penalty else PENALTIES
     count, end, weights, shares = frame.training, frame.ends[1], None, []
+    design = Design(features[:, :count])
     for tried in grid:  # from the largest, where a fit is quick, each from the one before
         weights = fit_classifiers(
-            features[:, :count], labels[:1, :count], len(frame.classes), tried,
+            design, labels[:1, :count], len(frame.classes), tried,
             start=weights, tolerance=ROUGHLY, report=partial(tick, note=""),
         )  # fmt: skip
         guesses = torch.matmul(features[:, count:end], weights[:, 0]).argmax(dim=-1)

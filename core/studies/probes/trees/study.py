@@ -65,21 +65,24 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     treebank: Treebank = ready.need(planning.TREEBANK)
     identified = identities(ready)
     common = planning.training_arguments(treebank)
-    tasks = planning.rival_tasks(spec, treebank, common) + planning.tag_tasks(
-        spec, treebank, common
-    )
+    rivals = planning.rival_tasks(spec, treebank, common)
+    rivals += planning.tag_tasks(spec, treebank, common)
+    real, controls = [], []
     for model in (identified[ref] for ref in spec.probed if ref in identified):
         listed = model.ref in spec.models
         layers = planning.chosen_layers(spec, model, control=not listed)
-        tasks.append(planning.model_task(spec, model, common, layers))
+        real.append(planning.model_task(spec, model, common, layers))
         # The untrained model that is added needs no control trees: no claim is made about it.
         if listed and spec.controls:
             layers = planning.chosen_layers(spec, model, control=True)
-            tasks.append(planning.control_task(spec, model, common, layers))
+            controls.append(planning.control_task(spec, model, common, layers))
     asked = [identified[model] for model in spec.models if model in identified]
-    tasks += [planning.beside_task(spec, model, common) for model in asked if spec.conditional]
-    # The shortest last: they keep the other cores at work while the last long one runs.
-    return tasks + [planning.window_task(spec, model, common) for model in asked]
+    beside = [planning.beside_task(spec, model, common) for model in asked if spec.conditional]
+    windows = [planning.window_task(spec, model, common) for model in asked]
+    # While one task reads the text with a model, the others must not wait for the model: tasks that
+    # need none come next, and controls after the vectors are stored. The shortest come last: they
+    # keep the other cores at work while the last long one runs.
+    return [*real[:1], *rivals, *real[1:], *controls, *beside, *windows]
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
