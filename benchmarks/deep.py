@@ -1,12 +1,12 @@
 """What studies of models with twelve layers of 768 cost by default, and with every layer.
 
-    python -m benchmarks.deep > benchmarks/deep.md
+    python -m benchmarks.deep
 
 Each study runs cold, in a process and a store of its own, on models of random weights with the
 included tokenizer: a base, a fine-tune (the base and a little noise), another seed, and a fine-tune
 with a head. By the clock and in processor seconds, on whatever else the machine does: both rows of
 a study are measured one after the other. What has been measured is kept in the folder and not run
-again.
+again. The table of docs/benchmarks.md is made of it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ AIMS = {"probe": 240, "probe edges": 240, "align": 300, "swap": 180}  # seconds 
 
 
 def measure(study: str, layers: str, folder: Path) -> dict[str, Any]:
-    """Seconds by the clock and of processors, and gigabytes at the peak, of one study."""
+    """Seconds by the clock and of processors of one study."""
     models = {path.name: str(path) for path in folder.iterdir() if path.is_dir()}
     asked = [word.format_map(models) for word in STUDIES[study]]
     with tempfile.TemporaryDirectory(prefix="palimpsest-deep-") as store:
@@ -77,19 +78,13 @@ def main() -> None:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The measurements, a line a study and choice of layers."""
     lines = ["| study | layers | s | aim | processor s |", "|---|---|---|---|---|"]
-    for study, aim in AIMS.items():
-        for row in sorted((row for row in rows if row["study"] == study), key=by_layers):
-            said = aim if row["layers"] == "default" else ""
-            lines.append(
-                f"| `{study}` | {row['layers']} | {row['seconds']:.0f} | {said} | "
-                f"{row['processor']:.0f} |"
-            )
+    measured = {(row["study"], row["layers"]): row for row in rows}
+    for study, layers in product(AIMS, LAYERS):
+        if (row := measured.get((study, layers))) is not None:
+            aim = AIMS[study] if layers == "default" else ""
+            seconds = f"{row['seconds']:.0f} | {aim} | {row['processor']:.0f}"
+            lines.append(f"| `{study}` | {layers} | {seconds} |")
     return "\n".join(lines)
-
-
-def by_layers(row: Mapping[str, Any]) -> int:
-    """The place of a row among those of its study."""
-    return list(LAYERS).index(row["layers"])
 
 
 if __name__ == "__main__":
