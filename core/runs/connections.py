@@ -21,9 +21,16 @@ MOST = 8  # connections at once
 # seconds until a thread that waits for a connection gives up; as long as SQLite waits for a lock
 PATIENCE = 60.0
 
+LAST_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'Settings_size_delete'"  # by diskcache
+
 _OF_PARENTS: list[
     sqlite3.Connection
 ] = []  # never closed here: SQLite forbids it on the other side of a fork
+
+
+class UnfinishedError(sqlite3.OperationalError):
+    """Another thread or process is just making the database. It can have tables and not yet the
+    triggers that count entries and bytes, and what is written then would never be counted."""
 
 
 class _Pool:
@@ -53,9 +60,11 @@ class PooledConnections:
         self._lent = threading.local()
         self._folder = Path(directory)
         self._pools: dict[tuple[int, int | None], _Pool] = {}
+        self._made = False
         with settings_read(), self.lent():
             super().__init__(directory, **settings)  # type: ignore[call-arg]
         self.close()  # diskcache made its tables with a connection that does not wait for locks
+        self._made = True
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
@@ -63,6 +72,7 @@ class PooledConnections:
 
         Raises:
             sqlite3.OperationalError: If none comes free in time.
+            UnfinishedError: If the database is another than this object has opened, and half made.
         """
         pool = self._current_pool()
         if not pool.room.acquire(timeout=PATIENCE):
@@ -110,6 +120,8 @@ class PooledConnections:
             isolation_level=None,
             check_same_thread=False,
         )
+        if self._made and not connection.execute(LAST_MADE).fetchall():
+            raise UnfinishedError("the database is just being made")
         settings: list[tuple[str, Any]] = []
         with contextlib.suppress(sqlite3.OperationalError):  # the tables are still to be made
             settings = connection.execute("SELECT key, value FROM Settings").fetchall()

@@ -29,7 +29,7 @@ import diskcache
 from core.errors import PalimpsestWarning, StoreError
 from core.maths.arrays import Value
 from core.runs import entries, files
-from core.runs.connections import PooledConnections
+from core.runs.connections import PooledConnections, UnfinishedError
 from core.runs.encoding import decode, decode_sound, encode, identified, key_of
 from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
 from core.runs.precomputed import Precomputed, default_precomputed
@@ -262,9 +262,11 @@ class Store:
         with self._guard:
             if self._values is not books:  # another thread has begun a new one
                 return
-            # else another process has begun a new one
-            if not isinstance(books, files.NoBooks) and self._books == files.identity(
-                self._values_folder
+            # else another process has begun a new one, or begins it now
+            if (
+                not isinstance(books, files.NoBooks)
+                and not isinstance(error, UnfinishedError)
+                and self._books == files.identity(self._values_folder)
             ):
                 if files.is_read_only(error):
                     books.close()  # the connections stay so when the file does not

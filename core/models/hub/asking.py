@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import core.models.hub.errors as hub_errors
 from core.maths.progress import tick
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
-from core.runs.process.parsing import parse
+from core.runs.process.parsing import MOST_BYTES, parse
 from core.runs.process.remembered import Memory
 
 ATTEMPTS = 4
@@ -31,8 +31,7 @@ FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the Hub says how
 LONGEST_WAIT = 30.0  # seconds; if the Hub asks for more, give up
 PATIENCE = 60.0  # seconds for one question with its pauses
 GAVE_UP_FOR = 60.0  # seconds after a failure in which questions are not repeated
-ANSWER_SECONDS = 20.0  # for a whole answer
-ANSWER_BYTES = 2**24
+ANSWER_SECONDS = 20.0  # for a whole answer, of at most `MOST_BYTES`
 REFUSAL_BYTES = 2**16  # of an answer that refuses: what follows is not read
 
 Answer = TypeVar("Answer")
@@ -108,7 +107,7 @@ def _checked(response: Any, check: Callable[[Any], None]) -> Any:
 
 
 def whole(response: Any) -> Any:
-    """Read a whole response within `ANSWER_SECONDS` and `ANSWER_BYTES`, as it was sent.
+    """Read a whole response within `ANSWER_SECONDS` and `MOST_BYTES`, as it was sent.
 
     Raises:
         ReadTimeout: If it takes longer.
@@ -130,8 +129,8 @@ def whole(response: Any) -> Any:
             )
         if size > REFUSAL_BYTES and response.status_code >= 400:
             break
-        if size > ANSWER_BYTES:
-            raise ValueError(f"an answer of more than {ANSWER_BYTES:,} bytes")
+        if size > MOST_BYTES:
+            raise ValueError(f"an answer of more than {MOST_BYTES:,} bytes")
     coded = (
         "content-encoding",
         "transfer-encoding",

@@ -3,9 +3,9 @@
 Python's parser takes up to 50 times the bytes of a file that is made for it: `[[[[...` costs 98
 bytes for two, `{"":{}}` 273 for eight, `{},` 72 for three, objects of one new key each 31 for one.
 What it takes at most is told by counting the characters that begin a value, which is quick; what
-would take more is refused before anything is parsed. So an answer, a header or a file of settings
-costs at most `MOST_MEMORY` and a quarter of a second, whatever is in it, and needs no process of
-its own.
+would take more is refused before anything is parsed. Time goes with the bytes: numbers of 4,000
+digits, the slowest, take a quarter of a second for `MOST_BYTES`. So an answer, a header or a file
+of settings costs at most that, whatever is in it, and needs no process of its own.
 """
 
 from __future__ import annotations
@@ -37,9 +37,20 @@ class TwiceError(ValueError):
 
 
 def parse(raw: bytes, *, once: bool = False) -> Any:
-    """Parse JSON from a stranger; where `once`, two values of one name are refused, up to `SMALL`
-    bytes. Raises TwiceError if they are; TooLargeError if it might take more than `MOST_MEMORY` as
-    Python's objects; ValueError if it is no JSON, or nested too deeply."""
+    """Parse JSON from a stranger.
+
+    Args:
+        raw: Its bytes.
+        once: Refuse two values of one name, where there are at most `SMALL` bytes.
+
+    Raises:
+        TooLargeError: If it has more than `MOST_BYTES`, or might take more than `MOST_MEMORY` as
+            Python's objects.
+        TwiceError: If two values have one name, where `once`.
+        ValueError: If it is no JSON, or nested too deeply.
+    """
+    if len(raw) > MOST_BYTES:
+        raise TooLargeError(f"it has {len(raw) / 2**20:,.0f} MB")
     if (need := memory_of(raw)) > MOST_MEMORY:
         raise TooLargeError(f"its values would take {need / 2**20:,.0f} MB of memory")
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 
 from core.commands.main import main as command
+from core.runs.files import BOOKS
 from core.runs.store import Store, StoreWarning
 from tests import ROOT
 
@@ -197,6 +199,25 @@ def test_threads_that_meet_a_missing_store_at_once_all_keep_their_results(tmp_pa
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(put, range(8)))
     assert store.info().entries == 8
+
+
+@pytest.mark.parametrize("same_file", [False, True])
+def test_what_is_written_while_another_makes_the_database_is_counted(
+    tmp_path: Path, same_file: bool
+) -> None:
+    store = Store(tmp_path / "store")
+    books = store.folder / "values" / BOOKS
+    if not same_file:
+        beside = tmp_path / BOOKS
+        shutil.copy(books, beside)
+        beside.replace(books)
+    with contextlib.closing(sqlite3.connect(books)) as half_made, half_made:
+        triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in half_made.execute(triggers).fetchall():
+            half_made.execute(f"DROP TRIGGER {name}")
+    assert store.put("key", VALUE)
+    assert store.info().entries == 1
+    assert not store.notices
 
 
 def test_the_commands_say_that_there_is_no_store(

@@ -1,4 +1,4 @@
-"""What it takes to parse JSON that is as large as the bound allows, each text in a process of its
+"""What it takes to parse JSON that is as large as the bounds allow, each text in a process of its
 own: `python -m tests.core.runs.process.parsed SEED...` writes a line of JSON for each."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from core.runs.process.parsing import MOST_MEMORY, memory_of, parse
+from core.runs.process.parsing import MOST_BYTES, MOST_MEMORY, memory_of, parse
 
 TEXTS = ('""', '"a"', '"aa"', '"éé"', '"😀"', '"\\u1234"', '"\\ud83d\\ude00"', '"\\n"')
 TEXTS += ('"' + "b" * 40 + '"', '"' + "b" * 39 + 'é"', '"' + "c" * 15 + '😀"')
@@ -20,6 +20,9 @@ INSIDE += ('{"?":0}', '{"?":300}', '{"?":{"?_":0}}', '{"😀?":"aa"}', '{"?":[0]
 INSIDE += ('{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0}',)
 INSIDE += ('{"dtype":"F32","shape":[0],"data_offsets":[0,0]}',)
 SHAPES = ("list", "object", "deep", "objects")
+
+
+LONGEST = 8_000  # bytes of a value and of what closes the text
 
 
 def write(seed: int, size: int, most: int = 2**40) -> bytes:
@@ -60,7 +63,7 @@ def joined(parts: list[str], shape: str, together: int) -> bytes:
 def below_the_bound(seed: int) -> bytes:
     """The largest such text that is parsed, but for a twentieth."""
     size = MOST_MEMORY // max(1, memory_of(write(seed, 200_000)) // 200_000)
-    return write(seed, size, MOST_MEMORY)
+    return write(seed, min(size, MOST_BYTES - LONGEST), MOST_MEMORY)
 
 
 def memory(field: str) -> int:

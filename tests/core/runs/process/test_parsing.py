@@ -40,7 +40,9 @@ def check(seeds: Sequence[int]) -> None:
     records = parsed(seeds)
     assert [record["seed"] for record in records] == list(seeds)
     for record in records:
-        assert 0.9 * MOST_MEMORY < record["bound"] <= MOST_MEMORY
+        assert record["bytes"] <= MOST_BYTES
+        assert record["bound"] <= MOST_MEMORY
+        assert record["bytes"] > 0.9 * MOST_BYTES or record["bound"] > 0.9 * MOST_MEMORY
         assert record["memory"] <= record["bound"], record
     slow = [int(record["seed"]) for record in records if record["seconds"] >= SECONDS]
     again = parsed(slow) if slow else []
