@@ -9,12 +9,14 @@ The objective is convex, so that the solution does not depend on the start. It i
 nonlinear conjugate gradients (Polak and Ribière's, restarted where they would turn back) in the
 metric of X'X times the mean variance of a class, plus the penalty: one factorisation per layer
 serves all classes and label sets. How far to go along a direction is Newton's method on the logits,
-which needs no product of matrices. Few items of many features are fitted in coordinates of the
-space that the items span: the penalty keeps the weights in it.
+which needs no product of matrices. The penalty keeps the weights in the space that the items span,
+so that fewer items than features are fitted by the coefficients of the items: the weights are X'
+times these, and XX' takes the place of both X and X'X.
 
 References:
     Minka 2003, A comparison of numerical optimizers for logistic regression. Nocedal & Wright 2006,
-    Numerical Optimization, section 5.2.
+    Numerical Optimization, section 5.2. Schölkopf & Smola 2002, Learning with Kernels, section 4.2
+    (the representer theorem).
 Deviations: none in the model; the optimiser changes only the running time.
 """
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_STEPS = 1_000
-SPANNED = 0.75  # times the features: with fewer items than that, the fit is in the items' span
+BLOCK = 2**10  # rows of a product that is computed at once
+LARGE = 2_500  # features or items above which the metric is factorised in single precision
 TOLERANCE = 1e-5  # nats per item that a step gains
 SEARCHES, FLAT = 20, 0.1  # along a direction: most points, and the share of its slope that is left
 LEAST_VARIANCE = 1e-4  # of a class, in the metric
@@ -74,24 +77,44 @@ class Design:
 
     Attributes:
         features: With a constant column.
+        by_item: Whether fits have a coefficient for each item, in place of each feature.
     """
 
     def __init__(self, features: Float[Tensor, "layer item feature"]) -> None:
         self.features = features
+        self.by_item = features.shape[1] < features.shape[2]
 
     @cached_property
-    def in_span(self) -> tuple[Float[Tensor, "layer feature item"], Design]:
-        """An orthonormal basis of the space that the items span, in which the best weights lie, and
-        the items' coordinates in it."""
+    def products(self) -> Float[Tensor, "layer coefficient coefficient"]:
+        """X'X of each layer, or XX' where fits are by item."""
+        return _products(self.features if self.by_item else self.features.transpose(1, 2))
+
+    @property
+    def logits_of(self) -> Float[Tensor, "layer item coefficient"]:
+        """What coefficients are multiplied by to be logits."""
+        return self.products if self.by_item else self.features
+
+    def weights(
+        self, coefficients: Float[Tensor, "layer coefficient columns"]
+    ) -> Float[Tensor, "layer feature columns"]:
+        """The weights that these coefficients stand for."""
         import torch
 
-        basis, coordinates = torch.linalg.qr(self.features.transpose(1, 2))
-        return basis, Design(coordinates.transpose(1, 2))
+        if not self.by_item:
+            return coefficients
+        return torch.bmm(self.features.transpose(1, 2), coefficients)
 
-    @cached_property
-    def products(self) -> list[Float[Tensor, "feature feature"]]:
-        """X'X of each layer."""
-        return [layer.T @ layer for layer in self.features]
+    def gradient(self, errors: Float[Tensor, "layer item columns"]) -> Tensor:
+        """The coefficients of X' times the errors."""
+        import torch
+
+        return errors if self.by_item else torch.bmm(self.features.transpose(1, 2), errors)
+
+    def image(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> Tensor:
+        """What other coefficients are multiplied by to be the inner product of both's weights."""
+        import torch
+
+        return torch.bmm(self.products, coefficients) if self.by_item else coefficients
 
 
 def fit_classifiers(
@@ -124,55 +147,52 @@ def fit_classifiers(
     import torch
 
     design = features if isinstance(features, Design) else Design(features)
-    features = design.features
-    layers, items, width = features.shape
-    penalty = torch.as_tensor(penalty, dtype=features.dtype).expand(layers)
+    layers, items, width = design.features.shape
+    penalty = torch.as_tensor(penalty, dtype=design.features.dtype).expand(layers)
     _check(items, labels, classes, float(penalty.min()))
-    if items < SPANNED * width:
-        basis, inside = design.in_span
-        if start is not None:
-            start = torch.matmul(basis.transpose(1, 2)[:, None], start.to(features.dtype))
-        options: dict[str, Any] = {"start": start, "tolerance": tolerance, "most": most}
-        weights = fit_classifiers(inside, labels, classes, penalty, **options, report=report)
-        return torch.matmul(basis[:, None], weights)
     sets = len(labels)
-    weights = features.new_zeros(layers, width, sets * classes)
+    begun = design.features.new_zeros(layers, width, sets * classes)
     if start is not None:
-        weights = start.permute(0, 2, 1, 3).reshape(weights.shape).to(features.dtype)
-    back = features.transpose(1, 2)
-    line = _Line(features, labels, classes, penalty, weights)
-    inverse = _inverse_metric(design, line.variance(), penalty)
-    direction = before = torch.zeros_like(weights)
-    strength, earlier = features.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
+        begun = start.permute(0, 2, 1, 3).reshape(begun.shape).to(begun.dtype)
+    line = _Line(design, labels, classes, penalty, begun)
+    solve = _metric(design.products, line.variance(), penalty)
+    where = begun
+    if design.by_item:  # about the start, in which the penalty has no say yet
+        where = line.variance()[:, None, None] * solve(torch.bmm(design.features, begun))
+        line.put(where)
+    direction = before = torch.zeros_like(where)
+    strength, earlier = where.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
     for step in range(most):
-        gradient = torch.bmm(back, line.errors).addcmul_(weights, penalty[:, None, None])
-        move = torch.bmm(inverse, gradient)
-        fresh = line.each(gradient * move)
-        share = ((fresh - line.each(before * move)) / strength.clamp(min=TINY)).clamp(min=0)
-        uphill = share * line.each(gradient * direction) >= fresh
+        gradient = design.gradient(line.errors).addcmul(where, penalty[:, None, None])
+        move = solve(gradient)
+        image = design.image(move)
+        fresh = line.each(gradient * image)
+        share = ((fresh - line.each(before * image)) / strength.clamp(min=TINY)).clamp(min=0)
+        uphill = share * line.each(gradient * line.image) >= fresh
         direction = line.wide(share.masked_fill(uphill, 0.0)) * direction - move
         before, strength = gradient, fresh
-        weights, gain = line.follow(weights, direction)
+        where, gain = line.follow(where, direction)
         if bool((torch.maximum(gain, earlier) < tolerance * items).all()):
             break  # one small step may be that of a poor direction
         earlier = gain
         if report is not None:
             report(step / most)
     per_set = (layers, width, sets, classes)
-    return weights.view(per_set).permute(0, 2, 1, 3).contiguous()
+    return design.weights(where).view(per_set).permute(0, 2, 1, 3).contiguous()
 
 
 class _Line:
-    """The objective of every classifier along a direction of its weights.
+    """The objective of every classifier along a direction of its coefficients.
 
     Attributes:
-        errors: Probabilities less the true classes, (layer, item, set * class), at the weights that
-            were reached last.
+        errors: Probabilities less the true classes, (layer, item, set * class), at the coefficients
+            that were reached last.
+        image: `Design.image` of the last direction; 0 before the first.
     """
 
     def __init__(
         self,
-        features: Float[Tensor, "layer item feature"],
+        design: Design,
         labels: Int[Tensor, "set item"],
         classes: int,
         penalty: Float[Tensor, " layer"],
@@ -180,14 +200,22 @@ class _Line:
     ) -> None:
         import torch
 
-        layers, items, _ = features.shape
+        layers, items, _ = design.features.shape
         sets = len(labels)
-        self._features, self._penalty, self._classes = features, penalty[:, None], classes
+        self._design, self._penalty, self._classes = design, penalty[:, None], classes
         self._shape = (layers, -1, sets, classes)
         first = classes * torch.arange(sets)[:, None]  # column of each set
         self._true = (labels + first).T.expand(layers, items, sets)  # columns of the true classes
-        self._one = torch.ones_like(self._true, dtype=features.dtype)
-        self._logits = torch.bmm(features, weights)
+        self._one = torch.ones_like(self._true, dtype=weights.dtype)
+        self._logits = torch.bmm(design.features, weights)
+        self.errors = self._errors(self._logits)
+        self.image = torch.zeros((), dtype=weights.dtype)
+
+    def put(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> None:
+        """Go to these coefficients."""
+        import torch
+
+        self._logits = torch.bmm(self._design.logits_of, coefficients)
         self.errors = self._errors(self._logits)
 
     def each(self, values: Tensor) -> Float[Tensor, "layer set"]:
@@ -205,20 +233,22 @@ class _Line:
 
     def follow(
         self,
-        weights: Float[Tensor, "layer feature columns"],
-        direction: Float[Tensor, "layer feature columns"],
-    ) -> tuple[Float[Tensor, "layer feature columns"], Float[Tensor, "layer set"]]:
+        where: Float[Tensor, "layer coefficient columns"],
+        direction: Float[Tensor, "layer coefficient columns"],
+    ) -> tuple[Float[Tensor, "layer coefficient columns"], Float[Tensor, "layer set"]]:
         """Go along the direction to where the slope is nearly 0; the errors are those there.
 
         Returns:
-            The weights there, and what the first step of Newton's method promised to gain (nats).
+            The coefficients there, and what the first step of Newton's method promised to gain
+            (nats).
         """
         import torch
 
-        along = torch.bmm(self._features, direction)
+        along = torch.bmm(self._design.logits_of, direction)
+        self.image = along if self._design.by_item else direction
         truly = along.gather(2, self._true)
-        pull = self._penalty * self.each(direction * weights)
-        stiffness = self._penalty * self.each(direction.square())
+        pull = self._penalty * self.each(self.image * where)
+        stiffness = self._penalty * self.each(self.image * direction)
 
         def measured(reach: Tensor) -> tuple[Tensor, Tensor]:
             """Slope and curvature at a point; a curvature of 0 only where there is no way to go."""
@@ -248,7 +278,7 @@ class _Line:
             reach = torch.where(slope > 0, low, reach)
             self.errors = self._errors(self._logits + self.wide(reach) * along)
         self._logits.add_(self.wide(reach) * along)
-        return weights + self.wide(reach) * direction, gain
+        return where + self.wide(reach) * direction, gain
 
     def _errors(self, logits: Float[Tensor, "layer item columns"]) -> Tensor:
         import torch
@@ -279,17 +309,39 @@ def log_probabilities(
     return torch.log_softmax(torch.matmul(features[:, None], weights), dim=-1)
 
 
-def _inverse_metric(
-    design: Design, variance: Float[Tensor, " layer"], penalty: Float[Tensor, " layer"]
-) -> Float[Tensor, "layer feature feature"]:
-    """Inverse of the variance times X'X, plus the penalty, by layer; factorised in double
-    precision."""
+def _products(rows: Float[Tensor, "layer row column"]) -> Float[Tensor, "layer row row"]:
+    """All rows times all rows, of which one half is computed and the other one mirrored."""
     import torch
 
-    def inverse(much: float, least: float, product: Tensor) -> Tensor:
-        metric = product.double().mul_(much)
-        metric.diagonal().add_(least)
-        return torch.cholesky_inverse(torch.linalg.cholesky(metric)).to(product.dtype)
+    layers, count, _ = rows.shape
+    products = rows.new_empty(layers, count, count)
+    for start in range(0, count, BLOCK):
+        end = min(count, start + BLOCK)
+        part = torch.bmm(rows[:, start:end], rows[:, :end].transpose(1, 2))
+        products[:, start:end, :end] = part
+        products[:, :start, start:end] = part[..., :start].transpose(1, 2)
+    return products
 
-    each = zip(variance.tolist(), penalty.tolist(), design.products, strict=True)
-    return torch.stack([inverse(*of_layer) for of_layer in each])
+
+def _metric(
+    products: Float[Tensor, "layer size size"],
+    variance: Float[Tensor, " layer"],
+    penalty: Float[Tensor, " layer"],
+) -> Callable[[Float[Tensor, "layer size columns"]], Tensor]:
+    """What solves for the variance times the products, plus the penalty, by layer.
+
+    Factorised in double precision and inverted; a large one, whose factor takes longer than the
+    steps that it could save, in single precision and not inverted.
+    """
+    import torch
+
+    large = products.shape[-1] > LARGE
+    metric = (products if large else products.double()) * variance[:, None, None]
+    metric.diagonal(dim1=1, dim2=2).add_(penalty[:, None])
+    factor, failed = torch.linalg.cholesky_ex(metric)
+    if large and not failed.any():
+        return lambda gradient: torch.cholesky_solve(gradient, factor)
+    if failed.any():  # the penalty is within the rounding error of single precision
+        factor = torch.linalg.cholesky(metric.double())
+    inverse = torch.cholesky_inverse(factor).to(products.dtype)
+    return lambda gradient: torch.bmm(inverse, gradient)

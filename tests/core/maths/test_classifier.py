@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from core.errors import ShapeError
+from core.maths import classifier
 from core.maths.classifier import Design, fit_classifiers, log_probabilities, standardised
 
 TIGHT = {"tolerance": 1e-15, "most": 20_000}
@@ -54,19 +55,41 @@ def test_where_a_fit_begins_changes_nothing_but_the_time() -> None:
 
 
 @pytest.mark.parametrize("width", [6, 120])
-def test_fits_that_share_a_design_are_those_of_their_own(
-    width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The decomposition of few items of many features is made once for all penalties."""
+def test_fits_that_share_a_design_are_those_of_their_own(width: int) -> None:
+    """The products of features, or of items where these are fewer, are made once."""
     vectors, real, _ = planted(items=80, width=width)
     features, labels = standardised(vectors, 80), torch.from_numpy(real[None])
     alone = [fit_classifiers(features, labels, 4, penalty) for penalty in (3.0, 30.0)]
-    made, qr = [], torch.linalg.qr
-    monkeypatch.setattr(torch.linalg, "qr", lambda *given: made.append(given) or qr(*given))
     design = Design(features)
+    side = min(80, width + 1)
+    assert design.products.shape == (3, side, side)
+    made = design.products
     shared = [fit_classifiers(design, labels, 4, penalty) for penalty in (3.0, 30.0)]
     assert all(torch.equal(*pair) for pair in zip(alone, shared, strict=True))
-    assert len(made) == (width > 80)
+    assert design.products is made
+
+
+def test_products_are_computed_by_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "BLOCK", 7)
+    features = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 30, 20)))
+    for rows, columns in ((features, 20), (features[:, :12], 20)):
+        wide = rows if len(rows[0]) < columns else rows.transpose(1, 2)
+        assert torch.allclose(Design(rows).products, wide @ wide.transpose(1, 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 30.0])
+@pytest.mark.parametrize("width", [40, 900])
+def test_a_metric_in_single_precision_leads_to_the_same_weights(
+    width: int, penalty: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors, real, shuffled = planted(items=600, width=width, seed=3)
+    features = standardised(vectors, 600)
+    labels = torch.from_numpy(np.stack([real, shuffled]))
+    small = fit_classifiers(features, labels, 4, penalty)
+    monkeypatch.setattr(classifier, "LARGE", 10)
+    large = fit_classifiers(features, labels, 4, penalty)
+    gap = objective(features, labels, large, penalty) - objective(features, labels, small, penalty)
+    assert gap.abs().max() < 1e-3 * 600
 
 
 @pytest.mark.parametrize("begun", [False, True])

@@ -19,6 +19,8 @@ from core.studies.probes.prices import CLASSES
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from core.maths.classifier import Design
+
 Sizes = tuple[int, int, int]
 PENALTIES = (3_000.0, 1_000.0, 300.0, 100.0, 30.0, 10.0, 3.0)  # of which development items choose
 ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to choose
@@ -33,10 +35,13 @@ def fitted(
 ) -> float:
     """Estimate the processor seconds of fitting classifiers of a target to vectors of this width,
     for all states and their mean number of sets of labels; the penalty is 0 where it is chosen."""
+    # A classifier has a coefficient for each dimension, or for each item where these are fewer, and
+    # a portion has half of the next one's items.
+    portions = [CODED * words / 2**portion for portion in range(BLOCKS)]
     wide = width * (2 if target == "label" else 1)
-    seconds = FITTED * words * wide * CLASSES[target] * (sets + CHOOSING * (not penalty))
-    # A portion has half of the next one's items, and few items are fitted in their span.
-    cubes: float = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
+    fits = sets + CHOOSING * (not penalty)
+    seconds = FITTED * words * min(wide, portions[0]) * CLASSES[target] * fits
+    cubes: float = sum(min(wide, items) ** 3 for items in portions)
     return float(states * (seconds + BOUND * cubes))
 
 
@@ -119,7 +124,7 @@ def joined_layers(parts: Sequence[Value]) -> Value:
 
 
 def choose_penalties(
-    features: Tensor, labels: Tensor, penalty: float, frame: Frame
+    features: Tensor, labels: Tensor, penalty: float, frame: Frame, design: Design | None = None
 ) -> tuple[Tensor, np.ndarray]:
     """For each layer the penalty with which real labels are predicted best, and how well.
 
@@ -128,6 +133,7 @@ def choose_penalties(
         labels: Sets of labels, the real ones first; control labels are fitted with their penalty.
         penalty: The only one to try; 0 for `PENALTIES`.
         frame: The items.
+        design: Of the training items' features, where it is shared.
 
     Returns:
         Penalties (layer,), of equal ones the largest, and shares of the development items (layer,).
@@ -138,7 +144,7 @@ def choose_penalties(
 
     grid = (penalty,) if penalty else PENALTIES
     count, end, weights, shares = frame.training, frame.ends[1], None, []
-    design = Design(features[:, :count])
+    design = design or Design(features[:, :count])
     for tried in grid:  # from the largest, where a fit is quick, each from the one before
         weights = fit_classifiers(
             design, labels[:1, :count], len(frame.classes), tried,
@@ -159,14 +165,15 @@ def score_classifiers(
     """
     import torch
 
-    from core.maths.classifier import fit_classifiers, log_probabilities
+    from core.maths.classifier import Design, fit_classifiers, log_probabilities
 
     classes = len(frame.classes)
+    whole = Design(features[:, : frame.training])
     if not isinstance(penalty, torch.Tensor):
         penalty = (
             torch.full((len(features),), penalty)
             if penalty
-            else choose_penalties(features, labels, penalty, frame)[0]
+            else choose_penalties(features, labels, penalty, frame, whole)[0]
         )
     done = np.concatenate([[0], np.cumsum(frame.blocks)]) / max(1, sum(frame.blocks))
 
@@ -174,7 +181,7 @@ def score_classifiers(
         number = frame.blocks.index(count)
         with span(float(done[number]), float(done[number + 1])):
             return fit_classifiers(
-                features[:, :count],
+                whole if count == frame.training else features[:, :count],
                 labels[:, :count],
                 classes,
                 penalty,

@@ -71,7 +71,7 @@ def _tags_cost(sizes: Any, /, target: str, trees: Trees, penalty: float, **_: An
     return Cost(sum(coding.fitted(target, width, 1, words, penalty) for width in widths))
 
 
-@pure("probes.edges", version=4, guard=as_identified, cost=_cost)
+@pure("probes.edges", version=5, guard=as_identified, cost=_cost)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -155,7 +155,7 @@ def _control_labels(
     return (control_labels(types, shares, target, seed, draw) for draw in count())
 
 
-@pure("probes.edge_window", version=4, guard=as_identified, cost=_window_cost)
+@pure("probes.edge_window", version=5, guard=as_identified, cost=_window_cost)
 def probe_window(
     model: str,
     model_identity: str,
@@ -189,7 +189,7 @@ def probe_window(
     return scored | frame.counted() | named
 
 
-@pure("probes.edge_conditional", version=3, guard=as_identified, cost=_beside_cost)
+@pure("probes.edge_conditional", version=4, guard=as_identified, cost=_beside_cost)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -266,7 +266,7 @@ def _chosen_window(
     return window, reach, penalties[window.shape[1]]
 
 
-@pure("probes.edge_tags", version=3, cost=_tags_cost)
+@pure("probes.edge_tags", version=4, cost=_tags_cost)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, classes: Tags, penalty: float
 ) -> Value:
@@ -290,7 +290,7 @@ def score_tags(
     )
 
 
-@pure("probes.edge_rivals", version=4, cost=lambda sizes, /, **_: Cost(BASELINES))
+@pure("probes.edge_rivals", version=5, cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_rivals(
     target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, penalty: float
 ) -> Value:
