@@ -68,11 +68,15 @@ def test_folders_without_a_head_that_predicts_are_scored_by_their_task(tmp_path:
     config = json.loads((base / "config.json").read_text(encoding="utf8"))
     config["architectures"] = ["RoFormerModel"]
     (base / "config.json").write_text(json.dumps(config), encoding="utf8")
-    result = joined(f"path:{base}", f"path:{tuned}", base=f"path:{base}")
+    lines = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text(encoding="utf8").splitlines()
+    labelled = tmp_path / "labelled.tsv"
+    labelled.write_text("\n".join(lines[:60]) + "\n", encoding="utf8")
+    result = joined(f"path:{base}", f"path:{tuned}", base=f"path:{base}", labelled=str(labelled))
     assert not result.failures
     table = result.table.set_index("order")
     assert set(table["relation"]) == {ONE_ORIGIN}
-    same = joined("zoo:seed-0", "zoo:sentiment-0").tables["scored"].set_index("order")
+    same = joined("zoo:seed-0", "zoo:sentiment-0", labelled=str(labelled))
+    same = same.tables["scored"].set_index("order")
     for column in ("score", "middle_score", "other_score"):
         assert table.loc[RAW, column] == pytest.approx(same.loc[RAW, column], abs=0.02)
     assert table.loc[RAW, "score"] == same.loc[RAW, "score"]
