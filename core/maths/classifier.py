@@ -40,6 +40,7 @@ LARGE = 2_500  # features or items above which the metric is factorised in singl
 TOLERANCE = 1e-5  # nats per item that a step gains
 SEARCHES, FLAT = 20, 0.1  # along a direction: most points, and the share of its slope that is left
 LEAST_VARIANCE = 1e-4  # of a class, in the metric
+SLACK = 1e-7  # of the metric's diagonal, added where it has no factor; ten times more each time
 TINY = 1e-30  # keeps a fit that is perfect from dividing by 0
 
 
@@ -157,7 +158,7 @@ def fit_classifiers(
     line = _Line(design, labels, classes, penalty, begun)
     solve = _metric(design.products, line.variance(), penalty)
     where = begun
-    if design.by_item:  # about the start, in which the penalty has no say yet
+    if design.by_item:  # coefficients of the start, but for what the penalty holds down anyway
         where = line.variance()[:, None, None] * solve(torch.bmm(design.features, begun))
         line.put(where)
     direction = before = torch.zeros_like(where)
@@ -337,11 +338,12 @@ def _metric(
 
     large = products.shape[-1] > LARGE
     metric = (products if large else products.double()) * variance[:, None, None]
-    metric.diagonal(dim1=1, dim2=2).add_(penalty[:, None])
-    factor, failed = torch.linalg.cholesky_ex(metric)
-    if large and not failed.any():
+    diagonal, slack = metric.diagonal(dim1=1, dim2=2).add_(penalty[:, None]), SLACK
+    while (done := torch.linalg.cholesky_ex(metric)).info.any():
+        diagonal.mul_(1 + slack)  # the penalty is within the rounding error of the products
+        slack *= 10
+    factor = done.L
+    if large:
         return lambda gradient: torch.cholesky_solve(gradient, factor)
-    if failed.any():  # the penalty is within the rounding error of single precision
-        factor = torch.linalg.cholesky(metric.double())
     inverse = torch.cholesky_inverse(factor).to(products.dtype)
     return lambda gradient: torch.bmm(inverse, gradient)

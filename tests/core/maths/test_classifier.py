@@ -92,6 +92,30 @@ def test_a_metric_in_single_precision_leads_to_the_same_weights(
     assert gap.abs().max() < 1e-3 * 600
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("copies", [2, 8])
+def test_a_penalty_within_the_rounding_error_of_the_products_is_fitted(
+    copies: int, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of 20 items, fewer or more than features: the products have no factor."""
+    monkeypatch.setattr(classifier, "LARGE", 10 if large else 2_500)
+    vectors, real, _ = planted(items=20, width=60)
+    features = standardised(np.tile(vectors, (copies, 1, 1)), 20 * copies, scale=1e3)
+    labels = torch.from_numpy(np.tile(real, copies)[None])
+    factor, failures = torch.linalg.cholesky_ex, []
+
+    def watched(metric: torch.Tensor) -> object:
+        failures.append(bool((done := factor(metric)).info.any()))
+        return done
+
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", watched)
+    weights = fit_classifiers(features, labels, 4, 1e-5, most=20)
+    assert failures[0] or not large
+    assert not failures[-1]
+    reached = objective(features, labels, weights, 1e-5)
+    assert (reached < objective(features, labels, torch.zeros_like(weights), 1e-5) / 2).all()
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_fewer_items_than_features_agree_with_scikit_learn(begun: bool) -> None:
     from sklearn.linear_model import LogisticRegression
