@@ -16,7 +16,14 @@ from core.maths.statistics import ratios
 from core.maths.structural.bands import Group, Sample
 from core.results.export import Result
 from core.studies.probes.edges.tables import REAL, SELECTIVITY
-from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, metric_rows
+from core.studies.probes.trees.tables import (
+    CHAIN,
+    PARSED,
+    POSITION,
+    WINDOW,
+    at_control,
+    metric_rows,
+)
 
 SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
 LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")
@@ -72,7 +79,7 @@ def score_rows(
     labels.
     """
     if control:
-        groups = {metric: group.only(control[metric].layers) for metric, group in groups.items()}
+        groups = at_control(groups, control)
     return [
         metric_rows(
             sample, (1, group), *([(-1, control[metric])] if control else []),

@@ -23,6 +23,7 @@ from core.studies.probes.trees.tables import (
     EMBEDDINGS,
     TAGS,
     WINDOW,
+    at_control,
     metric_rows,
 )
 
@@ -150,10 +151,11 @@ def selectivity_rows(
 ) -> list[pd.DataFrame]:
     """Accuracy minus that on control labels, at the layers of these; bits of the control code minus
     the real bits."""
+    real = at_control(real, control)
     return [
         metric_rows(
             sample[metric],
-            (sign, real[metric].only(control[metric].layers)),
+            (sign, real[metric]),
             (-sign, control[metric]),
             model=model,
             layer=control[metric].layers,

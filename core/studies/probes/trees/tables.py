@@ -193,6 +193,11 @@ def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd
     )
 
 
+def at_control(groups: Mapping[str, Group], control: Mapping[str, Group]) -> dict[str, Group]:
+    """Scores at the layers at which the control was computed."""
+    return {metric: groups[metric].only(group.layers) for metric, group in control.items()}
+
+
 def score_rows(
     model: str,
     probe: str,
@@ -208,7 +213,7 @@ def score_rows(
     trees; `sd` is that of the control's draws.
     """
     if control:
-        groups = {metric: group.only(control[metric].layers) for metric, group in groups.items()}
+        groups = at_control(groups, control)
     frames = [
         metric_rows(
             sample, (1, group), *([(-1, control[metric])] if control else []),

@@ -48,8 +48,8 @@ from core.studies.rsa.swap.charts import draw_swaps
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
-    FEW_RANDOM,
     NOTHING,
+    controls_of,
     make_headline,
     make_methods,
     make_notices,
@@ -217,13 +217,13 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     frozen = tables["frozen"]["model"] if "frozen" in tables else ()
     used = (spec.base, *swapped, *frozen)
     deep = {ref: count for ref, count in depths(ready).items() if ref in swapped}
-    some = layer_numbers.some_read(spec.layers, deep)
+    some = layer_numbers.some_read(spec.layers, deep, controls_of(spec))
     return Findings(
         headline=make_headline(statements, metrics, tuple(examples.refused)),
         statements=statements,
         tables=tables,
         notices=(
-            *([some, FEW_RANDOM] if some else []),
+            *([some] if some else []),
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),

@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.errors import by_number, counted, first_of, listed
 from core.models.changes import Change
-from core.options.layer_numbers import some_read, which_layers
+from core.options.layer_numbers import which_layers
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
@@ -25,7 +25,7 @@ from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
 
 WORDS = words_beside(__file__)
-NOTHING, FEW_RANDOM = WORDS.sentence("nothing"), WORDS.sentence("few random")
+NOTHING = WORDS.sentence("nothing")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"
@@ -277,6 +277,11 @@ def near_baseline(model: str, score: str, answer: str, chance: str) -> str:
     )
 
 
+def controls_of(spec: SwapSpec) -> list[str]:
+    """Name what is computed at `layer_numbers.control_layers` alone."""
+    return ["random changes", *["random weights"] * spec.random]
+
+
 def make_methods(
     spec: SwapSpec,
     models: Mapping[str, int],
@@ -298,11 +303,8 @@ def make_methods(
         "nothing was trained. "
         "In the truncated model the head reads the fine-tune's own state at layer k."
     ]
-    if (swapped := which_layers(spec.layers, models)) != which_layers((), {}):
-        few = some_read(spec.layers, models) and (
-            " Of these, the first, the middle and the last were changed at random."
-        )
-        parts.append(f"Swaps were made at {swapped}.{few}")
+    if (swapped := which_layers(spec.layers, models, controls_of(spec))) != which_layers((), {}):
+        parts.append(f"Swaps were made at {swapped}.")
     if "sentence" in counts:
         parts.append(
             f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."

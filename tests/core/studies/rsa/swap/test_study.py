@@ -43,6 +43,7 @@ from core.studies.rsa.swap.text import (
     SCORES,
     UNCOMPARED,
     make_headline,
+    make_methods,
     statements_of,
 )
 from core.vectors import turning
@@ -185,6 +186,14 @@ def test_of_a_deep_model_some_layers_are_swapped_and_small_ones_keep_their_keys(
     assert all("layers" not in arguments for arguments in planned(12, layers=(-1,)))
     with pytest.raises(SpecError, match="layers 0 to 6; layer 9 is not among them"):
         planned(6, layers=(9,))
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_methods_say_what_is_computed_at_three_layers_alone(random: bool) -> None:
+    what = "random changes and random weights" if random else "random changes"
+    said = make_methods(SwapSpec(random=random), {"path:deep": 12}, {}, {})
+    assert f"; {what} at the first, middle and last of these)" in said
+    assert "evenly spaced" not in make_methods(SwapSpec(random=random), {"path:small": 6}, {}, {})
 
 
 def test_layers_that_are_not_changed_at_random_have_no_excess_and_no_random_rows(
