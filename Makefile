@@ -80,8 +80,8 @@ ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
 
-# What the pages and the examples show at first, computed unless the store has it, and the numbers of README and docs
-# that follow from it; a few minutes on two cores.
+# What the pages and the examples show at first, computed where the store and zoo/answers lack it, and the numbers of
+# README and docs that follow from it; all of it, with PALIMPSEST_PRECOMPUTED=none, takes half an hour on two cores.
 precomputed: $(VENV)/app.stamp
 	$(BIN)/python -m core zoo precompute
 	$(BIN)/python -m docs.make.numbers

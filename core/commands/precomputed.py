@@ -1,10 +1,11 @@
 """Making and checking the precomputed results: what each page shows first, its cheap views, and the
 examples.
 
-`make precomputed` runs every study below, unless the store has it, and then once more from an empty
-store over a layer that records which keys are read; exactly these are written (outputs of tasks,
-words, parses, vectors). A check runs the studies over the file itself: keys that are read and not
-there are missing, keys that are never read are stale. A check computes nothing.
+`make precomputed` runs every study below, where the store or the file lacks something of it, and
+then once more from an empty store over a layer that records which keys are read; exactly these are
+written (outputs of tasks, words, parses, vectors). A check runs the studies over the file itself:
+keys that are read and not there are missing, keys that are never read are stale. A check computes
+nothing.
 """
 
 from __future__ import annotations
@@ -198,13 +199,16 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Compute what the store lacks, write the precomputed results and the cards of the examples;
-    return the file.
+    """Compute what neither the store nor the file has, write the precomputed results and the cards
+    of the examples; return the file.
+
+    What another processor computed differs in the last digits, and stays as it is. All is computed
+    anew where no file is to be used (`PALIMPSEST_PRECOMPUTED=none`).
 
     Raises:
         NotStoredError: If the store could not keep a result.
     """
-    store = runs_store.default_store().without_precomputed()
+    store = runs_store.default_store()
     asked = requests()
     for number, request in enumerate(asked, start=1):
         say(f"{number} of {len(asked)}: {request.name}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,9 +23,9 @@ from core.errors import NotStoredError
 from core.models.zoo import read_manifest
 from core.results.columns import COLUMNS, Column, describe
 from core.results.estimates import estimates_of
-from core.runs.precomputed import FILE, Precomputed, write_precomputed
+from core.runs.precomputed import FILE, VARIABLE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
-from core.runs.store import Store, decode, using
+from core.runs.store import Store, decode, default_store, using
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.weights.clusters.distances import condensed_keys, lighten
 from tests import ROOT
@@ -185,6 +186,22 @@ def test_a_key_too_few_and_one_too_many_are_seen(
     walked = precomputed.walk(Precomputed(tmp_path / "precomputed.zip").get_many)
     assert gone in walked.missing
     assert more not in walked.values
+
+
+@needs_precomputed
+def test_what_the_file_has_is_not_computed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = Path(shutil.copy(BOX.path, tmp_path / "answers.zip"))
+    monkeypatch.setenv(VARIABLE, str(file))
+    asked = [request for request in precomputed.requests() if request.name == "tokens"]
+    monkeypatch.setattr(precomputed, "requests", lambda: asked)
+    monkeypatch.setattr(precomputed, "cards_text", lambda *given: "")
+    assert precomputed.make(lambda said: None) == file
+    assert default_store().without_precomputed().info().entries == 0
+    kept = Precomputed(file).keys()
+    assert 0 < len(kept) < len(BOX.keys())
+    assert Precomputed(file).get_many(kept) == BOX.get_many(kept)
 
 
 def tasks_of(command: str) -> list[Task]:
