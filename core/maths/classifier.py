@@ -159,7 +159,7 @@ def fit_classifiers(
     solve = _metric(design.products, line.variance(), penalty)
     where = begun
     if design.by_item:  # coefficients of the start, but for what the penalty holds down anyway
-        where = line.variance()[:, None, None] * solve(torch.bmm(design.features, begun))
+        where = line.variance()[:, None, None] * solve(line.logits)
         line.put(where)
     direction = before = torch.zeros_like(where)
     strength, earlier = where.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
@@ -186,8 +186,8 @@ class _Line:
     """The objective of every classifier along a direction of its coefficients.
 
     Attributes:
-        errors: Probabilities less the true classes, (layer, item, set * class), at the coefficients
-            that were reached last.
+        logits: (layer, item, set * class), at the coefficients that were reached last.
+        errors: Probabilities less the true classes, of the same shape, there.
         image: `Design.image` of the last direction; 0 before the first.
     """
 
@@ -208,16 +208,16 @@ class _Line:
         first = classes * torch.arange(sets)[:, None]  # column of each set
         self._true = (labels + first).T.expand(layers, items, sets)  # columns of the true classes
         self._one = torch.ones_like(self._true, dtype=weights.dtype)
-        self._logits = torch.bmm(design.features, weights)
-        self.errors = self._errors(self._logits)
+        self.logits = torch.bmm(design.features, weights)
+        self.errors = self._errors(self.logits)
         self.image = torch.zeros((), dtype=weights.dtype)
 
     def put(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> None:
         """Go to these coefficients."""
         import torch
 
-        self._logits = torch.bmm(self._design.logits_of, coefficients)
-        self.errors = self._errors(self._logits)
+        self.logits = torch.bmm(self._design.logits_of, coefficients)
+        self.errors = self._errors(self.logits)
 
     def each(self, values: Tensor) -> Float[Tensor, "layer set"]:
         """Sums over all but layers and sets, of (layer, any, set * class)."""
@@ -269,7 +269,7 @@ class _Line:
             newton = reach - slope / curvature.clamp(min=TINY)
             inside = (newton >= low) & (newton <= high) & ~(slow & high.isfinite())
             reach = torch.where(inside, newton, (low + high) / 2)
-            self.errors = self._errors(self._logits + self.wide(reach) * along)
+            self.errors = self._errors(self.logits + self.wide(reach) * along)
             last = slope.abs()
             slope, curvature = measured(reach)
             slow = slope.abs() > last / 2  # such as between two points, back and forth: halve
@@ -277,8 +277,8 @@ class _Line:
                 break
         else:  # the last point that is surely below the start
             reach = torch.where(slope > 0, low, reach)
-            self.errors = self._errors(self._logits + self.wide(reach) * along)
-        self._logits.add_(self.wide(reach) * along)
+            self.errors = self._errors(self.logits + self.wide(reach) * along)
+        self.logits.add_(self.wide(reach) * along)
         return where + self.wide(reach) * direction, gain
 
     def _errors(self, logits: Float[Tensor, "layer item columns"]) -> Tensor:

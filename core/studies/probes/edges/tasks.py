@@ -44,14 +44,15 @@ def _cost(
 def _window_cost(
     sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, penalty: float, **_: Any
 ) -> Cost:
-    """Estimate classifiers on the window of each reach, whose features and factor are held."""
+    """Estimate classifiers on the window of each reach, whose features are held, with
+    their products, the metric and its factor."""
     size, words = sizes[model], costs.WORDS * len(trees.words)
     seconds = sum(
         coding.fitted(target, wide * size.d_model, 1, words, penalty) for wide in WINDOW_WORDS
     )
     wide = max(WINDOW_WORDS) * size.d_model * (2 if target == "label" else 1)
-    factor = (costs.DOUBLE + costs.SINGLE) * min(wide, coding.CODED * words) ** 2
-    held = bytes_held({model: size}, (), words) + costs.SINGLE * words * wide + factor
+    square = min(wide, coding.CODED * words) ** 2
+    held = bytes_held({model: size}, (), words) + costs.SINGLE * (words * wide + 3 * square)
     return Cost(seconds, shared={("window", model, target): Cost(0.0, held)})
 
 

@@ -20,8 +20,6 @@ INSIDE += ('{"?":0}', '{"?":300}', '{"?":{"?_":0}}', '{"😀?":"aa"}', '{"?":[0]
 INSIDE += ('{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0}',)
 INSIDE += ('{"dtype":"F32","shape":[0],"data_offsets":[0,0]}',)
 SHAPES = ("list", "object", "deep", "objects")
-
-
 LONGEST = 8_000  # bytes of a value and of what closes the text
 
 
@@ -37,11 +35,10 @@ def write(seed: int, size: int, most: int = 2**40) -> bytes:
     deep, together = rng.choice((1, 3, 900)), rng.choice((1, 2, 5, 6, 11, 22, 43, 1_000))
     parts: list[str] = []
     written = 0
-    if seed < len(values):  # quickly
-        each = values[seed]
-        count = -(-size // (len(each.encode()) + 1))
-        parts = [each.replace("?", f"{number:x}") for number in range(count)]
+    if shape == "list" and len(chosen) == 1:  # without a draw for each
         written = size
+        count = -(-size // (len(chosen[0].encode()) + 1))
+        parts = [chosen[0].replace("?", f"{number:x}") for number in range(count)]
     while written < size:
         number = len(parts)
         value = rng.choice(chosen).replace("?", f"{number:x}")  # a key that no other object has
