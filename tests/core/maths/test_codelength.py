@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from core.errors import ShapeError
-from core.maths.classifier import fit_classifiers, log_probabilities, standardised
+from core.maths.classifier.fitting import fit_classifiers, log_probabilities, standardised
 from core.maths.codelength import FEWEST, block_ends, online_code
-from tests.core.maths.test_classifier import TIGHT, planted
+from tests.core.maths.classifier.test_fitting import TIGHT, planted
 
 
 def test_blocks_double_and_end_with_the_last_sentence() -> None:

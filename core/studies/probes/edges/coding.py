@@ -14,35 +14,15 @@ from core.maths.codelength import block_ends, online_code
 from core.maths.progress import span, tick
 from core.studies.probes.edges.items import Items, Words, numbered, unseen
 from core.studies.probes.edges.rivals import Contexts, Counts
-from core.studies.probes.prices import CLASSES
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.maths.classifier import Design
+    from core.maths.classifier.design import Design
 
 Sizes = tuple[int, int, int]
 PENALTIES = (3_000.0, 1_000.0, 300.0, 100.0, 30.0, 10.0, 3.0)  # of which development items choose
 ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to choose
-FITTED = 4.2e-9  # processor seconds per item, dimension and class of a classifier, to convergence
-BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
-CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
-CHOOSING = 2.7  # choice of a penalty, over coding and fitting one set of labels
-
-
-def fitted(
-    target: str, width: int, states: int, words: float, penalty: float, sets: float = 1
-) -> float:
-    """Estimate the processor seconds of fitting classifiers of a target to vectors of this width,
-    for all states and their mean number of sets of labels; the penalty is 0 where it is chosen."""
-    # A classifier has a coefficient for each dimension, or for each item where these are fewer, and
-    # a portion has half of the next one's items.
-    portions = [CODED * words / 2**portion for portion in range(BLOCKS)]
-    wide = width * (2 if target == "label" else 1)
-    fits = sets + CHOOSING * (not penalty)
-    seconds = FITTED * words * min(wide, portions[0]) * CLASSES[target] * fits
-    cubes: float = sum(min(wide, items) ** 3 for items in portions)
-    return float(states * (seconds + BOUND * cubes))
 
 
 class Frame:
@@ -140,7 +120,8 @@ def choose_penalties(
     """
     import torch
 
-    from core.maths.classifier import Design, fit_classifiers
+    from core.maths.classifier.design import Design
+    from core.maths.classifier.fitting import fit_classifiers
 
     grid = (penalty,) if penalty else PENALTIES
     count, end, weights, shares = frame.training, frame.ends[1], None, []
@@ -165,7 +146,8 @@ def score_classifiers(
     """
     import torch
 
-    from core.maths.classifier import Design, fit_classifiers, log_probabilities
+    from core.maths.classifier.design import Design
+    from core.maths.classifier.fitting import fit_classifiers, log_probabilities
 
     classes = len(frame.classes)
     whole = Design(features[:, : frame.training])

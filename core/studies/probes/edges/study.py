@@ -8,7 +8,7 @@ References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 
 Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
 with a sentence).
 
-The headline's number: `core.maths.classifier.fit_classifiers`.
+The headline's number: `core.maths.classifier.fitting.fit_classifiers`.
 """
 
 from __future__ import annotations

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import count, groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.models import describe, load_tokenizer
-from core.studies.probes.edges import coding
+from core.studies.probes.edges import coding, prices
 from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items
 from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
-from core.studies.probes.prices import CLASSES, USED, WINDOW_WORDS, bytes_held
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
 from core.studies.probes.trees.tables import TAGS
-from core.studies.probes.trees.tasks import probing, read_vectors
-from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
+from core.studies.probes.trees.tasks import read_vectors
+from core.studies.task_kit import Cost, Value, as_identified, pure, span, tick
 from core.vectors.window import of_best_reach
 
 if TYPE_CHECKING:
@@ -29,50 +27,7 @@ LARGEST = 2**25  # bytes of features in memory at once; further layers are proce
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-def _cost(
-    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, layers: Sequence[int],
-    penalty: float, controls: int, controlled: Sequence[int] = (), **_: Any,
-) -> Cost:  # fmt: skip
-    size, words = sizes[model], costs.WORDS * len(trees.words)
-    sets = 1 + controls * len(controlled or layers) / len(layers)
-    seconds = coding.fitted(target, size.d_model, len(layers), words, penalty, sets)
-    held = bytes_held({model: size}, range(len(layers)), words)
-    shared = probing(sizes, model, trees, len(layers))
-    return Cost(seconds, shared={**shared, model: replace(shared[model], memory=held)})
-
-
-def _window_cost(
-    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, penalty: float, **_: Any
-) -> Cost:
-    """Estimate classifiers on the window of each reach, whose features are held, with
-    their products, the metric and its factor."""
-    size, words = sizes[model], costs.WORDS * len(trees.words)
-    seconds = sum(
-        coding.fitted(target, wide * size.d_model, 1, words, penalty) for wide in WINDOW_WORDS
-    )
-    wide = max(WINDOW_WORDS) * size.d_model * (2 if target == "label" else 1)
-    square = min(wide, coding.CODED * words) ** 2
-    held = bytes_held({model: size}, (), words) + costs.SINGLE * (words * wide + 3 * square)
-    return Cost(seconds, shared={("window", model, target): Cost(0.0, held)})
-
-
-def _beside_cost(
-    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, layers: Sequence[int],
-    penalty: float, **_: Any,
-) -> Cost:  # fmt: skip
-    window = _window_cost(sizes, model, target, trees, penalty)
-    width, words = (USED + 1) * sizes[model].d_model, costs.WORDS * len(trees.words)
-    more = coding.fitted(target, width, len(layers) + 1, words, penalty)
-    return replace(window, seconds=window.seconds + more)
-
-
-def _tags_cost(sizes: Any, /, target: str, trees: Trees, penalty: float, **_: Any) -> Cost:
-    widths = [(2 * reach + 1) * CLASSES["pos"] for reach in TAGS]
-    words = costs.WORDS * len(trees.words)
-    return Cost(sum(coding.fitted(target, width, 1, words, penalty) for width in widths))
-
-
-@pure("probes.edges", version=5, guard=as_identified, cost=_cost)
+@pure("probes.edges", version=5, guard=as_identified, cost=prices.layers_cost)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -97,7 +52,7 @@ def probe_edges(
         tags: Tags from which the labels are made.
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
-        penalty: Of the classifiers, see `classifier.fit_classifiers`; features have deviation 1.
+        penalty: Of the classifiers, see `fitting.fit_classifiers`; features have deviation 1.
             0 chooses one for each layer on the development sentences.
         controls: Draws of control labels, fitted in addition to the real ones.
         seed: Of the control labels.
@@ -114,7 +69,7 @@ def probe_edges(
     """
     import torch
 
-    from core.maths.classifier import standardised
+    from core.maths.classifier.fitting import standardised
 
     words = trees.words
     items = edge_items(target, trees.heads, trees.keep, tags)
@@ -156,7 +111,7 @@ def _control_labels(
     return (control_labels(types, shares, target, seed, draw) for draw in count())
 
 
-@pure("probes.edge_window", version=5, guard=as_identified, cost=_window_cost)
+@pure("probes.edge_window", version=5, guard=as_identified, cost=prices.window_cost)
 def probe_window(
     model: str,
     model_identity: str,
@@ -190,7 +145,7 @@ def probe_window(
     return scored | frame.counted() | named
 
 
-@pure("probes.edge_conditional", version=4, guard=as_identified, cost=_beside_cost)
+@pure("probes.edge_conditional", version=4, guard=as_identified, cost=prices.beside_cost)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -220,7 +175,7 @@ def probe_beside_window(
     """
     import torch
 
-    from core.maths.classifier import standardised
+    from core.maths.classifier.fitting import standardised
 
     with span(0.0, 0.2):
         states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
@@ -267,7 +222,7 @@ def _chosen_window(
     return window, reach, penalties[window.shape[1]]
 
 
-@pure("probes.edge_tags", version=4, cost=_tags_cost)
+@pure("probes.edge_tags", version=4, cost=prices.tags_cost)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, classes: Tags, penalty: float
 ) -> Value:
@@ -338,7 +293,7 @@ def _features(
     vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: coding.Frame
 ) -> Tensor:
     """The items' vectors (word, feature), standardised, as those of one layer."""
-    from core.maths.classifier import standardised
+    from core.maths.classifier.fitting import standardised
 
     return standardised(coding.item_vectors(vectors[:, None], *rows), frame.training)
 

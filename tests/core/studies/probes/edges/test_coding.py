@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.maths.classifier import standardised
+from core.maths.classifier.fitting import standardised
 from core.studies.probes.edges.coding import PENALTIES, Frame, choose_penalties, score_classifiers
 from core.studies.probes.edges.items import Items
 

@@ -15,7 +15,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import CorpusError, SpecError
-from core.maths.classifier import standardised
+from core.maths.classifier.fitting import standardised
 from core.maths.codelength import block_ends
 from core.results.estimates import estimate_of
 from core.results.export import Result

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from core.errors import ShapeError
-from core.maths import classifier
-from core.maths.classifier import Design, fit_classifiers, log_probabilities, standardised
+from core.maths.classifier import design
+from core.maths.classifier.design import Design
+from core.maths.classifier.fitting import fit_classifiers, log_probabilities, standardised
 
 TIGHT = {"tolerance": 1e-15, "most": 20_000}
 
@@ -60,17 +61,17 @@ def test_fits_that_share_a_design_are_those_of_their_own(width: int) -> None:
     vectors, real, _ = planted(items=80, width=width)
     features, labels = standardised(vectors, 80), torch.from_numpy(real[None])
     alone = [fit_classifiers(features, labels, 4, penalty) for penalty in (3.0, 30.0)]
-    design = Design(features)
+    whole = Design(features)
     side = min(80, width + 1)
-    assert design.products.shape == (3, side, side)
-    made = design.products
-    shared = [fit_classifiers(design, labels, 4, penalty) for penalty in (3.0, 30.0)]
+    assert whole.products.shape == (3, side, side)
+    made = whole.products
+    shared = [fit_classifiers(whole, labels, 4, penalty) for penalty in (3.0, 30.0)]
     assert all(torch.equal(*pair) for pair in zip(alone, shared, strict=True))
-    assert design.products is made
+    assert whole.products is made
 
 
 def test_products_are_computed_by_halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "BLOCK", 7)
+    monkeypatch.setattr(design, "BLOCK", 7)
     wide = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 12, 20)))
     for features in (wide, wide.transpose(1, 2)):
         products = Design(features).products
@@ -86,10 +87,31 @@ def test_a_metric_in_single_precision_leads_to_the_same_weights(
     features = standardised(vectors, 600)
     labels = torch.from_numpy(np.stack([real, shuffled]))
     small = fit_classifiers(features, labels, 4, penalty)
-    monkeypatch.setattr(classifier, "LARGE", 10)
+    monkeypatch.setattr(design, "LARGE", 10)
     large = fit_classifiers(features, labels, 4, penalty)
     gap = objective(features, labels, large, penalty) - objective(features, labels, small, penalty)
     assert gap.abs().max() < 1e-3 * 600
+
+
+@pytest.mark.parametrize("width", [40, 900])
+def test_a_large_factor_serves_what_is_near_and_leads_where_its_own_does(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(design, "LARGE", 10)
+    vectors, real, shuffled = planted(items=600, width=width, seed=3)
+    features = standardised(vectors, 600)
+    labels = torch.from_numpy(np.stack([real, shuffled]))
+    factor, made = torch.linalg.cholesky_ex, []
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda m: (made.append(1), factor(m))[1])
+    shared, weights = Design(features), None
+    for penalty, factors in ((30.0, 1), (10.0, 1), (3.0, 1), (1e-3, 2), (30.0, 3)):
+        weights = fit_classifiers(shared, labels, 4, penalty, start=weights)
+        assert len(made) == factors, penalty
+        alone = fit_classifiers(Design(features), labels, 4, penalty)
+        made.pop()
+        gap = objective(features, labels, weights, penalty)
+        gap -= objective(features, labels, alone, penalty)
+        assert gap.abs().max() < 1e-3 * 600
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -98,7 +120,7 @@ def test_a_penalty_within_the_rounding_error_of_the_products_is_fitted(
     copies: int, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copies of 20 items, fewer or more than features: the products have no factor."""
-    monkeypatch.setattr(classifier, "LARGE", 10 if large else 2_500)
+    monkeypatch.setattr(design, "LARGE", 10 if large else 2_500)
     vectors, real, _ = planted(items=20, width=60)
     features = standardised(np.tile(vectors, (copies, 1, 1)), 20 * copies, scale=1e3)
     labels = torch.from_numpy(np.tile(real, copies)[None])

@@ -23,24 +23,21 @@ Deviations: none in the model; the optimiser changes only the running time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from core.errors import ShapeError
+from core.maths.classifier.design import Design
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_STEPS = 1_000
-BLOCK = 2**10  # rows of a product that is computed at once
-LARGE = 2_500  # features or items above which the metric is factorised in single precision
 TOLERANCE = 1e-5  # nats per item that a step gains
 SEARCHES, FLAT = 20, 0.1  # along a direction: most points, and the share of its slope that is left
 LEAST_VARIANCE = 1e-4  # of a class, in the metric
-SLACK = 1e-7  # of the metric's diagonal, added where it has no factor; ten times more each time
 TINY = 1e-30  # keeps a fit that is perfect from dividing by 0
 
 
@@ -71,51 +68,6 @@ def standardised(
             varies, scale / np.where(varies, deviation, 1.0), 0.0
         )
     return torch.from_numpy(wide)
-
-
-class Design:
-    """Features of some items, with what fits to any labels share: it is made once.
-
-    Attributes:
-        features: With a constant column.
-        by_item: Whether fits have a coefficient for each item, in place of each feature.
-    """
-
-    def __init__(self, features: Float[Tensor, "layer item feature"]) -> None:
-        self.features = features
-        self.by_item = features.shape[1] < features.shape[2]
-
-    @cached_property
-    def products(self) -> Float[Tensor, "layer coefficient coefficient"]:
-        """X'X of each layer, or XX' where fits are by item."""
-        return _products(self.features if self.by_item else self.features.transpose(1, 2))
-
-    @property
-    def logits_of(self) -> Float[Tensor, "layer item coefficient"]:
-        """What coefficients are multiplied by to be logits."""
-        return self.products if self.by_item else self.features
-
-    def weights(
-        self, coefficients: Float[Tensor, "layer coefficient columns"]
-    ) -> Float[Tensor, "layer feature columns"]:
-        """The weights that these coefficients stand for."""
-        import torch
-
-        if not self.by_item:
-            return coefficients
-        return torch.bmm(self.features.transpose(1, 2), coefficients)
-
-    def gradient(self, errors: Float[Tensor, "layer item columns"]) -> Tensor:
-        """The coefficients of X' times the errors."""
-        import torch
-
-        return errors if self.by_item else torch.bmm(self.features.transpose(1, 2), errors)
-
-    def image(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> Tensor:
-        """What other coefficients are multiplied by to be the inner product of both's weights."""
-        import torch
-
-        return torch.bmm(self.products, coefficients) if self.by_item else coefficients
 
 
 def fit_classifiers(
@@ -156,23 +108,24 @@ def fit_classifiers(
     if start is not None:
         begun = start.permute(0, 2, 1, 3).reshape(begun.shape).to(begun.dtype)
     line = _Line(design, labels, classes, penalty, begun)
-    solve = _metric(design.products, line.variance(), penalty)
+    metric = design.metric(line.variance(), penalty)
     where = begun
     if design.by_item:  # coefficients of the start, but for what the penalty holds down anyway
-        where = line.variance()[:, None, None] * solve(line.logits)
+        where = metric.variance * metric.solve(line.logits)
         line.put(where)
     direction = before = torch.zeros_like(where)
     strength, earlier = where.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
     for step in range(most):
         gradient = design.gradient(line.errors).addcmul(where, penalty[:, None, None])
-        move = solve(gradient)
-        image = design.image(move)
+        move = metric.solve(gradient)
+        image = metric.products_times(move, gradient) if design.by_item else move
         fresh = line.each(gradient * image)
         share = ((fresh - line.each(before * image)) / strength.clamp(min=TINY)).clamp(min=0)
         uphill = share * line.each(gradient * line.image) >= fresh
-        direction = line.wide(share.masked_fill(uphill, 0.0)) * direction - move
+        kept = line.wide(share.masked_fill(uphill, 0.0))
+        direction = kept * direction - move
         before, strength = gradient, fresh
-        where, gain = line.follow(where, direction)
+        where, gain = line.follow(where, direction, kept * line.image - image)
         if bool((torch.maximum(gain, earlier) < tolerance * items).all()):
             break  # one small step may be that of a poor direction
         earlier = gain
@@ -188,7 +141,9 @@ class _Line:
     Attributes:
         logits: (layer, item, set * class), at the coefficients that were reached last.
         errors: Probabilities less the true classes, of the same shape, there.
-        image: `Design.image` of the last direction; 0 before the first.
+        image: Of the last direction, 0 before the first: what other coefficients are multiplied by
+            to be the inner product of both's weights. The direction itself, or XX' times it where
+            fits are by item.
     """
 
     def __init__(
@@ -213,10 +168,10 @@ class _Line:
         self.image = torch.zeros((), dtype=weights.dtype)
 
     def put(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> None:
-        """Go to these coefficients."""
+        """Go to these coefficients of a fit by item."""
         import torch
 
-        self.logits = torch.bmm(self._design.logits_of, coefficients)
+        self.logits = torch.bmm(self._design.products, coefficients)
         self.errors = self._errors(self.logits)
 
     def each(self, values: Tensor) -> Float[Tensor, "layer set"]:
@@ -236,8 +191,9 @@ class _Line:
         self,
         where: Float[Tensor, "layer coefficient columns"],
         direction: Float[Tensor, "layer coefficient columns"],
+        image: Float[Tensor, "layer coefficient columns"],
     ) -> tuple[Float[Tensor, "layer coefficient columns"], Float[Tensor, "layer set"]]:
-        """Go along the direction to where the slope is nearly 0; the errors are those there.
+        """Go along the direction, which has this image, to where the slope is nearly 0.
 
         Returns:
             The coefficients there, and what the first step of Newton's method promised to gain
@@ -245,8 +201,9 @@ class _Line:
         """
         import torch
 
-        along = torch.bmm(self._design.logits_of, direction)
-        self.image = along if self._design.by_item else direction
+        by_item = self._design.by_item
+        self.image = image
+        along = image if by_item else torch.bmm(self._design.features, direction)
         truly = along.gather(2, self._true)
         pull = self._penalty * self.each(self.image * where)
         stiffness = self._penalty * self.each(self.image * direction)
@@ -308,42 +265,3 @@ def log_probabilities(
     import torch
 
     return torch.log_softmax(torch.matmul(features[:, None], weights), dim=-1)
-
-
-def _products(rows: Float[Tensor, "layer row column"]) -> Float[Tensor, "layer row row"]:
-    """All rows times all rows, of which one half is computed and the other one mirrored."""
-    import torch
-
-    layers, count, _ = rows.shape
-    products = rows.new_empty(layers, count, count)
-    for start in range(0, count, BLOCK):
-        end = min(count, start + BLOCK)
-        part = torch.bmm(rows[:, start:end], rows[:, :end].transpose(1, 2))
-        products[:, start:end, :end] = part
-        products[:, :start, start:end] = part[..., :start].transpose(1, 2)
-    return products
-
-
-def _metric(
-    products: Float[Tensor, "layer size size"],
-    variance: Float[Tensor, " layer"],
-    penalty: Float[Tensor, " layer"],
-) -> Callable[[Float[Tensor, "layer size columns"]], Tensor]:
-    """What solves for the variance times the products, plus the penalty, by layer.
-
-    Factorised in double precision and inverted; a large one, whose factor takes longer than the
-    steps that it could save, in single precision and not inverted.
-    """
-    import torch
-
-    large = products.shape[-1] > LARGE
-    metric = (products if large else products.double()) * variance[:, None, None]
-    diagonal, slack = metric.diagonal(dim1=1, dim2=2).add_(penalty[:, None]), SLACK
-    while (done := torch.linalg.cholesky_ex(metric)).info.any():
-        diagonal.mul_(1 + slack)  # the penalty is within the rounding error of the products
-        slack *= 10
-    factor = done.L
-    if large:
-        return lambda gradient: torch.cholesky_solve(gradient, factor)
-    inverse = torch.cholesky_inverse(factor).to(products.dtype)
-    return lambda gradient: torch.bmm(inverse, gradient)

@@ -1,0 +1,1 @@
+"""Linear classifiers: how they are fitted, and what fits to the same items share."""
