@@ -27,13 +27,14 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
     # A worker has two of the first six at once: one of the three longest, then one behind it.
     "core", "core/commands", "docs", "core/results", "core/results/drawing", "golden", "browser",
-    "core/models/loading", "core/vectors", "core/studies/alignment/barrier", "ui/study", "pages",
+    "core/models/loading", "core/vectors", "core/models/hub", "core/studies/alignment/barrier",
+    "ui/study", "pages",
     "core/studies/rsa/layers", "core/studies/probes/trees", "core/studies/weights/clusters",
     "core/runs", "core/runs/process", "core/studies/probes/edges", "core/text", "zoo",
     "core/studies/weights/arithmetic", "", "core/studies/alignment/seeds", "core/models/files",
     "core/models/weights", "core/maths/spectra", "core/studies/probes/behaviour",
     "core/studies/rsa/swap", "core/studies/rsa/lens", "ui/server", "core/studies/rsa/tokens",
-    "core/models/hub", "core/studies/rsa/divergence", "core/models", "load",
+    "core/studies/rsa/divergence", "core/models", "load",
     "core/maths/structural", "core/maths/similarity", "core/maths/maps", "core/sweep",
     "core/studies/probes/minimal_pairs", "core/studies/rsa/audit", "ui/frame",
     "core/studies/weights/lineage", "extras/probes/polar", "core/maths", "extras/rsa/truth",
@@ -160,6 +161,22 @@ def pytest_collection() -> Generator[None, object, object]:
             from streamlit import config
 
             config.set_option("runner.postScriptGC", False)
+        if "streamlit.testing.v1" in sys.modules:
+            wait_for_pages()
+
+
+def wait_for_pages() -> None:
+    """AppTest asks a thousand times a second whether its page is drawn; here it waits for that."""
+    from streamlit.testing.v1 import local_script_runner
+
+    look = local_script_runner.require_widgets_deltas
+
+    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+        if runner._script_thread is not None:
+            runner._script_thread.join(timeout)
+        look(runner, timeout)
+
+    local_script_runner.require_widgets_deltas = wait
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

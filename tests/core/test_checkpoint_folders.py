@@ -1,9 +1,11 @@
 """Every study that takes models on the folders that a training loop leaves: checkpoint-100, -200,
--300, with the length and padding of training in tokenizer.json."""
+-300, with the length and padding of training in tokenizer.json. The models are included ones of which
+the first two layers are left."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,8 @@ from core.results.drawing.context import PAGE
 from core.runs.store import Store, using
 from tests.cases import exhaustive
 
-BASE = "zoo:seed-0"
+BELOW = 2  # layers that are left
+ABOVE = re.compile(rf"\.layer\.[{BELOW}-9]\.")
 SMALL = {
     **{"sentences": 60, "words": 60, "draws": 20, "permutations": 100, "removals": 2, "plants": 2},
     **{"epochs": 2, "seeds": 1, "controls": 1, "rank": 4, "scored": 2, "randoms": 2, "pairs": 10},
@@ -35,7 +38,7 @@ QUICK = ("weights",)
 MORE: dict[str, dict[str, Any]] = {
     "align": {"methods": ("ols",), "layers": (2,)},
     "align barrier": {"sentences": 20},
-    "align check": {"methods": ("ols",), "truths": ("bend",)},
+    "align check": {"methods": ("ols",), "truths": ("bend",), "layer": 2},
     "align stitch": {"methods": ("ols",)},
     "align attention": {"methods": ("ols",)},
     "divergence": {"sentences": 20},
@@ -47,23 +50,34 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
+def cut_off(name: str, folder: Path, mixed: tuple[str, float] = ("", 1.0)) -> Path:
+    """An included model without its upper layers, some way from another one, in a folder."""
+    source, (base, share) = zoo_folder() / "models", mixed
+    copied = shutil.copytree(source / name, folder)
+    tensors = lower(source / name)
+    start = lower(source / base) if base else tensors
+    for key, value in tensors.items():
+        if key in start and start[key].shape == value.shape:
+            tensors[key] = (start[key] + share * (value - start[key])).astype(value.dtype)
+    save_file(tensors, copied / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((copied / "config.json").read_text("utf8")) | {"num_hidden_layers": BELOW}
+    (copied / "config.json").write_text(json.dumps(config), "utf8")
+    return copied
+
+
+def lower(folder: Path) -> dict[str, Any]:
+    tensors = load_file(folder / "model.safetensors")
+    return {name: value for name, value in tensors.items() if not ABOVE.search(name)}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs on the way from the base: of a classifier, and of a model that predicts words."""
     folder = tmp_path_factory.mktemp("runs")
-    models = zoo_folder() / "models"
-    base = load_file(models / "seed-0" / "model.safetensors")
+    cut_off("seed-0", folder / "base")
     for run, end in (("classifier", "sentiment-0"), ("language", "seed-0-again")):
-        tuned = load_file(models / end / "model.safetensors")
         for step, share in ((100, 0.3), (200, 0.7), (300, 1.0)):
-            checkpoint = shutil.copytree(models / end, folder / run / f"checkpoint-{step}")
-            tensors = {
-                name: (base[name] + share * (value - base[name])).astype(value.dtype)
-                if name in base and base[name].shape == value.shape
-                else value
-                for name, value in tuned.items()
-            }
-            save_file(tensors, checkpoint / "model.safetensors", metadata={"format": "pt"})
+            checkpoint = cut_off(end, folder / run / f"checkpoint-{step}", ("seed-0", share))
             path = checkpoint / "tokenizer.json"
             content = json.loads(path.read_text("utf8"))
             content["truncation"] = {
@@ -94,13 +108,14 @@ def spec_of(name: str, runs: Path) -> Any:
     """A small study of the checkpoints; those that take patterns get one."""
     study = STUDIES[name]
     run = f"path:{runs / ('language' if name in PREDICTING else 'classifier')}"
+    base = f"path:{runs / 'base'}"
     steps = [f"{run}/checkpoint-{step}" for step in (100, 200, 300)]
     values: dict[str, Any] = {}
     for option in options_of(study.Spec):
         if option.kind == "whole" and option.name in SMALL:
             values[option.name] = max(int(option.low), SMALL[option.name])
         elif option.kind == "model":
-            values[option.name] = steps[-1] if option.name in ("end", "model") else BASE
+            values[option.name] = steps[-1] if option.name in ("end", "model") else base
         elif option.kind == "models" and option.name not in ("others", "pair", "against", "tuned"):
             values[option.name] = (f"{run}/checkpoint-*",) if option.patterns else tuple(steps[-2:])
         elif option.name == "labelled":
@@ -134,7 +149,7 @@ def test_a_study_runs_on_them(name: str, runs: Path) -> None:
 def test_a_step_of_training_is_no_task_and_folders_of_one_name_are_told_apart(runs: Path) -> None:
     study = STUDIES["weights"]
     models = tuple(f"path:{runs / run}/checkpoint-300" for run in ("classifier", "language"))
-    result = study.run(study.Spec(base=BASE, models=models, permutations=100))
+    result = study.run(study.Spec(base=f"path:{runs / 'base'}", models=models, permutations=100))
     assert [*result.table["task"]] == ["", ""]
     for name in ("classifier/checkpoint-300", "language/checkpoint-300"):
         assert name in result.headline

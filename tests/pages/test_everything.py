@@ -3,12 +3,16 @@ that it shows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+import streamlit as st
 
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.runs.precomputed import default_precomputed
+from core.runs.process.remembered import forget_all
 from core.study import Study
 from tests.browser.screenshots import views
 from tests.cases import exhaustive
@@ -33,6 +37,21 @@ def draw_once(study: Study, result: Result, context: Context = PAGE) -> dict[str
     if key not in DRAWN:
         DRAWN[key] = DRAW(study, result, context)
     return dict(DRAWN[key])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_box() -> Iterator[None]:
+    """Nothing of other tests is known here, nor to them."""
+    forget_all()
+    st.cache_resource.clear()
+    yield
+    forget_all()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh_registry() -> None:
+    """The views of one study share its result, as on a server: all cases have the same box."""
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from extras.rsa.truth.spec import TruthSpec
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
+from tests.core.warm import Warm
 from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views import rsa as rsa_views
@@ -107,13 +111,13 @@ def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -
 
 @pytest.mark.exhaustive
 def test_runs_of_one_task_are_one_curve_and_sizes_stand_beside_names() -> None:
-    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-[0-9]", "zoo:sentiment-fast"]})
+    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-[01]", "zoo:sentiment-fast"]})
     assert not app.exception
     table = app.dataframe[0].value
     assert list(dict.fromkeys(table["model"])) == ["zoo:parse-*", "zoo:sentiment-fast"]
-    assert table["runs"].max() > 1
+    assert table["runs"].max() == 2
     drawn = json.dumps(charts(app))
-    assert "parse-* (3 runs, ." in drawn
+    assert "parse-* (2 runs, ." in drawn
     assert "sentiment-fast (." in drawn
     sizes = table["relative_change"].dropna()
     assert unequal_sizes(sizes.min(), sizes.max()) in unescaped(app)
@@ -329,7 +333,9 @@ def test_a_hostile_tokenizer_is_named_on_a_shared_server_and_the_others_are_show
     )
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    with HubServer() as server:
+    with HubServer() as server, closing(Warm(save_tiny(tmp_path / "warm"))) as waiting:
+        if sys.platform == "linux":  # six processes for the tokenizer, which import nothing
+            monkeypatch.setattr(subprocess, "Popen", waiting.popen)
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         server.add("org/evil", folder)
         app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "hub:org/evil"]})

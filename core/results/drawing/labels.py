@@ -187,13 +187,14 @@ def end_names(
 ) -> list[dict[str, Any]]:
     """Make one row per name: where its line ends, where the name is placed, and its text."""
     rows: list[dict[str, Any]] = []
+    first = table["name"].map(twins.get)
     for name in dict.fromkeys(twins.values()):
         line = table[table["name"] == name].sort_values(plane.x)
         x, value = float(line[plane.x].iloc[-1]), float(line[plane.y].iloc[-1])
         words = " = ".join(each for each in shown if twins[each] == name)
         if value > plane.high:
             words += f" {text_of(value, plane.kind)}"
-        whose = "\n".join(dict.fromkeys(owners(table[table["name"].map(twins.get) == name])))
+        whose = "\n".join(dict.fromkeys(owners(table[first == name])))
         rows.append(
             {
                 "text": words,
@@ -255,13 +256,14 @@ def breaks(
 ) -> list[Any]:
     """Draw two strokes across a line where it leaves the plot at the top."""
     marks = []
-    for name in colours:
+    leaving = {*table.loc[table[plane.y] > plane.high, "name"]}
+    for name in (each for each in colours if each in leaving):
         line = table[table["name"] == name].sort_values(plane.x)
         values, places = line[plane.y].to_numpy(dtype=float), line[plane.x].to_numpy(dtype=float)
         at = list(crossings(places, values, plane.high))
-        if len(values) and (values > plane.high).all():  # nothing of it is in the plot
+        if (values > plane.high).all():  # nothing of it is in the plot
             at = [float(places[-1])]
-        who = owners(line.head(1))[0] if len(line) else name
+        who = owners(line.head(1))[0]
         marks += [
             {"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at
         ]

@@ -33,16 +33,21 @@ from core.studies.probes.trees.study import STUDY as PROBING
 
 KILLS = 3
 ALIGN = AlignSpec(
-    sentences=60, methods=("ridge", "kernel", "inn"), split="sentence", layers=(3,), grid=""
+    sentences=40,
+    methods=("ridge", "kernel", "inn"),
+    split="sentence",
+    layers=(3,),
+    grid="",
+    second_run=False,
 )
 PROBE = ProbeSpec(
     models=("zoo:seed-0",),
-    sentences=100,
+    sentences=60,
     layers=(3,),
     rank=8,
-    epochs=24,
+    epochs=4,
     seeds=1,
-    controls=2,
+    controls=1,
     untrained=False,
     draws=20,
 )  # fmt: skip

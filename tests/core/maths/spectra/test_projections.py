@@ -3,6 +3,9 @@ time."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -59,7 +62,30 @@ def test_models_without_any_distance_have_no_stress() -> None:
     assert calc_stress(np.zeros((3, 3)), np.zeros((3, 2))) == 0
 
 
+@pytest.fixture
+def uncompiled() -> Iterator[None]:
+    """UMAP runs in plain Python: on a few points that takes seconds, and to compile it far more.
+
+    The study of clusters draws a map with the compiled one, and what has compiled it already keeps
+    it.
+    """
+    if "umap" in sys.modules:
+        yield
+        return
+    import numba
+
+    numba.njit(lambda: 0)()  # the first compilation loads parts of numba that must be compiled
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numba.config, "DISABLE_JIT", 1)
+        yield
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in {"umap", "pynndescent"}:
+            del sys.modules[name]
+
+
 @pytest.mark.parametrize("method", exhaustive(["tsne", "umap"], "tsne"))
+@pytest.mark.usefixtures("uncompiled")
 def test_neighbourhoods_are_kept_and_the_map_is_the_same_each_time(method: str) -> None:
     points = np.repeat(np.eye(3) * 20, 6, axis=0) + RNG.normal(size=(18, 3)) * 0.1
     drawn = draw_map(distances_of(points), method, seed=1)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -210,7 +211,7 @@ VARIANTS: dict[str, Callable[[Files], Files]] = {
     "adapter": adapter,
 }
 """Repositories whose files are as large as can be without being refused, and far larger."""
-PARTS = (["long-name"], [name for name in VARIANTS if name != "long-name"])  # each of a process
+PARTS = (["long-name"], [name for name in VARIANTS if name != "long-name"])
 REFUSED = {
     "tensors-330000": ("weights", "states"),
     "long-name": ("weights", "states"),
@@ -221,32 +222,45 @@ REFUSED = {
 """Ways in which a model must not be opened; see `asker.WAYS`."""
 
 
+@pytest.fixture(scope="module")
+def opened(plain: Files, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What opening each repository took: one process opens one after the other, as a server does,
+    and gives nothing back in between."""
+    folder = tmp_path_factory.mktemp("opened")
+    names = [name for part in PARTS for name in part]
+    with pytest.MonkeyPatch.context() as patch, HubServer() as server:
+        server.replace_hub(patch, folder / "cache", timeout=5.0)
+        server.add("s/plain", plain)
+        server.add("s/warm", plain | {"README.md": b""})
+        for name in names:
+            server.add(f"s/{name}", VARIANTS[name](plain))
+        lines = subprocess.run(
+            [sys.executable, "-m", "tests.core.models.hub.asker", "s/plain", "s/warm"]
+            + [f"s/{name}" for name in names],
+            cwd=ROOT,
+            env=os.environ | {MODE: "shared", "PALIMPSEST_STORE": str(folder / "store")},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [record["name"] for record in records] == [
+        f"s/{name}" for name in ("plain", "warm", *names)
+    ]
+    return {record["name"].removeprefix("s/"): record for record in records}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system shows the peak")
 @pytest.mark.timeout(900)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("names", PARTS, ids="-".join)
 def test_no_model_of_the_hub_takes_a_shared_instance_much_memory(
-    server: HubServer, plain: Files, tmp_path: Path, names: Sequence[str]
+    opened: dict[str, dict[str, Any]], names: Sequence[str]
 ) -> None:
-    """A process opens one after the other, as a server does, and gives nothing back in between."""
-    server.add("s/plain", plain)
-    server.add("s/warm", plain | {"README.md": b""})
-    for name in names:
-        server.add(f"s/{name}", VARIANTS[name](plain))
-    lines = subprocess.run(
-        [sys.executable, "-m", "tests.core.models.hub.asker", "s/plain", "s/warm"]
-        + [f"s/{name}" for name in names],
-        cwd=ROOT,
-        env=os.environ | {MODE: "shared", "PALIMPSEST_STORE": str(tmp_path / "store")},
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout.splitlines()
-    _, warm, *opened = map(json.loads, lines)
+    warm, first = opened["warm"], opened[PARTS[0][0]]
     assert not any(warm["reasons"].values()), warm
-    assert len(opened) == len(names)
-    for record in opened:
-        assert record["peak"] - opened[0]["held"] < HELD, record
+    for name in names:
+        record = opened[name]
+        assert record["peak"] - first["held"] < HELD, record
         assert record["seconds"] < SECONDS, record
-        refused = REFUSED.get(record["name"].removeprefix("s/"), ())
-        assert all(record["reasons"][way] for way in refused), record
+        assert all(record["reasons"][way] for way in REFUSED.get(name, ())), record

@@ -120,7 +120,11 @@ def test_every_figure_is_vega_lite_and_has_words(result: Result) -> None:
     """What production does not check is checked here, by altair's copy of the schema."""
     for name, chart in STUDIES[result.study].figures(result).items():
         spec = chart.to_dict()
-        alt.TopLevelSpec.validate(spec)
+        tables = spec.get("datasets", {})
+        # all that the schema says of a table's rows; it takes long to say it of each
+        assert all(isinstance(row, dict) for rows in tables.values() for row in rows), name
+        firsts = {table: rows[:1] for table, rows in tables.items()}
+        alt.TopLevelSpec.validate({**spec, "datasets": firsts} if tables else spec)
         panels = [inner for way in ("concat", "vconcat") for inner in spec.get(way, ())]
         assert all(panel.get("description") or "concat" in panel for panel in panels or [spec]), (
             name

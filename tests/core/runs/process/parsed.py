@@ -38,7 +38,10 @@ def write(seed: int, size: int, most: int = 2**40) -> bytes:
     if shape == "list" and len(chosen) == 1:  # without a draw for each
         written = size
         count = -(-size // (len(chosen[0].encode()) + 1))
-        parts = [chosen[0].replace("?", f"{number:x}") for number in range(count)]
+        if "?" in chosen[0]:
+            parts = [chosen[0].replace("?", f"{number:x}") for number in range(count)]
+        else:
+            parts = [chosen[0]] * count
     while written < size:
         number = len(parts)
         value = rng.choice(chosen).replace("?", f"{number:x}")  # a key that no other object has

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,34 @@ from core.studies.weights.arithmetic.spec import ArithmeticSpec
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
 from core.studies.weights.arithmetic.sums import ALONE, CHOSEN
 from core.study import expected_tasks
+from core.text.corpora import Corpus, Sentence
+from core.text.reading import read_text
 from tests.core.tiny_models import save_tiny
 
 PARSERS = ("zoo:parse-0", "zoo:parse-1")
 FEW: dict[str, Any] = {"sentences": 20, "draws": 20}
 
 
+@cache
+def beginnings() -> dict[str, Corpus]:
+    """A few words of each sentence: losses need only be there, and cost most."""
+    words = read_text("demo", (), FEW["sentences"]).words
+    return {"demo": Corpus("demo", tuple(Sentence(each[:3]) for each in words))}
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Sentences of the gold text that are nearly of one length, so that they are read in few
+    batches at each point of each line."""
+    text = (zoo_folder() / "corpus" / "demo-gold.conllu").read_text(encoding="utf8")
+    sentences = sorted(text.strip().split("\n\n"), key=lambda sentence: sentence.count("\n"))
+    path = tmp_path_factory.mktemp("gold") / "short.conllu"
+    path.write_text("\n\n".join(sentences[20:40]) + "\n\n", encoding="utf8")
+    return str(path)
+
+
 def joined(*models: str, base: str = "zoo:seed-0", **more: Any) -> Any:
-    return STUDY.run(BarrierSpec(models=models, base=base, **FEW | more))
+    return STUDY.run(BarrierSpec(models=models, base=base, **FEW | more), beginnings())
 
 
 def copy_of(name: str, folder: Path) -> Path:
@@ -44,19 +65,20 @@ def copy_of(name: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def scored(gold: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A seed and two of its parsers."""
-    spec = BarrierSpec(models=("zoo:seed-0", *PARSERS), **FEW)
-    return STUDY.run(spec, store=Store(tmp_path_factory.mktemp("store")))
+    spec = BarrierSpec(models=("zoo:seed-0", *PARSERS), text=gold, **FEW)
+    return STUDY.run(spec, beginnings(), store=Store(tmp_path_factory.mktemp("store")))
 
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_copies_have_no_barrier_of_the_score_in_any_order(tmp_path: Path) -> None:
-    result = joined("zoo:parse-0", f"path:{copy_of('parse-0', tmp_path)}")
+def test_copies_have_no_barrier_of_the_score_in_any_order(gold: str, tmp_path: Path) -> None:
+    copy = f"path:{copy_of('parse-0', tmp_path)}"
+    result = joined("zoo:parse-0", copy, base="zoo:parse-0", text=gold)  # a head without losses
     table = result.tables["scored"].set_index("order")
     assert set(table.index) == {RAW, TURNED, KEPT}
-    assert set(result.tables["paths"]["relation"]) == {ONE_ORIGIN}
+    assert set(result.tables["score_paths"]["relation"]) == {ONE_ORIGIN}
     assert (table["score"] > table["chance"]).all()
     assert table["score_barrier"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)
 
@@ -70,12 +92,14 @@ def test_folders_without_a_head_that_predicts_are_scored_by_their_task(tmp_path:
     (base / "config.json").write_text(json.dumps(config), encoding="utf8")
     lines = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text(encoding="utf8").splitlines()
     labelled = tmp_path / "labelled.tsv"
-    labelled.write_text("\n".join(lines[:60]) + "\n", encoding="utf8")
+    labelled.write_text("\n".join(sorted(lines[:60], key=len)[:20]) + "\n", encoding="utf8")
     result = joined(f"path:{base}", f"path:{tuned}", base=f"path:{base}", labelled=str(labelled))
     assert not result.failures
     table = result.table.set_index("order")
     assert set(table["relation"]) == {ONE_ORIGIN}
-    same = joined("zoo:seed-0", "zoo:sentiment-0", labelled=str(labelled))
+    # a base that predicts no tokens, as above, so that no losses are computed
+    models = ("zoo:seed-0", "zoo:sentiment-0")
+    same = joined(*models, base="zoo:sentiment-0", labelled=str(labelled))
     same = same.tables["scored"].set_index("order")
     for column in ("score", "middle_score", "other_score"):
         assert table.loc[RAW, column] == pytest.approx(same.loc[RAW, column], abs=0.02)
@@ -86,8 +110,9 @@ def test_folders_without_a_head_that_predicts_are_scored_by_their_task(tmp_path:
 
 
 @pytest.mark.exhaustive
-def test_both_ends_score_what_task_arithmetic_says(scored: Any) -> None:
-    sums = ARITHMETIC.run(ArithmeticSpec(models=PARSERS, factors="0 1", randoms=2, **FEW))
+def test_both_ends_score_what_task_arithmetic_says(scored: Any, gold: str) -> None:
+    spec = ArithmeticSpec(models=PARSERS, factors="0 1", randoms=2, corpus=gold, **FEW)
+    sums = ARITHMETIC.run(spec)
     arithmetic = sums.table.set_index(["model", "way", "scale"])
     table = scored.tables["scored"].set_index(["model", "other", "order"]).sort_index()
     for model in PARSERS:
@@ -153,8 +178,9 @@ def test_the_headline_names_what_is_not_detectable_and_what_lies_below() -> None
 
 
 @pytest.mark.exhaustive
-def test_two_tasks_are_each_scored_under_their_own_head() -> None:
-    table = joined("zoo:parse-0", "zoo:pos-0").tables["scored"]
+def test_two_tasks_are_each_scored_under_their_own_head(gold: str) -> None:
+    # a base that predicts no tokens: scores alone
+    table = joined("zoo:parse-0", "zoo:pos-0", base="zoo:parse-0", text=gold).tables["scored"]
     raw = table[table["order"] == RAW].set_index("model")
     assert raw["metric"].to_dict() == {"zoo:parse-0": "UAS", "zoo:pos-0": "tag accuracy"}
     assert (raw["score"] > raw["other_score"] + 0.3).all()

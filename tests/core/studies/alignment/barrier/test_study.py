@@ -4,6 +4,7 @@ fine-tunes, and models that cannot be joined."""
 from __future__ import annotations
 
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from core.studies.alignment.barrier.study import ORIGIN, STUDY, relation_of
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
 from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
+from core.text.corpora import Corpus
 from core.text.reading import read_text
 from core.vectors.predicting import ask_following, ask_masked, sum_losses
 from tests.core.tiny_models import save_tiny
@@ -30,8 +32,17 @@ from tests.core.tiny_models import save_tiny
 FEW: dict[str, Any] = {"sentences": 20, "draws": 20}
 
 
+@cache
+def short_texts() -> dict[str, Corpus]:
+    """The shortest sentences of the included text: each is read once for each of its subwords, at
+    every point of every line."""
+    sentences = sorted(read_text("demo", (), 400).sentences, key=lambda each: len(each.words))
+    return {"demo": Corpus("demo", tuple(sentences[: FEW["sentences"]]))}
+
+
 def joined(*models: str, base: str = "", **more: Any) -> Any:
-    return STUDY.run(BarrierSpec(models=models, base=base or models[0], **FEW | more))
+    spec = BarrierSpec(models=models, base=base or models[0], **FEW | more)
+    return STUDY.run(spec, short_texts())
 
 
 def barriers(result: Any) -> dict[str, float]:
@@ -41,7 +52,7 @@ def barriers(result: Any) -> dict[str, float]:
 def reordered(ref: str, folder: Path, ask: Any) -> str:
     """Save a copy of a model with its units and heads in a drawn order."""
     loaded = load_with_head(ref, device="cpu")
-    asked = ask(loaded, read_text("demo", (), 20).words)
+    asked = ask(loaded, short_texts()["demo"].words)
     layers = layers_of(loaded.model)
     reads = read_inputs(loaded.model, layers, asked)
     drawn = drawn_orders(loaded.model.config, reads, len(layers), np.random.default_rng(3))
@@ -86,7 +97,7 @@ def test_a_fine_tune_is_scored_with_the_head_of_its_base_and_is_near_it() -> Non
     row = result.table.set_index("order").loc[RAW]
     assert row["relation"] == ONE_ORIGIN
     masked = load_with_head("zoo:seed-0", device="cpu")
-    words = read_text("demo", (), 20).words[0::2]
+    words = short_texts()["demo"].words[0::2]
     asked = ask_masked(masked, words)
     tokens = sum(int((answers >= 0).sum()) for _, answers in asked)
     assert row["source_loss"] == pytest.approx(sum_losses(masked.model, asked, 10).sum() / tokens)

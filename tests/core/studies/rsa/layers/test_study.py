@@ -84,6 +84,7 @@ def _sentences(count: int = 40, genre: str = "news", start: int = 0) -> tuple[Se
     )
 
 
+STATES = {"references": False, "functions": False}  # where a test looks at these alone
 CORPORA = {"demo": Corpus("demo", _sentences(40) + _sentences(20, "fiction", 40), ("A notice.",))}
 
 
@@ -194,7 +195,7 @@ def test_a_second_run_computes_nothing_and_says_the_same() -> None:
 @pytest.mark.exhaustive
 def test_every_measure_and_kind_of_items_goes_through() -> None:
     for measure in study.MEASURES:
-        result = _run(measure=measure, references=False, standardise=True)
+        result = _run(measure=measure, references=False, standardise=True, words=100)
         assert result.table["similarity"].iloc[0] == pytest.approx(1.0, abs=1e-6)
     for items in ("cls", "mean"):
         result = _run(items=items, references=False, drop_rogue=2)
@@ -226,11 +227,11 @@ def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
 
 @pytest.mark.exhaustive
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
-    few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, references=False)
+    few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, **STATES)
     assert too_few_items("mean CCA", D_MODEL - 2, D_MODEL) in few.notices
-    some = _run(measure="cca", items="mean", references=False)
+    some = _run(measure="cca", items="mean", **STATES)
     assert high_chance("mean CCA", some.table["null_high"].max()) in some.notices
-    plain = _run(references=False)
+    plain = _run(**STATES)
     assert high_chance("RSA", plain.table["null_high"].max()) not in plain.notices
     for label, others in (("RSA", "debiased CKA."), ("mean CCA", "RSA or debiased CKA.")):
         for notice in (high_chance(label, 0.5), too_few_items(label, 30, 40)):
@@ -247,16 +248,16 @@ def test_one_sentence_has_no_band() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("measure", "said"), [("cka", True), ("cka-debiased", False)])
 def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(measure: str, said: bool) -> None:
-    result = _run(references=False, measure=measure)
+    result = _run(measure=measure, **STATES)
     sentence = same_size(get_measure(measure).label, 200)
     assert (sentence in result.notices) == (sentence in result.methods) == said
 
 
 @pytest.mark.exhaustive
 def test_bands_of_few_sentences_say_what_they_are() -> None:
-    few = _run(sentences=20, references=False)
+    few = _run(sentences=20, **STATES)
     assert few_sentences(20) in few.notices
-    assert few_sentences(40) not in _run(sentences=40, references=False).notices
+    assert few_sentences(40) not in _run(sentences=40, **STATES).notices
 
 
 @pytest.mark.exhaustive
@@ -286,7 +287,7 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
         ("ding2021",),
     )
     monkeypatch.setitem(study.MEASURES, "nearest", entry)
-    result = _run(measure="nearest", compare=("zoo:tuned-1",), references=False)
+    result = _run(measure="nearest", compare=("zoo:tuned-1",), **STATES)
     top, first = result.table.iloc[-1], result.table.iloc[0]
     assert first["similarity"] == 1.0
     assert top["low"] < top["similarity"] < top["high"]
@@ -308,6 +309,9 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
         "--no-references",
         "--measure",
         "nearest",
+        "--no-functions",
+        "--words",
+        "200",
     ]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     assert entry.label in capsys.readouterr().out
@@ -479,7 +483,7 @@ def _relative_change(box: Path, name: str) -> float:
 def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     """tuned-1 is a third of the way to tuned-0: shrunk to its size, tuned-0 has its vectors."""
     both = {"compare": ("zoo:tuned-0", "zoo:tuned-1"), "references": False, "pool_runs": False}
-    result, plain = _run(matched_size=True, **both), _run(**both)
+    result, plain = _run(matched_size=True, **both), _run(functions=False, **both)
     shrunk, small = (
         result.table[result.table["model"] == f"zoo:tuned-{number}"] for number in (0, 1)
     )
@@ -493,7 +497,7 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     assert scaled.value == pytest.approx(small["relative_change"].iloc[0], rel=1e-4)
     assert MATCHED in result.methods
     assert INTERPOLATED in result.notices
-    again = _run(**both)
+    again = _run(functions=False, **both)
     assert again.table.equals(plain.table), "the model that was moved lies where it lay"
 
 
@@ -517,7 +521,7 @@ def test_runs_of_one_task_become_one_curve() -> None:
     )
     assert not unnamed(pooled.statements, pooled.headline)
     assert POOLED in pooled.methods
-    runs = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False).table
+    runs = _run(compare=("zoo:tuned-*",), pool_runs=False, **STATES).table
     assert set(runs["model"]) == {"zoo:tuned-0", "zoo:tuned-1"}
     means = runs.groupby("layer")["similarity"].mean()
     assert pooled.table["similarity"].tolist() == pytest.approx(means.tolist())
@@ -535,9 +539,9 @@ def test_runs_of_one_task_become_one_curve() -> None:
 @pytest.mark.exhaustive
 def test_runs_that_were_pooled_by_their_names_are_said_to_be() -> None:
     (notice,) = pooled_by_name({"zoo:tuned-*": ("zoo:tuned-0", "zoo:tuned-1")})
-    pooled = _run(compare=("zoo:tuned-*",), references=False)
+    pooled = _run(compare=("zoo:tuned-*",), **STATES)
     assert notice in pooled.notices
-    apart = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False)
+    apart = _run(compare=("zoo:tuned-*",), pool_runs=False, **STATES)
     assert notice not in apart.notices
 
 
@@ -552,7 +556,7 @@ def test_copies_of_a_model_are_no_further_runs(box: Path, tmp_path: Path) -> Non
     assert "runs" not in result.tables
     assert describe_copies(dict.fromkeys(refs[1:], refs[0]))[0] in result.notices
     assert not result.failures
-    of_base = _run(compare=("zoo:seed-0", "zoo:tuned-0"), references=False)
+    of_base = _run(compare=("zoo:seed-0", "zoo:tuned-0"), **STATES)
     assert set(of_base.table["model"]) == {"zoo:seed-0", "zoo:tuned-0"}
 
 
@@ -707,6 +711,7 @@ def test_what_a_flag_asks_for_reaches_the_numbers(
         "--compare",
         "zoo:tuned-0",
         "--no-references",
+        "--no-functions",
         "--words",
         "100",
     ]
@@ -715,8 +720,8 @@ def test_what_a_flag_asks_for_reaches_the_numbers(
     compare = tuple(flag for flag in flags if flag.startswith("zoo:")) or ("zoo:tuned-0",)
     settings: dict[str, object] = {
         "compare": compare,
-        "references": False,
         "words": 100,
+        **STATES,
     }
     assert shown == pytest.approx(
         _run(**{**settings, **options}).table["similarity"].tolist(), abs=1e-6

@@ -3,6 +3,7 @@ fine-tunes."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from core.commands.main import main as command
 from core.errors import CorpusError, ModelError, SpecError, TaskError
 from core.models.identity import Identity
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import layers_in_words
+from core.results.names import layers_in_words, short_name
 from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement, lead_of
 from core.runs.runner import Outputs
@@ -537,23 +538,25 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
-    monkeypatch: pytest.MonkeyPatch,
+    pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    base, tuned = pair
+    failed = f"path:{shutil.copytree(tuned.removeprefix('path:'), tmp_path / 'failed')}"
+    labelled = tmp_path / "labelled.tsv"
+    labelled.write_text("".join(f"{label}\t{text}\n" for text, label in LABELLED))
     drawn = layer_changes.noise_donor
 
     def failing(own: Any, *rest: Any) -> Any:
-        if own.pair.task.ref == "zoo:pos-0":
+        if own.pair.task.ref == failed:
             raise ModelError("No random change could be drawn.")
         return drawn(own, *rest)
 
     monkeypatch.setattr(layer_changes, "noise_donor", failing)
-    scored = ("zoo:parse-frozen-4", "zoo:pos-0")
-    result = STUDY.run(
-        SwapSpec(compare=scored, corpus="demo-gold", sentences=20, noises=2, draws=20)
-    )
-    assert set(result.table["model"]) == {"zoo:parse-frozen-4"}
-    assert result.failures == {"zoo:pos-0: random changes": "No random change could be drawn."}
-    assert "zoo:pos-0" not in result.headline
+    spec = SwapSpec(base=base, compare=(tuned, failed), labelled=str(labelled), noises=2, draws=20)
+    result = STUDY.run(spec)
+    assert set(result.table["model"]) == {tuned}
+    assert result.failures == {f"{failed}: random changes": "No random change could be drawn."}
+    assert short_name(failed) not in result.headline
 
 
 def test_a_headline_is_made_of_what_each_model_loses() -> None:

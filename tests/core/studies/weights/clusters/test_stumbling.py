@@ -53,6 +53,16 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
         yield running
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Three tiny models, written once, to be read only."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return {
+        f"org/tiny-{number}": save_tiny(folder / str(number), head=True, seed=number)
+        for number in range(3)
+    }
+
+
 def forget() -> None:
     """As a process that has just started."""
     hub._resolved.clear()
@@ -163,12 +173,10 @@ def hub_refs(spec: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("stumbles", [3, 99])
 @pytest.mark.parametrize("command", exhaustive(STUDIES, "rsa", "probe", "weights", "align"))
 def test_no_key_of_any_study_holds_an_empty_identity(
-    command: str, stumbles: int, server: TreeServer, tmp_path: Path
+    command: str, stumbles: int, server: TreeServer, tiny: dict[str, Path], tmp_path: Path
 ) -> None:
-    for number in range(3):
-        server.add(
-            f"org/tiny-{number}", save_tiny(tmp_path / f"tiny-{number}", head=True, seed=number)
-        )
+    for name, folder in tiny.items():
+        server.add(name, folder)
     study = STUDIES[command]
     default = study.Spec()
     spec = replace(default, **hub_refs(default))
