@@ -13,7 +13,7 @@ from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.tasks import probing
 from core.studies.task_kit import Cost, Size, costs
 
-FITTED = 4.2e-9  # processor seconds per item, coefficient and class of a classifier, to convergence
+FITTED = 5e-9  # processor seconds per item, coefficient and class of a classifier, to convergence
 FACTORED, BY_ITEM = 0.6, 0.23  # of these above `LARGE` coefficients, and where each item has one
 BOUND, SINGLE = 6e-11, 1.5e-11  # processor seconds per cubed coefficient: an inverse, a factor
 PRODUCT = 1.2e-11  # processor seconds per item, feature and coefficient of the products
