@@ -196,8 +196,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A folder's tests stay with one worker, in our order: they share models, studies, a server and
     a browser; so do those of folders that share more. Those of the browser, which take longest, are
-    two parts; but of three or four workers, which are for two cores, one has them all, and only one
-    browser at a time waits for a core.
+    two parts; but of three workers, which are for two cores, one has them all, and only one browser
+    at a time waits for a core.
 
     Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
     longer lets it change.
@@ -207,7 +207,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFolder(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             folder, _, name = str(super()._split_scope(nodeid)).rpartition("/")
-            apart = folder.endswith("browser") and self.numnodes not in (3, 4)
+            apart = folder.endswith("browser") and self.numnodes != 3
             beside = apart and name[len("test_") : -len(".py")] in BESIDE
             if beside:
                 return f"{folder}, beside"

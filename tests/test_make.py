@@ -106,8 +106,8 @@ def test_folders_and_files_that_workers_share_out_are_there() -> None:
     assert browser > {*BESIDE}
 
 
-@pytest.mark.parametrize(("workers", "parts"), [(2, 2), (3, 1), (4, 1), (5, 2)])
-def test_of_three_or_four_workers_one_has_the_browser(workers: int, parts: int) -> None:
+@pytest.mark.parametrize(("workers", "parts"), [(2, 2), (3, 1), (4, 2)])
+def test_of_three_workers_one_has_the_browser(workers: int, parts: int) -> None:
     scheduler = scheduler_of(workers)
     files = ROOT.glob("tests/browser/test_*.py")
     places = {scheduler._split_scope(f"tests/browser/{path.name}::test") for path in files}

@@ -50,34 +50,36 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
-def cut_off(name: str, folder: Path, mixed: tuple[str, float] = ("", 1.0)) -> Path:
-    """An included model without its upper layers, some way from another one, in a folder."""
-    source, (base, share) = zoo_folder() / "models", mixed
-    copied = shutil.copytree(source / name, folder)
-    tensors = lower(source / name)
-    start = lower(source / base) if base else tensors
-    for key, value in tensors.items():
-        if key in start and start[key].shape == value.shape:
-            tensors[key] = (start[key] + share * (value - start[key])).astype(value.dtype)
-    save_file(tensors, copied / "model.safetensors", metadata={"format": "pt"})
-    config = json.loads((copied / "config.json").read_text("utf8")) | {"num_hidden_layers": BELOW}
-    (copied / "config.json").write_text(json.dumps(config), "utf8")
-    return copied
+def lower(name: str) -> dict[str, Any]:
+    """An included model's weights without its upper layers."""
+    tensors = load_file(zoo_folder() / "models" / name / "model.safetensors")
+    return {key: value for key, value in tensors.items() if not ABOVE.search(key)}
 
 
-def lower(folder: Path) -> dict[str, Any]:
-    tensors = load_file(folder / "model.safetensors")
-    return {name: value for name, value in tensors.items() if not ABOVE.search(name)}
+def save_lower(name: str, folder: Path, base: dict[str, Any], share: float) -> Path:
+    """Save an included model without its upper layers, so much of the way from a base to it."""
+    shutil.copytree(zoo_folder() / "models" / name, folder)
+    tensors = {
+        key: (base[key] + share * (value - base[key])).astype(value.dtype)
+        if key in base and base[key].shape == value.shape
+        else value
+        for key, value in lower(name).items()
+    }
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text("utf8")) | {"num_hidden_layers": BELOW}
+    (folder / "config.json").write_text(json.dumps(config), "utf8")
+    return folder
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs on the way from the base: of a classifier, and of a model that predicts words."""
     folder = tmp_path_factory.mktemp("runs")
-    cut_off("seed-0", folder / "base")
+    base = lower("seed-0")
+    save_lower("seed-0", folder / "base", base, 1.0)
     for run, end in (("classifier", "sentiment-0"), ("language", "seed-0-again")):
         for step, share in ((100, 0.3), (200, 0.7), (300, 1.0)):
-            checkpoint = cut_off(end, folder / run / f"checkpoint-{step}", ("seed-0", share))
+            checkpoint = save_lower(end, folder / run / f"checkpoint-{step}", base, share)
             path = checkpoint / "tokenizer.json"
             content = json.loads(path.read_text("utf8"))
             content["truncation"] = {

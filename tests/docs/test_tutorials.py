@@ -46,9 +46,6 @@ MADE = {
     "README": ("out/rsa/result.json",),
 }
 """What a reader has after each of them, beside what is printed."""
-FEWER = {("weights", "intruders"): ("--draws", "20")}
-"""Options of commands that draw at random, a hundred times without them: what a draw gives is asked
-of their studies, not of the pages."""
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +89,7 @@ def run_command(words: list[str]) -> None:
         shutil.copytree(*words[2:])
         return
     assert words[:3] == ["python", "-m", "core"], f"{words[0]}: mark the block `console`"
-    fewer = FEWER.get((*words[3:5],), ())
-    assert not set(fewer) & set(words)
-    assert main([*words[3:], *fewer]) == 0, words
+    assert main(words[3:]) == 0, words
 
 
 @pytest.mark.slow

@@ -198,22 +198,13 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 
-SOONER = """
-import sys
-from zoo.recipe import __main__, pipeline
-plain = pipeline._pretrain
-pipeline._pretrain = lambda *given: plain(*given, save_every=50)
-sys.exit(__main__.main(sys.argv[1:]))
-"""  # a checkpoint every 50 steps in place of 250, so that there is less to train, twice
-
-
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thread: None) -> None:
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")
 
     def options(folder: str) -> list[str]:
-        given = ["--quick", "--text", str(tmp_path / "text.txt"), "--seeds", "1", "--steps", "200"]
+        given = ["--quick", "--text", str(tmp_path / "text.txt"), "--seeds", "1", "--steps", "400"]
         return ["--out", str(tmp_path / folder), *given, "--only", "text", "pretrain"]
 
     assert recipe.main(options("whole")[:-1]) == 2  # the text alone: there is no finished model yet
@@ -222,10 +213,7 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thre
     )  # one tokenizer: its library breaks ties at random
     checkpoint = tmp_path / "killed/work/seed-0/checkpoint.safetensors"
     process = subprocess.Popen(
-        [sys.executable, "-c", SOONER, *options("killed")],
-        cwd=ROOT,
-        env=ALONE,
-        stdout=subprocess.DEVNULL,
+        [*COMMAND, *options("killed")], cwd=ROOT, env=ALONE, stdout=subprocess.DEVNULL
     )
     while not checkpoint.is_file() and process.poll() is None:
         time.sleep(0.02)

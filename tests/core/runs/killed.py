@@ -38,7 +38,6 @@ ALIGN = AlignSpec(
     split="sentence",
     layers=(3,),
     grid="",
-    second_run=False,
 )
 PROBE = ProbeSpec(
     models=("zoo:seed-0",),

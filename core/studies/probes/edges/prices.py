@@ -29,14 +29,19 @@ def fitted(
     # A classifier has a coefficient for each dimension, or for each item where these are fewer, and
     # a portion has half of the next one's items.
     portions = [CODED * words / 2**portion for portion in range(BLOCKS)]
-    wide = width * (2 if target == "label" else 1)
+    wide = _features(target, width)
     sizes = [min(wide, items) for items in portions]
-    share = BY_ITEM if wide > portions[0] else FACTORED
-    share = share if sizes[0] > LARGE else 1.0
+    large = BY_ITEM if wide > portions[0] else FACTORED
+    share = large if sizes[0] > LARGE else 1.0
     fits = sets + CHOOSING * (not penalty)
     seconds = FITTED * words * sizes[0] * CLASSES[target] * fits * share
     seconds += sum((SINGLE if size > LARGE else BOUND) * size**3 for size in sizes)
     return float(states * (seconds + PRODUCT * portions[0] * wide * sizes[0]))
+
+
+def _features(target: str, width: int) -> int:
+    """Features of an item of words of this width: a label's are of the word and of its head."""
+    return width * (2 if target == "label" else 1)
 
 
 def layers_cost(
@@ -62,7 +67,7 @@ def window_cost(
     seconds = sum(
         fitted(target, wide * size.d_model, 1, words, penalty, sets) for wide in WINDOW_WORDS
     )
-    wide = max(WINDOW_WORDS) * size.d_model * (2 if target == "label" else 1)
+    wide = _features(target, max(WINDOW_WORDS) * size.d_model)
     square = min(wide, CODED * words) ** 2
     held = bytes_held({model: size}, (), words) + costs.SINGLE * (words * wide + 3 * square)
     return Cost(seconds, shared={("window", model, target): Cost(0.0, held)})
