@@ -70,14 +70,24 @@ class EdgeBatch(Batch):
 class EdgePacker(Packer):
     """Packs sentences with their edges."""
 
-    def __init__(self, data: EdgeData, size: int, device: str = "cpu") -> None:
-        super().__init__(data, size, device)
+    def __init__(
+        self,
+        data: EdgeData,
+        size: int,
+        device: str = "cpu",
+        precision: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__(data, size, device, precision)
         self.edges, self.classes = data.edges, data.classes
         self.first = np.searchsorted(data.edges.sentence, np.arange(len(self.lengths) + 1))
 
-    def pack(self, sentences: Int[np.ndarray, " sentence"]) -> EdgeBatch:
-        """These sentences as one batch."""
-        batch = super().pack(sentences)
+    def pack(self, batches: Sequence[Int[np.ndarray, " sentence"]]) -> Sequence[EdgeBatch]:
+        """These sentences, an array for each batch."""
+        packed = zip(super().pack(batches), batches, strict=True)
+        return [self._with_edges(batch, sentences) for batch, sentences in packed]
+
+    def _with_edges(self, batch: Batch, sentences: Int[np.ndarray, " sentence"]) -> EdgeBatch:
+        """A batch with the edges of its sentences."""
         rows, shifts, start = [], [], 0
         for number in np.unique(self.shelf[sentences]):  # in the order of the batch's blocks
             width = self.shelves[number].words.shape[1]
@@ -93,7 +103,7 @@ class EdgePacker(Packer):
             for part in (*places, self.edges.labels[:, every])
         )
         marks = one_hot(labels, self.classes)
-        return EdgeBatch(batch.words, batch.blocks, heads, dependents, marks)
+        return EdgeBatch(batch.words, batch.blocks, batch.sentences, heads, dependents, marks)
 
 
 class PolarBank(Bank):

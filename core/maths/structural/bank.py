@@ -5,7 +5,9 @@ See `core.maths.structural.training`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -17,9 +19,7 @@ from core.maths.arrays import Value
 from core.maths.structural.batches import Batch, Block
 from core.maths.structural.probe import (
     depth_gradient,
-    depth_loss,
     distance_gradient,
-    distance_loss,
     squared_distances,
     squared_norms,
 )
@@ -34,8 +34,19 @@ from core.maths.structural.schedule import (
 )
 from core.maths.structural.scratch import Scratch
 
-STATE = ("best", "maps", "first", "second", "steps", "rate", "targets")
+STATE = ("best", "maps", "first", "second", "targets")
+NUMBERS = ("steps", "rate", "minimum")
 LISTS = ("rows", "active", "best_epoch")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Neighbours among the layers that are read, the slice of their probes, and how many probes
+    each of the layers has."""
+
+    layers: slice
+    probes: slice
+    each: int
 
 
 class Bank:
@@ -50,22 +61,25 @@ class Bank:
         self.minimum = np.full(len(maps), np.inf)
         self.active = list(range(len(maps)))
         self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
-        self.steps = torch.zeros_like(maps[:, :1, :1])
-        self.rate = torch.full_like(self.steps, LEARNING_RATE)
+        self.steps = np.zeros(len(maps))
+        self.rate = np.full_like(self.steps, LEARNING_RATE)
         self.products, self.scratch = maps.dtype, Scratch()
+        self._arrange()
 
     def state(self) -> Value:
         """Everything needed to resume training."""
         tensors = {name: getattr(self, name).cpu().numpy() for name in STATE}
-        return tensors | {"minimum": self.minimum, **{name: getattr(self, name) for name in LISTS}}
+        return tensors | {name: getattr(self, name) for name in (*NUMBERS, *LISTS)}
 
     def restore(self, state: Value) -> None:
         """Resume from the output of `state`, in a new run of the same probes."""
         for name in STATE:  # copied, so that memory is aligned as torch aligns it
             setattr(self, name, torch.tensor(state[name], device=self.maps.device))
-        self.minimum = np.array(state["minimum"])
+        for name in NUMBERS:
+            setattr(self, name, np.array(state[name]))
         for name in LISTS:
             setattr(self, name, list(state[name]))
+        self._arrange()
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """Take one step of Adam for each probe; probes share no parameters."""
@@ -74,44 +88,33 @@ class Bank:
         self.differentiate(projected, batch)
         projected = self._converted("projected", projected, read.dtype)
         gradient = self.scratch.take("gradient", self.maps.shape, read.dtype, read.device)
-        for row, mine in self._by_layer():
-            # All probes of a layer read the same vectors without a copy.
+        for group in self.groups:
+            stacked = self._stacked(projected, group)
+            if group.each > 1:
+                _apart(stacked, group).copy_(_of_group(projected, group))
             torch.bmm(
-                projected[mine].transpose(1, 2),
-                read[:, row].expand(mine.stop - mine.start, -1, -1),
-                out=gradient[mine],
+                stacked.transpose(1, 2),
+                read[:, group.layers].transpose(0, 1),
+                out=gradient[group.probes].view(len(stacked), -1, read.shape[2]),
             )
         self._adam(self._converted("gradient", gradient, self.maps.dtype))
 
     def differentiate(self, projected: Float[Tensor, "probe item rank"], batch: Batch) -> None:
         """Replace projected words by the gradient of the batch's loss with respect to them."""
-        for block in batch.blocks:
-            part = projected[:, block.places]
-            gold, weights = (
-                tensor.to(part.dtype) for tensor in (self._own(block.gold), block.weights)
-            )
-            if self.pairs:
-                part.copy_(
-                    distance_gradient(_in_sentences(part, block), gold, weights).flatten(1, 2)
-                )
-            else:
-                part.copy_(depth_gradient(part, gold.flatten(1), weights.flatten()))
+        for block, part in _in_blocks(projected, batch):
+            gradient = distance_gradient if self.pairs else depth_gradient
+            part.copy_(gradient(part, self._own(block.gold), block.weights).view(part.shape))
 
     def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
         """Mean loss over sentences, for each active probe."""
         total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
         for batch in batches:
             projected = self._project(self._read(vectors, batch, self.maps.dtype))
-            for block in batch.blocks:
-                part = _in_sentences(projected[:, block.places], block)
-                gold = self._own(block.gold).to(part.dtype)
-                losses = (
-                    distance_loss(squared_distances(part), gold, block.lengths)
-                    if self.pairs
-                    else depth_loss(squared_norms(part), gold, block.lengths)
-                )
-                total += losses.double() * len(block.lengths)
-                count += len(block.lengths)
+            for block, part in _in_blocks(projected, batch):
+                predicted = squared_distances(part) if self.pairs else squared_norms(part)
+                errors = predicted.sub_(self._own(block.gold)).abs_().mul_(block.weights)
+                total += errors.flatten(1).sum(dim=1).double() * batch.sentences
+            count += batch.sentences
         return (total / count).cpu().numpy()
 
     def end_epoch(
@@ -138,7 +141,7 @@ class Bank:
                 self.rate[slot] *= DECAY
                 for state in (self.first, self.second, self.steps):
                     state[slot] = 0
-            moving = steps * float(self.rate[slot]) >= STILL
+            moving = steps * self.rate[slot] >= STILL
             if epoch - self.best_epoch[probe] < PATIENCE and moving:
                 keep.append(slot)
         if len(keep) < len(self.active):
@@ -149,6 +152,8 @@ class Bank:
         self, read: Float[Tensor, "item layer d_model"]
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
+        if len(self.read) < read.shape[1]:
+            read = read.index_select(1, self.read)
         return self._project(in_precision(read, self.maps.dtype))
 
     def _project(
@@ -156,27 +161,35 @@ class Bank:
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by products in the precision of the words, in that of the maps."""
         maps = self._converted("maps", self.maps, read.dtype)
-        probes, rank, _ = maps.shape
+        probes, rank, d_model = maps.shape
         shape = (probes, len(read), rank)
         projected = self.scratch.take("projected", shape, read.dtype, read.device)
-        for row, mine in self._by_layer():
+        for group in self.groups:
+            stacked = self._stacked(projected, group)
             torch.bmm(
-                read[:, row].expand(mine.stop - mine.start, -1, -1),
-                maps[mine].transpose(1, 2),
-                out=projected[mine],
+                read[:, group.layers].transpose(0, 1),
+                maps[group.probes].view(len(stacked), -1, d_model).transpose(1, 2),
+                out=stacked,
             )
+            if group.each > 1:
+                _of_group(projected, group).copy_(_apart(stacked, group))
         return self._converted("projected", projected, self.maps.dtype)
 
     def _read(
         self, vectors: Float[Tensor, "item layer d_model"], batch: Batch, precision: torch.dtype
     ) -> Float[Tensor, "item layer d_model"]:
-        """The vectors of a batch in a precision; see `in_precision`."""
-        shape = (len(batch.words), *vectors.shape[1:])
+        """The vectors of a batch at the layers of active probes, in a precision; see
+        `in_precision`."""
+        (_, layers, d_model), words = vectors.shape, batch.words
+        if len(self.read) < layers:
+            words = (words[:, None] * layers + self.read).flatten()
+            vectors = vectors.view(-1, 1, d_model)
+        shape = (len(words), *vectors.shape[1:])
         read = self.scratch.take("read", shape, vectors.dtype, vectors.device)
-        torch.index_select(vectors, 0, batch.words, out=read)
+        torch.index_select(vectors, 0, words, out=read)
         for dtype in _steps(read.dtype, precision):
             read = self._converted("converted", read, dtype)
-        return read
+        return read.view(len(batch.words), -1, d_model)
 
     def _converted(self, name: str, numbers: Tensor, precision: torch.dtype) -> Tensor:
         """These numbers in a precision, in the memory of that name if it is another one."""
@@ -191,36 +204,53 @@ class Bank:
             return gold
         return gold.index_select(0, self.targets) if self.shared is None else gold[self.shared]
 
-    def _by_layer(self) -> list[tuple[int, slice]]:
-        """Pairs of a row of the vectors and the slice of probes that read it."""
-        blocks, start = [], 0
-        for row, members in groupby(self.rows):
-            stop = start + len(list(members))
-            blocks.append((row, slice(start, stop)))
-            start = stop
-        return blocks
+    def _stacked(
+        self, projected: Float[Tensor, "probe item rank"], group: Group
+    ) -> Float[Tensor, "layer item stack"]:
+        """Memory for the words of a group's layers as all probes of a layer project them; where a
+        layer has one, that of `projected`."""
+        if group.each == 1:
+            return projected[group.probes]
+        layers, (_, items, rank) = group.layers.stop - group.layers.start, projected.shape
+        shape = (layers, items, group.each * rank)
+        return self.scratch.take("stacked", shape, projected.dtype, projected.device)
 
     def _adam(self, gradient: Tensor) -> None:
         """Adam with a rate and a step count for every probe, both changed at its plateaus."""
         self.steps += 1
         self.first.lerp_(gradient, 1 - BETAS[0])
         self.second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        root = (1 - BETAS[1] ** self.steps).sqrt()
-        scale = (BETAS[0] ** self.steps - 1) / (
-            self.rate * root
-        )  # of the denominator: -rate * root / (1 - beta^t)
+        root = np.sqrt(1 - BETAS[1] ** self.steps)
+        # of the denominator: -rate * root / (1 - beta^t)
+        scale = (BETAS[0] ** self.steps - 1) / (self.rate * root)
+        shift, scaled = (
+            torch.from_numpy(part).to(gradient).view(-1, 1, 1)
+            for part in (scale * root * EPSILON, scale)
+        )
         denominator = torch.sqrt(self.second, out=self.scratch.like("denominator", self.second))
-        torch.addcmul(scale * root * EPSILON, denominator, scale, out=denominator)
+        torch.addcmul(shift, denominator, scaled, out=denominator)
         self.maps.addcdiv_(self.first, denominator)
 
     def _shrink(self, keep: list[int]) -> None:
         """Shrink the bank to these slots."""
         self.active = [self.active[slot] for slot in keep]
         self.rows = [self.rows[slot] for slot in keep]
-        self.targets, self.maps, self.first, self.second, self.steps, self.rate = (
-            state[keep]
-            for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
+        self.targets, self.maps, self.first, self.second = (
+            state[keep] for state in (self.targets, self.maps, self.first, self.second)
         )
+        self.steps, self.rate = self.steps[keep], self.rate[keep]
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Note which layers the active probes read, and which of them as many probes."""
+        counts = list(Counter(self.rows).items())
+        self.read = torch.tensor([row for row, _ in counts], device=self.maps.device)
+        self.groups, layer, probe = [], 0, 0
+        for each, some in groupby(count for _, count in counts):
+            layers = len(list(some))
+            stop = probe + layers * each
+            self.groups.append(Group(slice(layer, layer + layers), slice(probe, stop), each))
+            layer, probe = layer + layers, stop
 
 
 def in_precision(
@@ -249,8 +279,25 @@ def _steps(given: torch.dtype, wanted: torch.dtype) -> tuple[torch.dtype, ...]:
     return (torch.float32, wanted) if through else (wanted,)
 
 
-def _in_sentences(
-    part: Float[Tensor, "probe item rank"], block: Block
-) -> Float[Tensor, "probe sentence word rank"]:
-    """Reshape a block's words by sentence."""
-    return part.reshape(len(part), *block.shape, part.shape[2])
+def _in_blocks(
+    projected: Float[Tensor, "probe item rank"], batch: Batch
+) -> Iterator[tuple[Block, Float[Tensor, "probe ... rank"]]]:
+    """The blocks of a batch with their words, by sentence where words are paired."""
+    parts = projected.split([block.items for block in batch.blocks], dim=1)
+    for block, part in zip(batch.blocks, parts, strict=True):
+        paired = block.gold.ndim == 4
+        yield block, part.view(len(part), *block.gold.shape[1:3], -1) if paired else part
+
+
+def _of_group(
+    projected: Float[Tensor, "probe item rank"], group: Group
+) -> Float[Tensor, "layer item each rank"]:
+    """The words of a group's probes."""
+    return projected[group.probes].view(-1, group.each, *projected.shape[1:]).transpose(1, 2)
+
+
+def _apart(
+    stacked: Float[Tensor, "layer item stack"], group: Group
+) -> Float[Tensor, "layer item each rank"]:
+    """The same from the memory of `Bank._stacked`."""
+    return stacked.view(*stacked.shape[:2], group.each, -1)

@@ -3,8 +3,9 @@
 A batch holds sentences of any length, as from the published code's shuffling loader. Within a batch
 sentences of about the same length are packed together and padded to a multiple of STEP words, which
 changes no sum. (Fixed batches of similar lengths lowered the depth probe's root accuracy by 2 to 3
-points.) The padded trees are made once, so that every probe can have an order of sentences of its
-own at little cost.
+points.) Depths are errors of single words, which follow one another without padding. The padded
+trees are made once, and several batches are gathered together: at the width of the included models
+calls of torch are half of the work, and two threads that make many of them hold each other up.
 
 Reference: the published code's `data.py` (a shuffling loader, batches of 20). Deviations: the order
 in a batch.
@@ -13,7 +14,7 @@ in a batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from core.errors import ShapeError
 from core.maths.structural.probe import PADDING
 
 STEP = 4  # words, to a multiple of which sentences are padded
+TOGETHER = 16  # batches that are gathered at once
 
 
 @dataclass(frozen=True)
@@ -65,76 +67,72 @@ class ProbeData:
 
 @dataclass(frozen=True)
 class Block:
-    """A few sentences of similar length: places in the batch, gold (-1 is padding), weights.
+    """Sentences of similar length, padded to one; or, for depths, all words of a batch.
 
     Attributes:
-        start: First of its places in the batch.
-        gold: int16 (target, sentence, word, word), or (target, sentence, word).
-        lengths: Words in each sentence.
-        weights: float64, weight of a pair or a word in the batch's loss; 0 where padded.
+        gold: (target, sentence, word, word), or (target, item); -1 is padding.
+        weights: Of a pair or a word in the batch's mean loss; 0 where padded.
     """
 
-    start: int
-    gold: Int[Tensor, ...]
-    lengths: Int[Tensor, " sentence"]
+    gold: Float[Tensor, ...]
     weights: Float[Tensor, ...]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Sentences and words, padding included."""
-        return self.gold.shape[1], self.gold.shape[2]
-
-    @property
-    def places(self) -> slice:
-        """Its places in the batch."""
-        return slice(self.start, self.start + self.gold.shape[1] * self.gold.shape[2])
+    def items(self) -> int:
+        """Words, padding included."""
+        return self.gold.shape[1] * (self.gold.shape[2] if self.gold.ndim == 4 else 1)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Indices of the words to read (0 where padded), and their blocks in the same order."""
+    """Indices of the words to read (0 where padded), blocks in the same order, the number of
+    sentences."""
 
     words: Int[Tensor, " item"]
     blocks: tuple[Block, ...]
+    sentences: int
 
 
 @dataclass(frozen=True)
 class _Shelf:
-    """All sentences that are padded to one length: words (sentence, word) and gold (target,
-    sentence, ...), as in `Batch` and `Block`, and their lengths (sentence,)."""
+    """All sentences that are padded to one length: words (sentence, word), gold as in `Block`, and
+    weights of pairs in a sentence's mean error."""
 
-    words: Int[Tensor, "sentence word"]
-    gold: Int[Tensor, ...]
-    lengths: Int[Tensor, " sentence"]
-    weighed: dict[int, Tensor] = field(default_factory=dict, init=False)
-
-    def weights(self, sentences: int) -> Float[Tensor, "sentence ..."]:
-        """Weights of pairs or words in the loss of a batch of this many sentences; they are the
-        same in every epoch, for the one or two sizes that batches have."""
-        if sentences not in self.weighed:
-            counts = (self.lengths.square() if self.gold.ndim == 4 else self.lengths) * sentences
-            # neither padding nor a word without a place in the tree
-            self.weighed[sentences] = (self.gold[0] != PADDING) / counts.double().view(
-                -1, *[1] * (self.gold.ndim - 2)
-            )
-        return self.weighed[sentences]
+    words: Int[np.ndarray, "sentence word"]
+    gold: Int[Tensor, "target sentence word word"]
+    weights: Float[Tensor, "sentence word word"]
 
 
 class Packer:
-    """Packs one set of sentences into batches, each epoch anew."""
+    """Packs one set of sentences into batches, each epoch anew.
 
-    def __init__(self, data: ProbeData, size: int, device: str = "cpu") -> None:
-        self.size, self.device = size, device
+    Args:
+        data: The sentences.
+        size: Sentences of a batch.
+        device: Where batches are used.
+        precision: Of their gold and weights.
+    """
+
+    def __init__(
+        self,
+        data: ProbeData,
+        size: int,
+        device: str = "cpu",
+        precision: torch.dtype = torch.float64,
+    ) -> None:
+        self.size, self.device, self.precision = size, device, precision
         self.lengths = data.lengths
+        self.starts = np.cumsum(self.lengths) - self.lengths
+        self.pairs = data.gold[0].ndim == 3
+        self.depths = np.zeros((0, 0)) if self.pairs else np.concatenate(data.gold, axis=1)
         padded = np.minimum(-(-self.lengths // STEP) * STEP, self.lengths.max())
         widths, self.shelf = np.unique(padded, return_inverse=True)
         self.place = np.zeros(len(self.lengths), dtype=np.int64)
-        starts = np.cumsum(self.lengths) - self.lengths
         self.shelves: list[_Shelf] = []
-        for number, width in enumerate(widths):
+        for number, width in enumerate(widths if self.pairs else ()):
             sentences = np.flatnonzero(self.shelf == number)
             self.place[sentences] = np.arange(len(sentences))
-            self.shelves.append(self._padded(data, sentences, starts[sentences], int(width)))
+            self.shelves.append(self._padded(data, sentences, int(width)))
 
     def __len__(self) -> int:
         """Number of batches per epoch."""
@@ -148,33 +146,67 @@ class Packer:
             if rng is None
             else rng.permutation(len(self.lengths))
         )
-        for start in range(skip * self.size, len(order), self.size):
-            yield self.pack(order[start : start + self.size])
+        starts = range(skip * self.size, len(order), self.size)
+        batches = [order[start : start + self.size] for start in starts]
+        for start in range(0, len(batches), TOGETHER):
+            yield from self.pack(batches[start : start + TOGETHER])
 
-    def pack(self, sentences: Int[np.ndarray, " sentence"]) -> Batch:
-        """These sentences as one batch."""
-        words, blocks, start = [], [], 0
-        for number in np.unique(self.shelf[sentences]):
-            places = self.place[sentences[self.shelf[sentences] == number]]
-            shelf, rows = self.shelves[number], torch.from_numpy(places).to(self.device)
-            gold, lengths = shelf.gold.index_select(1, rows), shelf.lengths.index_select(0, rows)
-            weights = shelf.weights(len(sentences)).index_select(0, rows)
-            words.append(shelf.words.index_select(0, rows).flatten())
-            blocks.append(Block(start, gold, lengths, weights))
-            start += len(words[-1])
-        return Batch(torch.cat(words), tuple(blocks))
+    def pack(self, batches: Sequence[Int[np.ndarray, " sentence"]]) -> Sequence[Batch]:
+        """These sentences, an array for each batch."""
+        return self._pack_pairs(batches) if self.pairs else self._pack_words(batches)
 
-    def _padded(
-        self, data: ProbeData, sentences: np.ndarray, starts: np.ndarray, width: int
-    ) -> _Shelf:
+    def _pack_pairs(self, batches: Sequence[np.ndarray]) -> list[Batch]:
+        """Batches of a block for each length."""
+        words: list[list[np.ndarray]] = [[] for _ in batches]
+        blocks: list[list[Block]] = [[] for _ in batches]
+        shelves, sizes = [self.shelf[batch] for batch in batches], list(map(len, batches))
+        for number in np.unique(np.concatenate(shelves)):
+            shelf = self.shelves[number]
+            rows = [
+                self.place[batch[of == number]] for batch, of in zip(batches, shelves, strict=True)
+            ]
+            counts = list(map(len, rows))
+            every = self._sent(np.concatenate(rows))
+            shares = self._sent(np.repeat(sizes, counts)).view(-1, 1, 1)
+            gold = shelf.gold.index_select(1, every).to(self.precision).split(counts, 1)
+            weights = shelf.weights.index_select(0, every).div_(shares).to(self.precision)
+            for batch, weighed in enumerate(weights.split(counts)):
+                if counts[batch]:
+                    words[batch].append(shelf.words[rows[batch]].ravel())
+                    blocks[batch].append(Block(gold[batch], weighed))
+        return [
+            Batch(self._sent(np.concatenate(read)), tuple(of), size)
+            for read, of, size in zip(words, blocks, sizes, strict=True)
+        ]
+
+    def _pack_words(self, batches: Sequence[np.ndarray]) -> list[Batch]:
+        """Batches of one block."""
+        sentences, sizes = np.concatenate(batches), list(map(len, batches))
+        lengths = self.lengths[sentences]
+        first = np.repeat(self.starts[sentences] - (np.cumsum(lengths) - lengths), lengths)
+        words = first + np.arange(len(first))
+        gold = self.depths[:, words]
+        weights = (gold[0] != PADDING) / np.repeat(lengths * np.repeat(sizes, sizes), lengths)
+        counts = [int(self.lengths[batch].sum()) for batch in batches]
+        blocks = map(
+            Block,
+            self._sent(gold).to(self.precision).split(counts, 1),
+            self._sent(weights).to(self.precision).split(counts),
+        )
+        parts = zip(self._sent(words).split(counts), blocks, sizes, strict=True)
+        return [Batch(read, (block,), size) for read, block, size in parts]
+
+    def _padded(self, data: ProbeData, sentences: np.ndarray, width: int) -> _Shelf:
         """These sentences, padded to `width` words."""
         lengths, step = self.lengths[sentences], np.arange(width)
-        words = np.where(step < lengths[:, None], starts[:, None] + step, 0)
-        sample = data.gold[sentences[0]]
-        shape = (len(sample), len(sentences), *[width] * (sample.ndim - 1))
-        gold = np.full(shape, PADDING, dtype=np.int16)
+        words = np.where(step < lengths[:, None], self.starts[sentences, None] + step, 0)
+        gold = np.full((len(data.gold[0]), len(sentences), width, width), PADDING, dtype=np.int16)
         for row, (sentence, n) in enumerate(zip(sentences, lengths, strict=True)):
-            gold[:, row][(slice(None), *(slice(n),) * (sample.ndim - 1))] = data.gold[sentence]
-        return _Shelf(
-            *(torch.from_numpy(array).to(self.device) for array in (words, gold, lengths))
-        )
+            gold[:, row, :n, :n] = data.gold[sentence]
+        # neither padding nor a word without a place in the tree
+        weights = (gold[0] != PADDING) / np.square(lengths)[:, None, None]
+        return _Shelf(words, self._sent(gold), self._sent(weights))
+
+    def _sent(self, array: np.ndarray) -> Tensor:
+        """An array where batches are used."""
+        return torch.from_numpy(array).to(self.device)

@@ -159,10 +159,9 @@ def distance_gradient(
     probes, sentences, words, rank = projected.shape
     flat = projected.reshape(probes * sentences, words, rank)
     errors = _pairwise(flat).view(probes, sentences, words, words)
-    pairs = errors.sub_(gold).sign_().mul_(4 * weights).view(probes * sentences, words, words)
-    totals = pairs.sum(dim=2)
-    pairs.neg_().diagonal(dim1=1, dim2=2).add_(totals)
-    return torch.bmm(pairs, flat).view(probes, sentences, words, rank)
+    signs = errors.sub_(gold).sign_().mul_(weights).view(probes * sentences, words, words)
+    own = flat * signs.sum(dim=2, keepdim=True)
+    return torch.baddbmm(own, signs, flat, beta=4, alpha=-4).view_as(projected)
 
 
 def depth_gradient(
@@ -190,7 +189,7 @@ def _pairwise(flat: Float[Tensor, "set word rank"]) -> Float[Tensor, "set word w
     """|a|^2 + |b|^2 - 2ab; exactly 0 on the diagonal, below 0 by rounding at most."""
     gram = torch.bmm(flat, flat.transpose(1, 2))
     norms = gram.diagonal(dim1=1, dim2=2)
-    return (norms[:, :, None] + norms[:, None, :]).sub_(gram, alpha=2)
+    return (norms.unsqueeze(2) + norms.unsqueeze(1)).sub_(gram, alpha=2)
 
 
 def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: Tensor) -> Tensor:

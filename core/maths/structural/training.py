@@ -37,7 +37,7 @@ from core.maths.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
 from core.maths.structural.scratch import Scratch
 
 KINDS = ("distance", "depth")
-FORM = "probes.bank/2"  # format of the stored state; raised when `Bank.state` changes
+FORM = "probes.bank/3"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
 
 
@@ -135,7 +135,10 @@ def train_bank(
         bank = bank_of(maps, rows, [probe.target for probe in members], kind)
         bank.products, bank.scratch = products, scratch
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
-    packers = (packer_of(train, batch, device), packer_of(dev, DEV_BATCH, device))
+    packers = (
+        packer_of(train, batch, device, precision),
+        packer_of(dev, DEV_BATCH, device, precision),
+    )
     read = (train.vectors.to(device), dev.vectors.to(device))
     history = _train(courses, packers, read, kind=kind, epochs=epochs, report=report)
     best, epoch = np.zeros((len(probes), rank, d_model), np.float32), np.zeros(len(probes), int)

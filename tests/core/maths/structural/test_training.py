@@ -3,6 +3,8 @@ should."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -118,6 +120,23 @@ def test_every_probe_learns_its_own_trees(small: Data, kind: str) -> None:
         )
 
 
+def test_a_bank_of_uneven_layers_equals_its_probes_trained_alone(small: Data, kind: str) -> None:
+    """Two neighbours with two probes each, one with a single one; of vectors of a further layer."""
+    wide = [
+        ProbeData(
+            data.vectors[:, [0, 1, 1, 2]], [np.concatenate([g, g + (g > 0)]) for g in data.gold]
+        )
+        for data in small
+    ]
+    asked = [Probe(0, 8), Probe(0, 4), Probe(1, 8), Probe(1, 8, target=1), Probe(3, 8, target=1)]
+    together = train_bank(*wide, asked, kind=kind, epochs=8)
+    for place, probe in enumerate(asked):
+        alone = train_bank(*wide, [probe], kind=kind, epochs=8)
+        lasted = len(alone.dev_losses)
+        assert np.allclose(together.dev_losses[:lasted, place], alone.dev_losses[:, 0], atol=1e-9)
+        assert np.allclose(together.maps[place, : probe.rank], alone.maps[0], atol=1e-6)
+
+
 @pytest.mark.slow
 def test_one_probe_follows_torch_adam_and_the_published_schedule(
     small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -163,10 +182,54 @@ def test_batches_are_drawn_anew_each_epoch_whatever_the_lengths(small: Data) -> 
         order = again.permutation(60)
         for start, batch in zip(range(0, 60, 20), packer.epoch(rng), strict=True):
             chosen = order[start : start + 20]
-            read = sorted(int(n) for block in batch.blocks for n in block.lengths)
-            assert read == sorted(small[0].lengths[chosen].tolist())
+            assert sorted(read_once(batch)) == sorted(words_of(small[0], chosen))
+            assert batch.sentences == len(chosen)
             weights = sum(float(block.weights.sum()) for block in batch.blocks)
             assert weights == pytest.approx(1.0, abs=1e-5)  # every sentence counts once
+
+
+def read_once(batch: Batch) -> list[int]:
+    """The words of a batch without padding, whose weights are 0."""
+    counted = []
+    for block in batch.blocks:
+        weights = block.weights.sum(dim=-1) if block.weights.ndim == 3 else block.weights
+        counted.append(weights.flatten() > 0)
+    return batch.words[torch.cat(counted)].tolist()
+
+
+def words_of(data: ProbeData, sentences: np.ndarray) -> list[int]:
+    starts = np.cumsum(data.lengths) - data.lengths
+    return [int(starts[one]) + word for one in sentences for word in range(data.lengths[one])]
+
+
+def test_gold_and_weights_are_those_of_the_words_that_are_read(small: Data, kind: str) -> None:
+    """Of a last batch that is smaller than the others too."""
+    data = small[0]
+    starts = np.cumsum(data.lengths) - data.lengths
+    for batch in Packer(data, 25).epoch(np.random.default_rng(1)):
+        first = 0
+        for block in batch.blocks:
+            words = batch.words[first : first + block.items].numpy()
+            first += block.items
+            for place in np.ndindex(*block.weights.shape):
+                at = np.ravel_multi_index(place[:2], block.weights.shape[:2])
+                weight, word = (
+                    float(block.weights[place]),
+                    int(words[at if kind == "distance" else place[0]]),
+                )
+                if not weight:
+                    continue
+                sentence = int(np.searchsorted(starts, word, side="right")) - 1
+                mine = word - int(starts[sentence])
+                length = int(data.lengths[sentence])
+                gold = data.gold[sentence][0]
+                if kind == "distance":
+                    assert int(block.gold[(0, *place)]) == gold[mine, place[2]]
+                    assert weight == pytest.approx(1 / length**2 / batch.sentences)
+                else:
+                    assert int(block.gold[(0, *place)]) == gold[mine]
+                    assert weight == pytest.approx(1 / length / batch.sentences)
+        assert first == len(batch.words)
 
 
 @pytest.mark.slow
@@ -221,9 +284,9 @@ def test_every_draw_reads_the_sentences_in_an_order_of_its_own(
     """And in the same one whatever else is trained, so that models and layers are paired."""
     pack, packed = Packer.pack, list[np.ndarray]()
 
-    def record(self: Packer, chosen: np.ndarray) -> Batch:
-        packed.append(chosen)
-        return pack(self, chosen)
+    def record(self: Packer, batches: Sequence[np.ndarray]) -> Sequence[Batch]:
+        packed.extend(batches)
+        return pack(self, batches)
 
     monkeypatch.setattr(Packer, "pack", record)
     orders = []
