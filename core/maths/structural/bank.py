@@ -22,6 +22,7 @@ from core.maths.structural.probe import (
     distance_gradient,
     squared_distances,
     squared_norms,
+    weighted_error,
 )
 from core.maths.structural.schedule import (
     BETAS,
@@ -103,7 +104,7 @@ class Bank:
         """Replace projected words by the gradient of the batch's loss with respect to them."""
         for block, part in _in_blocks(projected, batch):
             gradient = distance_gradient if self.pairs else depth_gradient
-            part.copy_(gradient(part, self._own(block.gold), block.weights).view(part.shape))
+            part.copy_(gradient(part, self._own(block.gold), block.weights))
 
     def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
         """Mean loss over sentences, for each active probe."""
@@ -112,8 +113,8 @@ class Bank:
             projected = self._project(self._read(vectors, batch, self.maps.dtype))
             for block, part in _in_blocks(projected, batch):
                 predicted = squared_distances(part) if self.pairs else squared_norms(part)
-                errors = predicted.sub_(self._own(block.gold)).abs_().mul_(block.weights)
-                total += errors.flatten(1).sum(dim=1).double() * batch.sentences
+                loss = weighted_error(predicted, self._own(block.gold), block.weights)
+                total += loss.double() * batch.sentences
             count += batch.sentences
         return (total / count).cpu().numpy()
 

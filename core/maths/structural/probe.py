@@ -20,7 +20,7 @@ vector, which takes rank times the memory.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from core.errors import ShapeError
@@ -79,61 +79,30 @@ def squared_norms(projected: Float[Tensor, "probe *items rank"]) -> Float[Tensor
     return projected.square().sum(dim=-1)
 
 
-def distance_loss(
-    predicted: Float[Tensor, "probe sentence word word"],
-    gold: Float[Tensor, "target sentence word word"],
-    lengths: Int[Tensor, " sentence"],
+def weighted_error(
+    predicted: Float[Tensor, "probe ..."],
+    gold: Float[Tensor, "target ..."],
+    weights: Float[Tensor, ...],
 ) -> Float[Tensor, " probe"]:
-    """Mean absolute error of distances over squared sentence length, for each probe.
+    """Weighted sum of absolute errors of distances or depths; overwrites `predicted`.
 
     Args:
-        predicted: Squared distances after projection (unitless).
-        gold: Path lengths in the tree, in edges; -1 where padded. One target for each probe, or one
-            for all.
-        lengths: Words in each sentence.
-
-    Returns:
-        For each probe the mean over sentences of sum(|error|) / length**2.
-
-    Raises:
-        ShapeError: If sentences or words differ.
+        predicted: Squared distances or norms after projection (unitless).
+        gold: Path lengths or depths in the tree, in edges; one target for each probe, or one for
+            all.
+        weights: With 1 / length**2 of a pair, or 1 / length of a word, over the sentences of a
+            batch, the sum is the mean over sentences of the loss; 0 where padded.
 
     Reference:
-        Hewitt & Manning 2019, section 2.3 and the published `L1DistanceLoss`. Deviations: none.
+        Hewitt & Manning 2019, sections 2.2 and 2.3, and the published `L1DistanceLoss` and
+        `L1DepthLoss`. Deviations: none.
 
     Example:
         >>> gold = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
-        >>> distance_loss(gold + 1, gold, torch.tensor([2])).tolist()
+        >>> weighted_error(gold + 1, gold, torch.full((1, 2, 2), 1 / 2**2)).tolist()
         [1.0]
     """
-    return _normalised_error(predicted, gold, lengths, lengths.square())
-
-
-def depth_loss(
-    predicted: Float[Tensor, "probe sentence word"],
-    gold: Float[Tensor, "target sentence word"],
-    lengths: Int[Tensor, " sentence"],
-) -> Float[Tensor, " probe"]:
-    """Mean absolute error of depths over sentence length, for each probe.
-
-    Args:
-        predicted: Squared norms after projection (unitless).
-        gold: Edges between each word and the root; -1 where padded. One target for each probe, or
-            one for all.
-        lengths: Words in each sentence.
-
-    Raises:
-        ShapeError: If sentences or words differ.
-
-    Reference:
-        Hewitt & Manning 2019, section 2.3 and the published `L1DepthLoss`. Deviations: none.
-
-    Example:
-        >>> gold = torch.tensor([[[0.0, 1.0]]])
-        >>> depth_loss(gold + 1, gold, torch.tensor([2])).tolist()
-        [1.0]
-    """
-    return _normalised_error(predicted, gold, lengths, lengths)
+    return predicted.sub_(gold).abs_().mul_(weights).flatten(1).sum(dim=1)
 
 
 def distance_gradient(
@@ -190,20 +159,3 @@ def _pairwise(flat: Float[Tensor, "set word rank"]) -> Float[Tensor, "set word w
     gram = torch.bmm(flat, flat.transpose(1, 2))
     norms = gram.diagonal(dim1=1, dim2=2)
     return (norms.unsqueeze(2) + norms.unsqueeze(1)).sub_(gram, alpha=2)
-
-
-def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: Tensor) -> Tensor:
-    """Absolute errors without padding, weighted so that each sentence counts once."""
-    if (
-        predicted.shape[1:] != gold.shape[1:]
-        or len(gold) not in (1, len(predicted))
-        or len(lengths) != gold.shape[1]
-    ):
-        raise ShapeError(
-            f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} "
-            "lengths must describe the same sentences and words, "
-            "one target for each probe or one for all."
-        )
-    weights = (gold != PADDING).to(predicted.dtype)
-    weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 2)) / len(lengths)
-    return ((predicted - gold).abs() * weights).flatten(start_dim=1).sum(dim=1)

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from core.errors import ShapeError
+from core.maths.structural.batches import Packer, ProbeData
 from core.maths.structural.probe import (
     PADDING,
     depth_gradient,
-    depth_loss,
     distance_gradient,
-    distance_loss,
     project,
     squared_distances,
     squared_norms,
+    weighted_error,
 )
 
 RNG = np.random.default_rng(3)
@@ -95,45 +95,40 @@ def test_closed_form_gradients_are_autograds(targets: int, dtype: torch.dtype, m
     count = torch.tensor(lengths)
     words = torch.from_numpy(RNG.normal(size=(3, 3, 7, 4))).to(dtype).requires_grad_()
     gold = padded_gold(lengths, targets, 2).to(dtype)
-    (slow,) = torch.autograd.grad(distance_loss(squared_distances(words), gold, count).sum(), words)
     weights = (gold[0] != PADDING).to(dtype) / count.square().view(-1, 1, 1) / len(lengths)
+    loss = (squared_distances(words) - gold).abs() * weights
+    (slow,) = torch.autograd.grad(loss.sum(), words)
     assert float((distance_gradient(words.detach(), gold, weights) - slow).abs().max()) < most
     depths = padded_gold(lengths, targets, 1).to(dtype)
-    (slow,) = torch.autograd.grad(depth_loss(squared_norms(words), depths, count).sum(), words)
     weights = (depths[0] != PADDING).to(dtype) / count.view(-1, 1) / len(lengths)
+    loss = (squared_norms(words) - depths).abs() * weights
+    (slow,) = torch.autograd.grad(loss.sum(), words)
     fast = depth_gradient(words.detach().flatten(1, 2), depths.flatten(1), weights.flatten())
     assert float((fast.view(slow.shape) - slow).abs().max()) < most
 
 
-def test_losses_count_each_sentence_once_and_ignore_padding() -> None:
-    lengths = torch.tensor([3, 5])
-    gold = torch.full((2, 5, 5), float(PADDING))
-    gold_depth = torch.full((2, 5), float(PADDING))
-    for row, n in enumerate(lengths.tolist()):
-        gold[row, :n, :n] = torch.from_numpy(RNG.integers(0, 4, (n, n))).float()
-        gold_depth[row, :n] = torch.from_numpy(RNG.integers(0, 4, n)).float()
-    predicted = torch.from_numpy(RNG.normal(size=(2, 2, 5, 5))).float()
-    depth = torch.from_numpy(RNG.normal(size=(2, 2, 5))).float()
-    for probe in range(2):
-        slow, slow_depth = [], []
-        for row, n in enumerate(lengths.tolist()):
-            slow.append(
-                sum(
-                    abs(predicted[probe, row, i, j] - gold[row, i, j])
-                    for i in range(n)
-                    for j in range(n)
-                )
-                / n**2
-            )
-            slow_depth.append(
-                sum(abs(depth[probe, row, i] - gold_depth[row, i]) for i in range(n)) / n
-            )
-        assert float(distance_loss(predicted, gold[None], lengths)[probe]) == pytest.approx(
-            float(sum(slow)) / 2, rel=1e-5
-        )
-        assert float(depth_loss(depth, gold_depth[None], lengths)[probe]) == pytest.approx(
-            float(sum(slow_depth)) / 2, rel=1e-5
-        )
+@pytest.mark.parametrize("dimensions", [1, 2], ids=["depth", "distance"])
+def test_losses_count_each_sentence_once_and_ignore_padding(dimensions: int) -> None:
+    """With the weights that a packer gives, and the first of two targets' gold or both."""
+    lengths = [3, 5]
+    gold = padded_gold(lengths, 2, dimensions)
+    trees = [gold[(slice(None), row, *[slice(n)] * dimensions)] for row, n in enumerate(lengths)]
+    data = ProbeData(torch.zeros(8, 1, 2), [tree.numpy().astype(int) for tree in trees])
+    (batch,) = Packer(data, 2).pack([np.arange(2)])
+    words = torch.from_numpy(RNG.normal(size=(2, 8, 3)))  # probe, item, rank
+    expected = torch.zeros(2, dtype=torch.float64)
+    for sentence, tree in zip(words.split(lengths, dim=1), trees, strict=True):
+        each = sentence[:, None] if dimensions == 2 else sentence
+        predicted = squared_distances(each)[:, 0] if dimensions == 2 else squared_norms(each)
+        expected += (predicted - tree).abs().flatten(1).mean(dim=1) / 2
+    given, read = torch.zeros(2, dtype=torch.float64), words[:, batch.words]
+    for block, part in zip(
+        batch.blocks, read.split([block.items for block in batch.blocks], 1), strict=True
+    ):
+        shaped = part.reshape(2, *block.gold.shape[1:3], 3) if dimensions == 2 else part
+        predicted = squared_distances(shaped) if dimensions == 2 else squared_norms(shaped)
+        given += weighted_error(predicted, block.gold, block.weights)
+    assert torch.allclose(given, expected, atol=1e-12)
 
 
 def test_shapes_that_would_broadcast_are_refused(bank: torch.Tensor) -> None:
@@ -141,9 +136,3 @@ def test_shapes_that_would_broadcast_are_refused(bank: torch.Tensor) -> None:
         project(bank, torch.zeros(2, 4, 6))
     with pytest.raises(ShapeError, match="3 sets of vectors of 5 "):
         project(bank, torch.zeros(3, 4, 5))
-    with pytest.raises(ShapeError, match="same sentences"):
-        distance_loss(torch.zeros(1, 2, 3, 3), torch.zeros(1, 1, 3, 3), torch.tensor([3]))
-    with pytest.raises(ShapeError, match="same sentences"):
-        depth_loss(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3), torch.tensor([3]))
-    with pytest.raises(ShapeError, match="one target for each probe"):
-        depth_loss(torch.zeros(3, 2, 3), torch.zeros(2, 2, 3), torch.tensor([3, 3]))
