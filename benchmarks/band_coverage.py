@@ -166,9 +166,7 @@ def _margin(rng: np.random.Generator) -> list[bool]:
     flat = np.full(LAYERS, UUAS)
     model = probes(rng, sample, flat, easy, apart(rng, LAYERS, PROBES)).pooled()
     rival = probes(rng, sample, flat[:1], easy, apart(rng, 1, PROBES)).pooled()
-    (table,) = margins(
-        {"model": {"uuas": model}}, {"rival": {"uuas": rival}}, {"uuas": sample}, str, ("rival",)
-    )
+    (table,) = margins({"model": {"uuas": model}}, {"rival": {"uuas": rival}}, {"uuas": sample}, {})
     return holds({end: table[end].to_numpy() for end in ("low", "high")}, 0.0)
 
 
@@ -177,7 +175,7 @@ def _lead(rng: np.random.Generator) -> list[bool]:
     sample, easy = sentences(rng)
     flat = np.full(LAYERS, UUAS)
     group = probes(rng, sample, flat, easy, apart(rng, LAYERS, PROBES)).pooled()
-    (table,) = best_layers({"model": {"uuas": _chosen(group, rng)}}, {"uuas": sample}, str)
+    (table,) = best_layers({"model": {"uuas": _chosen(group, rng)}}, {"uuas": sample}, {})
     rest = table[table["layer"] != table["best_layer"]]
     return [all(holds({end: rest[end].to_numpy() for end in ("low", "high")}, 0.0))]
 

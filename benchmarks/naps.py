@@ -53,12 +53,19 @@ def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     return Findings({"naps": table}, "Slept.")
 
 
-NAP = Study(
+class PricedNap(Study):
+    """It takes as long as it sleeps."""
+
+    def price(self, spec: Any) -> Price:
+        """Price a nap."""
+        return Price(spec.seconds, 0.1)
+
+
+NAP = PricedNap(
     name=STUDY,
     words=Words("Nap", "sleep"),
     Spec=NapSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
-    price=lambda spec: Price(spec.seconds, 0.1),
 )

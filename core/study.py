@@ -8,28 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 import core.results.drawing.panels as panels
 from core.models.costs import Sizes, expected_outputs, price_tasks
+from core.results.differences import ComparedTable
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.paper import Drawing
+from core.results.drawing.vega import Chart
+from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import Words
+from core.runs.price import Cost, Price
 from core.runs.runner import Outputs, Task, run, run_here
 from core.text.reading import prepare_named
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.differences import ComparedTable
-    from core.results.drawing.paper import Drawing
-    from core.results.drawing.vega import Chart
-    from core.results.export import Result
-    from core.results.findings import Findings
-    from core.runs.price import Cost, Price
 
 
 def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
@@ -69,11 +66,6 @@ def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs:
     return with_model_files(result, spec, ready, outputs)
 
 
-def not_priced(spec: Any) -> Price:
-    """Stand for a price that is the sum over a study's tasks, until the study is made."""
-    raise TypeError("a study is priced by its tasks")
-
-
 def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
     """Collect in no time worth counting, as most studies do."""
     return ()
@@ -95,14 +87,6 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
         PalimpsestError: As `plan`.
     """
     return [*study.plan(spec, expected_outputs(study.prepare(spec, None), sizes))]
-
-
-def price_by_tasks(study: Study, spec: Any) -> Price:
-    """Price a study as the sum of what the tasks that it would plan cost. Raises PalimpsestError as
-    `expected_tasks` does."""
-    sizes = Sizes()
-    tasks = expected_tasks(study, spec, sizes)
-    return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
 def no_figures(result: Result, *choices: object, context: Context = PAGE) -> panels.Figures:
@@ -239,8 +223,6 @@ class Study:
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
-        price: spec -> what it will cost; without one, the sum of what its tasks cost, see
-            `price_by_tasks`. Nothing is fetched for it but the sizes of models.
         collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
             where that takes long.
         files: Result -> files beside tables and figures, by name.
@@ -257,7 +239,6 @@ class Study:
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]] = prepare_named
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
-    price: Callable[[Any], Price] = not_priced
     collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
     files: Callable[[Any], dict[str, bytes]] = no_files
     kind: type[Any] | None = None
@@ -266,8 +247,6 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))
-        if self.price is not_priced:
-            object.__setattr__(self, "price", partial(price_by_tasks, self))
 
     @property
     def title(self) -> str:
@@ -296,6 +275,13 @@ class Study:
             for view in self.views
             for name, chart in view.figures(result, context).items()
         }
+
+    def price(self, spec: Any) -> Price:
+        """Price a run as the sum of what the tasks that it would plan cost. Nothing is fetched for
+        it but the sizes of models. Raises PalimpsestError as `expected_tasks` does."""
+        sizes = Sizes()
+        tasks = expected_tasks(self, spec, sizes)
+        return price_tasks(tasks, sizes, *self.collecting(spec, tasks, sizes))
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.zoo import read_adapters
 from ui.frame import shell
 from ui.home.examples import show_examples, show_questions, show_story
@@ -19,7 +19,7 @@ shell.open_page(
     brief=False,
 )
 
-if zoo_models():
+if read_manifest():
     show_story()
 
 st.header("Four questions, with an experiment for each", anchor=False)
@@ -39,7 +39,7 @@ with st.container(width=shell.PROSE):
         "everything runs offline and without a graphics card. You can use any other model instead: "
         "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
-if entries := zoo_models():
+if entries := read_manifest():
     st.table(included_table([*entries, *read_adapters()]), border="horizontal", hide_index=True)
 else:
     st.info(

@@ -49,12 +49,11 @@ def main(arguments: argparse.Namespace) -> int:
 
     folder = Path(arguments.folder.removeprefix("path:")).expanduser().resolve()
     elsewhere = arguments.folder.startswith(("zoo:", "hub:"))
+    ref = arguments.folder if elsewhere else f"path:{folder}"
     if arguments.add:
-        ref = arguments.folder if elsewhere else f"path:{folder}"
         target = arguments.out or Path(f"{re.split('[:/]', ref)[-1]}-sum")
         count = add_vectors(ref, read_factors(arguments.add), target)
     elif elsewhere or is_adapter(folder):
-        ref = arguments.folder if elsewhere else f"path:{folder}"
         target = arguments.out or Path(f"{re.split('[:/]', ref)[-1]}-merged")
         count = merge_adapter(ref, arguments.base or base_of(ref), target)
     else:

@@ -77,13 +77,18 @@ def main(arguments: argparse.Namespace) -> int:
         if arguments.check:
             for line in describe_parts(check):
                 print(line)
-            print(check.price, file=sys.stderr)
+            print(check.cost.sentence, file=sys.stderr)
             print(f"To start: {command}{' --yes' if check.cost.asks else ''}", file=sys.stderr)
             return 0
         if (check.cost.asks or check.cost.excess) and not is_stored(check, store):
             check.cost.refuse_where_shared()
             agree(check.cost, arguments.yes)
-        parts = run_pair(check, _say, store=store, executor=executor)
+        parts = run_pair(
+            check,
+            lambda name: print(f"running: {name}", file=sys.stderr),
+            store=store,
+            executor=executor,
+        )
     findings = " ".join(make_sentences(check, parts)[1:])
     if findings:
         print(findings, flush=True)  # before writing: a full disk does not lose it
@@ -125,7 +130,3 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
     figures = draw_figures(charts)
     files |= {f"{name}.svg": content for name, content in figures.items()}
     return write_folder(out, {PAGE: page(charts, figures), **files})
-
-
-def _say(name: str) -> None:
-    print(f"running: {name}", file=sys.stderr)

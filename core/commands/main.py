@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
 from core import COMMAND
@@ -76,7 +77,8 @@ def _read_command(
     argv: list[str],
 ) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
     """Make the parser and find what runs it; `align check` becomes one word of `argv`."""
-    asked = study.study_names(argv)
+    names = (" ".join(argv[:2]), " ".join(argv[:1]))  # `align check` before `align`
+    asked = next((name for name in names if name in STUDIES), None)
     if asked is not None:
         argv[: len(asked.split())] = [asked]
     parser = argparse.ArgumentParser(
@@ -93,13 +95,9 @@ def _read_command(
             continue
         if asked is not None:
             study.add_arguments(command, asked)
-            run = _study(asked)
+            run = partial(study.main, asked)
         else:
             module = import_module(COMMANDS[name][0])
             module.add_arguments(command)
             run = module.main
     return parser, run
-
-
-def _study(command: str) -> Callable[[argparse.Namespace], int]:
-    return lambda arguments: study.main(command, arguments)

@@ -12,16 +12,12 @@ from typing import Any, TextIO
 from core.errors import PalimpsestError, PalimpsestWarning
 
 
-class OutputError(PalimpsestError):
-    """Standard output cannot be written."""
-
-
 class Stream:
     """A standard stream that ends no command with a traceback.
 
     Args:
         stream: Where the text goes.
-        strict: Whether a failure is an `OutputError`; otherwise what cannot be written is lost.
+        strict: Whether a failure is a `PalimpsestError`; otherwise what cannot be written is lost.
     """
 
     def __init__(self, stream: TextIO, strict: bool) -> None:
@@ -49,7 +45,7 @@ class Stream:
         with suppress(OSError), Path(os.devnull).open("w", encoding="utf8") as nothing:
             os.dup2(nothing.fileno(), self._stream.fileno())  # it is flushed again at the end
         if self._strict and not isinstance(error, BrokenPipeError):
-            raise OutputError(
+            raise PalimpsestError(
                 f"Standard output could not be written ({error.strerror}); "
                 "files that the command writes are complete."
             )
@@ -59,14 +55,11 @@ def prepare_streams() -> None:
     """Let this process write to all streams, and show warnings to users as notes."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: the next file to be opened would get its number
-            setattr(sys, name, _nothing(mode))
+            nothing = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf8"))
     sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)
     if not sys.warnoptions:  # otherwise the user wants Python's own
         warnings.showwarning = note_warning
-
-
-def _nothing(mode: str) -> Any:
-    return os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf8")
 
 
 def note_warning(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
-from core.models import parse_ref, zoo_models
+from core.models import parse_ref, read_manifest
 from core.models.identity import identify
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
@@ -116,11 +116,6 @@ class Check:
             "This comparison therefore says nothing about fine-tuning."
         )
 
-    @property
-    def price(self) -> str:
-        """Return the expected price in a sentence."""
-        return self.cost.sentence
-
 
 @dataclass(frozen=True)
 class Part:
@@ -167,10 +162,9 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     missing = {ref: download_of(ref) for ref in (base, model)}
     outputs = run(tasks, **options)
     measured = outputs.need("pair")
-    unrelated_pair = outputs.values.get("others")
-    comparable = unrelated_pair is not None and not unrelated_pair["reason"]
+    others = outputs.values.get("others")
+    distance = others["distance"] if others and not others["reason"] else None
     related = not measured["reason"] and is_related(measured)
-    distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
     same = models[base].weights == models[model].weights
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
     cost = combined(_prices(check).values())
@@ -234,11 +228,7 @@ def specs_of(check: Check) -> dict[str, Spec]:
         },
         SWAP: {"base": base, "compare": (model,), "frozen": False},
     }
-    return {
-        name: STUDIES[PARTS[name]].Spec(**values)
-        for name, values in asked.items()
-        if PARTS[name] in STUDIES
-    }
+    return {name: STUDIES[PARTS[name]].Spec(**values) for name, values in asked.items()}
 
 
 def run_pair(
@@ -283,7 +273,7 @@ def _unfit(check: Check, name: str) -> str:
 
 def _unrelated(base: str) -> str:
     """Find an included model pretrained from other random weights; "" if there is none."""
-    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    entries = {str(entry["ref"]): entry for entry in read_manifest()}
     if base not in entries:
         return ""
     root = str(entries[base].get("base") or base)

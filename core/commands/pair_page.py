@@ -84,7 +84,7 @@ def make_page(
         key: value
         for part in parts
         if part.result
-        for key, value in _fingerprints(part.result).items()
+        for key, value in part.result.provenance.get("fingerprints", {}).items()
     }
     record = json.dumps(
         provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str
@@ -126,11 +126,6 @@ def _section(
         ],
         "notices": [*notices, *part.result.left_out],
     }
-
-
-def _fingerprints(result: Result) -> dict[str, str]:
-    prints = result.provenance.get("fingerprints", {})
-    return {str(key): str(value) for key, value in prints.items()}
 
 
 def _sentence(name: str, result: Result) -> str:

@@ -43,7 +43,9 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
     """Check the pair and price its report. Raises ModelError if a model cannot be read; SpecError
     if both are one."""
     check = check_pair(spec.base, spec.model, **more)
-    return Result("pair check", spec.plain(), check.sentence, _table([]), notices=(check.price,))
+    return Result(
+        "pair check", spec.plain(), check.sentence, _table([]), notices=(check.cost.sentence,)
+    )
 
 
 def run_study(

@@ -14,28 +14,24 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import core.runs.store as runs_store
 from core.catalogue import STUDIES
-from core.commands.examples.every import EXAMPLES, JOINED, QUICK, STORY, Example
+from core.commands.examples.every import EXAMPLES, JOINED, QUICK, STORY
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
 from core.runs.tasks import Signal
-from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
+from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec, run_sentences
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.lens.spec import CLASSIFIERS
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.weights.clusters.spec import WeightsSpec
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 CARDS = "cards.json"
 OTHER_GENRES = ("legal", "technical")  # of the second text that the RSA page shows first
@@ -65,14 +61,6 @@ class Recorder(Precomputed):
 
 
 @dataclass(frozen=True)
-class Request:
-    """A result that a page shows: its name, and the function that runs it with a run's options."""
-
-    name: str
-    run: Callable[..., Result]
-
-
-@dataclass(frozen=True)
 class Walk:
     """The outcome of all requests.
 
@@ -89,9 +77,8 @@ class Walk:
     results: dict[str, Any]
 
 
-def requests() -> list[Request]:
-    """List every precomputed result, each once."""
-    sentence = SentenceSpec(ProbeSpec().models[0], (), text=SENTENCE_SHOWN)
+def requests() -> dict[str, tuple[str, Any]]:
+    """List every precomputed result by name, with the command and the spec that ask for it."""
     views: list[tuple[str, Any]] = [
         ("rsa", RsaSpec()),
         ("rsa", RsaSpec(grid=True)),
@@ -99,7 +86,7 @@ def requests() -> list[Request]:
         ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
         ("probe", ProbeSpec()),
         *(
-            ("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text))
+            ("sentence", SentenceSpec(model, tuple(range(7)), text=SENTENCE_SHOWN))
             for model in ProbeSpec().probed
         ),
         ("weights", WeightsSpec()),
@@ -114,10 +101,7 @@ def requests() -> list[Request]:
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     views += [(command, study.Spec()) for command, study in STUDIES.items()]  # commands as such
-    return [
-        Request(name_of(command, spec), partial(_run, command, spec))
-        for command, spec in dict.fromkeys(views)
-    ]
+    return {name_of(command, spec): (command, spec) for command, spec in views}
 
 
 def _experiments() -> list[tuple[str, Spec]]:
@@ -172,13 +156,7 @@ def name_of(command: str, spec: Any) -> str:
 
 def _run(command: str, spec: Any, **options: Any) -> Any:
     if command == "sentence":
-        from core.studies.probes.sentence.study import run_sentences
-
         return run_sentences(spec, **options)
-    if command == "tokens":
-        from core.studies.rsa.tokens.study import STUDY
-
-        return STUDY.run(spec, **options)
     return STUDIES[command].run(spec, **options)
 
 
@@ -187,14 +165,14 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
     recorder, results, unanswered = Recorder(read), dict[str, Any](), []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
         store = runs_store.Store(Path(folder), precomputed=recorder)
-        for request in requests():
+        for name, asked in requests().items():
             try:
                 with runs_store.using(store):
-                    results[request.name] = request.run(
-                        store=store, signal=Signal(look_only=True, patience=PATIENCE)
+                    results[name] = _run(
+                        *asked, store=store, signal=Signal(look_only=True, patience=PATIENCE)
                     )
             except NotStoredError:
-                unanswered.append(request.name)
+                unanswered.append(name)
     return Walk(recorder.values, recorder.missing, tuple(unanswered), results)
 
 
@@ -210,10 +188,10 @@ def make(say: Callable[[str], None]) -> Path:
     """
     store = runs_store.default_store()
     asked = requests()
-    for number, request in enumerate(asked, start=1):
-        say(f"{number} of {len(asked)}: {request.name}")
+    for number, (name, study) in enumerate(asked.items(), start=1):
+        say(f"{number} of {len(asked)}: {name}")
         with runs_store.using(store):
-            request.run(store=store)
+            _run(*study, store=store)
     say("reading all results back")
     walked = walk(
         lambda keys: {key: runs_store.encode(value) for key, value in store.get_many(keys).items()}
@@ -253,18 +231,15 @@ def make_cards() -> Path:
 def cards_text(results: dict[str, Any], precomputed: Precomputed) -> str:
     """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
     findings = {
-        example.name: example.find(results_of(example, results)).plain()
+        example.name: asdict(
+            example.find([results[name_of(command, spec)] for command, spec in example.studies])
+        )
         for example in (STORY, *EXAMPLES)
     }
     return (
         json.dumps({"answers": mark(precomputed), "cards": findings}, indent=1, ensure_ascii=False)
         + "\n"
     )
-
-
-def results_of(example: Example, results: dict[str, Any]) -> list[Any]:
-    """Return the results that an example reads."""
-    return [results[name_of(command, spec)] for command, spec in example.studies]
 
 
 def mark(precomputed: Precomputed) -> str:

@@ -34,18 +34,17 @@ def advice(pricing: Pricing, spec: Any, what: str) -> str:
         spec: The study's settings.
         what: The part of the price to lower, such as "memory".
     """
-    costs: dict[str, float] = {}
+    costs: list[tuple[float, Option]] = []
     for option, smaller in _smaller(spec) if isinstance(spec, Spec) else ():
         # the smaller study may be invalid, such as a split that is too small
         with suppress(PalimpsestError):
-            costs[option.name] = getattr(pricing(smaller), what)
-    named = {option.name: option for option in options_of(type(spec))} if costs else {}
-    best = min(costs, key=lambda name: costs[name], default="")
-    if not best or costs[best] >= getattr(pricing(spec), what):
+            costs.append((getattr(pricing(smaller), what), option))
+    least, best = min(costs, key=lambda each: each[0], default=(0.0, None))
+    if best is None or least >= getattr(pricing(spec), what):
         return "choose fewer or smaller models"
     verbs = {"whole": "lower", "flag": "turn off"}
-    verb = verbs.get(named[best].kind, "choose fewer for")
-    return f"{verb} “{named[best].label}” ({best})"
+    verb = verbs.get(best.kind, "choose fewer for")
+    return f"{verb} “{best.label}” ({best.name})"
 
 
 def _smaller(spec: Any) -> Iterator[tuple[Option, Spec]]:

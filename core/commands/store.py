@@ -31,7 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     info = store.info()
     if info.trouble:
         raise StoreError(info.trouble)
-    print(f"folder   {info.folder}")
+    print(f"folder   {store.folder}")
     print(f"entries  {info.entries:,}")
-    print(f"size     {info.bytes / 2**20:,.1f} MiB of {info.size_limit / 2**20:,.0f} MiB")
+    print(f"size     {info.bytes / 2**20:,.1f} MiB of {store.size_limit / 2**20:,.0f} MiB")
     return 0

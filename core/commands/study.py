@@ -12,7 +12,7 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from core.study import Study
 
 WIDTH = 30
+METAVARS: Mapping[str, str] = {
+    "whole": "N",
+    "number": "X",
+    "model": "MODEL",
+    "models": "MODEL",
+    "corpus": "TEXT",
+    "layers": "LAYER",
+}
 PATIENCE = 10.0  # seconds at most to find out whether everything is stored
 
 
@@ -119,7 +127,7 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
         dest=option.name,
         action="extend" if option.many else "append",  # a flag that is given twice loses nothing
         nargs="*" if option.many else None,
-        metavar=_metavar(option),
+        metavar=METAVARS.get(option.kind, option.name.upper()),
         help=words.replace("%", "%%"),
     )
 
@@ -224,22 +232,3 @@ class _Seen:
             end="",
             file=sys.stderr,
         )
-
-
-def _metavar(option: Option) -> str:
-    names: Mapping[str, str] = {
-        "whole": "N",
-        "number": "X",
-        "model": "MODEL",
-        "models": "MODEL",
-        "corpus": "TEXT",
-        "layers": "LAYER",
-    }
-    return names.get(option.kind, option.name.upper())
-
-
-def study_names(argv: Sequence[str]) -> str | None:
-    """Find the study that a command line begins with: `align check` before `align`."""
-    return next(
-        (name for name in (" ".join(argv[:2]), " ".join(argv[:1])) if name in STUDIES), None
-    )

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from core.catalogue import STUDIES
+from core.commands.study import command_line
 from core.commands.verifying import find_problems
 from core.errors import ModelError, SpecError
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
@@ -50,20 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """List, verify, parse or compute; return 1 if a model is damaged."""
-    if arguments.action == "precompute":
-        from core.commands.precomputed import make
+    if arguments.action in ("precompute", "cards", "demo"):
+        from core.commands.precomputed import make, make_cards
 
-        path = make(lambda line: print(line, file=sys.stderr, flush=True))
-        print(f"{path} written, {path.stat().st_size:,} bytes.")
-        return 0
-    if arguments.action == "cards":
-        from core.commands.precomputed import make_cards
-
-        path = make_cards()
-        print(f"{path} written, {path.stat().st_size:,} bytes.")
-        return 0
-    if arguments.action == "demo":
-        path = ship_demo()
+        say = partial(print, file=sys.stderr, flush=True)
+        writing: dict[str, Callable[[], Path]] = {
+            "precompute": partial(make, say),
+            "cards": make_cards,
+            "demo": ship_demo,
+        }
+        path = writing[arguments.action]()
         print(f"{path} written, {path.stat().st_size:,} bytes.")
         return 0
     if arguments.action == "public":
@@ -105,8 +105,6 @@ def table(entries: list[dict[str, Any]]) -> str:
 
 def public() -> str:
     """Write each collection of public models with its size and the commands that study it."""
-    from core.catalogue import STUDIES
-    from core.commands.study import command_line
     from core.models.hub.collections import COLLECTIONS
 
     parts = []
@@ -130,14 +128,11 @@ def real(name: str | None = None, out: Path | None = None) -> str:
     Raises:
         SpecError: If there is no such result, or no folder for it.
     """
-    from core.catalogue import STUDIES
-    from core.commands.study import command_line
     from core.results.export import write_result
-    from core.results.shelf.archive import shelf_beside
-    from core.runs.precomputed import default_precomputed
+    from core.results.shelf.archive import default_shelf
 
-    shelf = shelf_beside(default_precomputed())
-    entries = {entry.name: entry for entry in (shelf.entries if shelf else ())}
+    shelf = default_shelf()
+    entries = {entry.name: entry for entry in shelf.entries}
     if name is None:
         return "\n\n".join(
             f"{entry.name}: {entry.sentence} {entry.origin}\n  "
@@ -146,7 +141,7 @@ def real(name: str | None = None, out: Path | None = None) -> str:
         )
     entry = entries.get(name)
     study = STUDIES[entry.study] if entry else None
-    result = shelf.open(entry, study.kind) if shelf and entry and study else None
+    result = shelf.open(entry, study.kind) if entry and study else None
     if result is None or study is None or out is None:
         fault = f"There is no result {name!r}" if result is None else "There is no folder for it"
         raise SpecError(f"{fault}: give one of {', '.join(entries) or 'none'}, and --out DIR.")

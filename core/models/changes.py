@@ -134,7 +134,7 @@ def borrow_between(
         base: Reference of the model at share 0.
         tuned: Reference of the model at share 1; its tokenizer and configuration are used.
         share: Between 0 and 1.
-        device, dtype: As in `residence.borrow_model`.
+        device, dtype: As in `memory.borrow_model`.
 
     Raises:
         ModelError: If the weights of the two differ in names or shapes.

@@ -168,16 +168,13 @@ def turning(size: Size) -> float:
     return size.layers * 12 * TURNED * float(size.d_model) ** 3
 
 
-def passes(
-    size: Size, sentences: float, each: float = 1.0, least: float = 1.0, texts: int = 1
-) -> float:
+def passes(size: Size, sentences: float, each: float = 1.0, least: float = 1.0) -> float:
     """Estimate processor seconds to load a model with its head and run sentences through it, `each`
-    times; a large model reads its layers for each of at `least` so many batches, a small one is
-    loaded for each text."""
+    times; a large model reads its layers for each of at `least` so many batches."""
     run = passing(size, sentences, each)
     if not is_by_layer(size):
-        return opening(size) * texts + run
-    times = max(least * texts, SUBWORDS * sentences * each * size.d_model / PASSED)
+        return opening(size) + run
+    times = max(least, SUBWORDS * sentences * each * size.d_model / PASSED)
     return opening(size) + _rereading(size, times) + run
 
 
@@ -252,51 +249,24 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     shared = dict(sorted(parts, key=lambda part: part[1].memory))
     costs = [*each, *shared.values(), *collected]
     starting = {True: STARTING, False: STARTING_LIGHT}
+    seconds = [starting[torch] for torch in {cost.torch for cost in costs}]
+    seconds += [cost.seconds for cost in costs]
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
-    return price_of(
-        sizes,
-        [*(starting[torch] for torch in {cost.torch for cost in costs}),
-         *(cost.seconds for cost in costs)],
+    peak = (
         sum(at_once)
         + max((cost.memory for cost in shared.values()), default=0.0)
-        + sum(cost.memory for cost in collected),
-        libraries=TORCH if any(cost.torch for cost in costs) else NUMPY,
-        store=sum(cost.store for cost in costs),
-        fetched=max((cost.fetched for cost in each), default=1.0),
-        work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",
-    )  # fmt: skip
-
-
-def price_of(
-    sizes: Mapping[str, Size],
-    tasks: Iterable[float],
-    memory: float,
-    *,
-    libraries: float = TORCH,
-    store: float = 0.0,
-    fetched: float = 1.0,
-    work: str = "",
-) -> Price:
-    """Sum up the price of a study.
-
-    Args:
-        sizes: Of its models.
-        tasks: Processor seconds of each task.
-        memory: Bytes at the peak, beside the libraries.
-        libraries: Gigabytes that these take.
-        store: Bytes that are kept.
-        fetched: Share of the models' files that is downloaded.
-        work: What there is to do, in words.
-    """
-    each = [*tasks]
+        + sum(cost.memory for cost in collected)
+    )
+    libraries = TORCH if any(cost.torch for cost in costs) else NUMPY
+    fetched = max((cost.fetched for cost in each), default=1.0)
     return Price(
-        seconds=on_this_machine(wall_seconds(each)),
-        memory=libraries + memory / 1e9,
+        seconds=on_this_machine(wall_seconds(seconds)),
+        memory=libraries + peak / 1e9,
         download=fetched * sum(size.download for size in sizes.values()) / 1e9,
-        store=store / 1e9,
-        work=work,
+        store=sum(cost.store for cost in costs) / 1e9,
+        work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",
         measured=all(size.asked for size in sizes.values()),
-        processor=sum(each),
+        processor=sum(seconds),
     )
 
 
@@ -308,4 +278,4 @@ def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:
             values[task.role] = task.expected(sizes)
         except PalimpsestError as error:
             failures[task.role] = Failure(task.name, str(error), error)
-    return Outputs(values, failures, 0, 0.0)
+    return Outputs(values, failures)

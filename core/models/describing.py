@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
@@ -72,11 +72,6 @@ class ModelInfo:
         return self.family == "encoder-decoder" and self.architecture.endswith(ENCODER_ALONE)
 
 
-def zoo_models() -> list[dict[str, Any]]:
-    """Read the manifest's entries of the included models; none if there is no manifest."""
-    return read_manifest()
-
-
 def locate(ref: str | ModelRef) -> Path:
     """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
     merge an adapter into its base. Raises ModelError if it does not exist, is damaged, or is
@@ -105,7 +100,7 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
     those that mark it. Raises ModelError if there are none."""
     ref = parse_ref(ref)
     folder = locate(ref)
-    with Restoring(ref):
+    with saying_how_to_restore(ref):
         return _tokenizer_of(folder)
 
 
@@ -117,34 +112,30 @@ def _tokenizer_of(folder: Path) -> str:
     return hashlib.sha256(json.dumps([files, *marks]).encode()).hexdigest() if marks else files
 
 
-@dataclass(frozen=True)
-class _Files:
-    """What a model's files say, under any reference."""
-
-    model_type: str
-    architecture: str
-    config_hash: str
-    sizes: tuple[int, int, int]
-    vocabulary: int
-    parameters: int
-    hashes: tuple[str, ...]
-    positions: bool
-
-
 @remembered(READ_FILES, state=folder_state)
-def _files_of(folder: Path) -> _Files:
+def _files_of(folder: Path) -> tuple[ModelInfo, tuple[str, ...], str]:
+    """Read what a model's files say under any reference: its sizes, the sha256 hex of each file of
+    weights, and that of its configuration."""
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
-    return _Files(
-        model_type=config["model_type"],
+    architecture = ARCHITECTURES[config["model_type"]]
+    layers, width, heads = checkpoints.sizes(config)
+    info = ModelInfo(
+        ref="",
+        fingerprint="",
+        weights="",
         architecture=(config.get("architectures") or [UNNAMED])[0],
-        config_hash=checkpoints.config_hash(config),
-        parameters=count_parameters(folder, config),
-        sizes=checkpoints.sizes(config),
+        model_type=config["model_type"],
+        layers=layers,
+        d_model=width,
+        heads=heads,
         vocabulary=int(config.get("vocab_size", 0)),
-        hashes=tuple(checkpoints.content_hash(path) for path in files),
-        positions=ARCHITECTURES[config["model_type"]].adds_positions(config),
+        parameters=count_parameters(folder, config),
+        family=architecture.family,
+        positions=architecture.adds_positions(config),
     )
+    hashes = tuple(checkpoints.content_hash(path) for path in files)
+    return info, hashes, checkpoints.config_hash(config)
 
 
 def _is_pickled(folder: Path) -> bool:
@@ -164,36 +155,25 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     base = base_of(ref) if is_adapter(held) else ""
     folder = locate_merged(ref, base) if base else held
     limits = current_limits()
-    with Restoring(ref):  # pickled files of strangers are not even parsed on a shared instance
+    with saying_how_to_restore(ref):
+        # pickled files of strangers are not even parsed on a shared instance
         files = None if limits.shared and _is_pickled(folder) else _files_of(folder)
     if files is None:
         raise ModelError(
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
             "choose another model."
         )
-    stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
+    info, hashes, config_hash = files
+    stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else hashes
     _check_manifest(ref, stored)
-    if files.parameters > limits.max_parameters:
-        raise too_large(ref, files.parameters, limits.max_parameters)
-    version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
-    hashes = _content_of_merged(held, base) if base else files.hashes
-    identity = ["random", version, RANDOM_SEED] if ref.random else hashes
-    fingerprint = hashlib.sha256(json.dumps([identity, files.config_hash]).encode()).hexdigest()
-    layers, width, heads = files.sizes
-    return ModelInfo(
-        ref=str(ref),
-        fingerprint=fingerprint,
-        weights=fingerprint if ref.random else " ".join(hashes),
-        architecture=files.architecture,
-        model_type=files.model_type,
-        layers=layers,
-        d_model=width,
-        heads=heads,
-        vocabulary=files.vocabulary,
-        parameters=files.parameters,
-        family=ARCHITECTURES[files.model_type].family,
-        positions=files.positions,
-    )
+    if info.parameters > limits.max_parameters:
+        raise too_large(ref, info.parameters, limits.max_parameters)
+    version = LARGE_RANDOM_VERSION if info.parameters > LARGE else RANDOM_VERSION
+    content = _content_of_merged(held, base) if base else hashes
+    identity = ["random", version, RANDOM_SEED] if ref.random else content
+    fingerprint = hashlib.sha256(json.dumps([identity, config_hash]).encode()).hexdigest()
+    weights = fingerprint if ref.random else " ".join(content)
+    return replace(info, ref=str(ref), fingerprint=fingerprint, weights=weights)
 
 
 def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
@@ -208,7 +188,7 @@ def _check_manifest(ref: ModelRef, hashes: Sequence[str]) -> None:
     """Refuse an included model whose hash is not the manifest's."""
     if ref.kind != "zoo":
         return
-    for entry in (*zoo_models(), *read_adapters()):
+    for entry in (*read_manifest(), *read_adapters()):
         files = entry.get("files", {}) if entry.get("name") == ref.name else {}
         for name in (layout.SAFETENSORS, ADAPTER_WEIGHTS):
             if (wanted := files.get(name)) and wanted not in hashes:
@@ -223,16 +203,13 @@ def how_to_restore(ref: ModelRef) -> str:
     return f"restore it with {restoring(f'zoo/models/{ref.name}')}" if ref.kind == "zoo" else ""
 
 
-class Restoring:
-    """Adds to an error about an included model's file how to restore it."""
-
-    def __init__(self, ref: ModelRef) -> None:
-        self.ref = ref
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ModelError) and self.ref.kind == "zoo":
-            problem = str(error).split(": ")[0]
-            raise ModelError(f"{problem}: {how_to_restore(self.ref)}.") from error
+@contextmanager
+def saying_how_to_restore(ref: ModelRef) -> Iterator[None]:
+    """Add to an error inside the block, about an included model's file, how to restore it."""
+    try:
+        yield
+    except ModelError as error:
+        if ref.kind != "zoo":
+            raise
+        problem = str(error).split(": ")[0]
+        raise ModelError(f"{problem}: {how_to_restore(ref)}.") from error

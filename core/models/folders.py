@@ -7,7 +7,7 @@ and only names are read. Names that begin with a dot and links that lead elsewhe
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -51,12 +51,12 @@ def top_folders() -> tuple[Path, ...]:
     return tuple(dict.fromkeys(top.resolve() for top in tops))
 
 
-def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
+def list_folders(folder: Path, tops: Sequence[Path]) -> Listing:
     """List the folders in a folder.
 
     Args:
         folder: Below one of `tops`, or one of them.
-        tops: Without links; `top_folders()` by default.
+        tops: Without links.
 
     Raises:
         ModelError: If the instance is shared, or the folder does not exist, is hidden, lies
@@ -66,7 +66,6 @@ def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
         raise ModelError(
             "A shared instance does not show folders of its computer: use zoo: or hub: models."
         )
-    tops = top_folders() if tops is None else tops
     try:
         here = folder.resolve(strict=True)
         if not _within(here, tops):
@@ -128,12 +127,7 @@ def _folder_at(path: Path) -> Path | None:
 def _within(folder: Path, tops: Sequence[Path]) -> bool:
     """Whether a folder without links lies below one of the tops, and no hidden folder between."""
     return any(
-        not any(part.startswith(".") for part in inner.parts) for inner in _relative(folder, tops)
+        not any(part.startswith(".") for part in folder.relative_to(top).parts)
+        for top in tops
+        if folder.is_relative_to(top)
     )
-
-
-def _relative(folder: Path, tops: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folder's path from each top that contains it."""
-    for top in tops:
-        if folder.is_relative_to(top):
-            yield folder.relative_to(top)

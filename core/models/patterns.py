@@ -8,12 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.errors import SpecError
-from core.models.describing import zoo_models
 from core.models.files.adapters import is_adapter
 from core.models.files.layout import ADAPTER, CONFIG
 from core.models.hub.revisions import MAIN, matching_revisions, natural_key
 from core.models.references import WILDCARDS, is_of_revisions, is_pattern, parse_ref
-from core.models.zoo import CAUSAL, read_adapters, zoo_folder
+from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
 
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
 
@@ -49,7 +48,7 @@ def matching_refs(text: str, most: int | None = MOST_REVISIONS) -> tuple[str, ..
         begins = WILDCARDS.split(name, maxsplit=1)[0]
         included = [
             str(entry["ref"])
-            for entry in zoo_models()
+            for entry in read_manifest()
             if not entry.get("second_run_of") and (begins or entry.get("task") != CAUSAL)
         ]
         included = included or [

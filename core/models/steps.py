@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable
 
 from core.errors import ModelError, by_number, listed
-from core.models.describing import zoo_models
 from core.models.hub.revisions import natural_key
 from core.models.patterns import matching_refs
 from core.models.references import is_of_revisions, parse_ref
 from core.models.weights.origins import adapter_folder, base_of
-from core.models.zoo import read_adapters
+from core.models.zoo import read_adapters, read_manifest
 
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
@@ -101,7 +100,7 @@ def _place(ref: str) -> tuple[int, int, tuple[int | str, ...]]:
 
 def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
     """Read steps, tokens seen and held-out loss (nats) from a model's card or name."""
-    entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
+    entry = next((entry for entry in read_manifest() if entry.get("ref") == ref), None)
     if entry is not None:
         steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
         loss = (entry.get("scores") or {}).get("held_out_loss")
@@ -136,7 +135,7 @@ def origin_of(ref: str) -> str:
     Models with one origin are no independent observations. Of a fine-tune elsewhere whose base no
     adapter's configuration names, the origin is its own run.
     """
-    listed = {str(entry["ref"]): entry for entry in (*zoo_models(), *read_adapters())}
+    listed = {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
     seen: list[str] = []
     while ref and ref not in seen:
         seen.append(ref)

@@ -19,12 +19,18 @@ from core.maths.progress import tick
 from core.models.describing import too_large
 from core.models.files.layout import CONFIG
 from core.models.references import ModelRef
-from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.process.isolation import (
+    IDLE,
+    SILENCE,
+    Apart,
+    ApartError,
+    ApartTimeoutError,
+    Patience,
+    RefusedError,
+)
 
 MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries included
 SECONDS = 30.0  # of processor time, of which the import of the libraries takes three
-SILENCE = 120.0  # seconds without a reply, on a busy machine
-IDLE = 10.0  # seconds in which the process does nothing
 OTHER_WORDS = {"padding_idx": "pad_token_id"}  # what torch calls a setting -> its key
 SHORT = 3  # letters of a key that an error may contain by chance
 LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled

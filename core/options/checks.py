@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from core.errors import SpecError
-from core.models.references import is_of_revisions, is_pattern
+from core.models.references import is_of_revisions, is_pattern, parse_ref
 from core.options.layer_numbers import ALL_LAYERS, EVERY_LAYER
 from core.options.option import (
     CHECKS,
@@ -65,8 +65,6 @@ def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
 
 
 def _check_model(option: Option, value: Any) -> str:
-    from core.models.references import parse_ref
-
     if not isinstance(value, str):
         raise option.refuse(value)
     return str(parse_ref(value))

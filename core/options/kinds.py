@@ -90,7 +90,12 @@ def steps(
 ) -> Any:
     """Declare checkpoints of a training run; `read` says which in the help."""
     return models(
-        label, ("zoo:seed-0@step-*",), most=most, patterns=True, help=f"{read}: {STEPS_NAMED}"
+        label,
+        ("zoo:seed-0@step-*",),
+        most=most,
+        patterns=True,
+        help=f"{read}: zoo:seed-0@step-*, hub:NAME@step* for the revisions of a Hub model, "
+        "or models one by one.",
     )
 
 
@@ -137,27 +142,37 @@ def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int =
     return whole("Words sampled", default, low=low, high=high, help=help)
 
 
-def draws(default: int = 500, help: str = "") -> Any:
+def draws(
+    default: int = 500,
+    help: str = "How often sentences are resampled for each band; "
+    "more draws make its ends steadier and take longer.",
+) -> Any:
     """Declare the number of bootstrap resamples; by default, of sentences for bands."""
-    return whole("Bootstrap draws", default, low=20, high=10_000, help=help or DRAWS_HELP)
+    return whole("Bootstrap draws", default, low=20, high=10_000, help=help)
 
 
 def layers(
     label: str = "Layers",
     *,
     help: str = "Restricts the study to these layers; layer 0 is the output of the embeddings.",
-    shown: bool = False,
 ) -> Any:
     """Declare layers by number; empty for `core.options.layer_numbers.layers_of` to choose."""
-    return _field("layers", label, (), help, shown=shown)
+    return _field("layers", label, (), help, shown=False)
 
 
-def sinks(
-    help: str = "Leaves out words whose states hold massive activations, mostly a sentence's first "
-    "word, because they would dominate the result; choose keep to see by how much.",
-) -> Any:
+def sinks() -> Any:
     """Declare what is done with words that are attention sinks, see `core.vectors.sinks`."""
-    return choice("Attention sinks", "auto", SINKS, help=help)
+    return choice(
+        "Attention sinks",
+        "auto",
+        {
+            "auto": "left out where a model is a decoder",
+            "drop": "left out of every model",
+            "keep": "kept in every model",
+        },
+        help="Leaves out words whose states hold massive activations, mostly a sentence's first "
+        "word, because they would dominate the result; choose keep to see by how much.",
+    )
 
 
 base = partial(
@@ -168,7 +183,14 @@ end = partial(model, "Final model", "zoo:seed-0")  # of a training run
 
 def most_steps(default: int) -> Any:
     """Declare how many revisions of a Hub model a pattern such as hub:NAME@step* stands for."""
-    return whole("Checkpoints at most", default, low=2, high=MOST_STEPS, help=STEPS_HELP)
+    return whole(
+        "Checkpoints at most",
+        default,
+        low=2,
+        high=MOST_STEPS,
+        help="Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread "
+        "evenly; other checkpoints are all read.",
+    )
 
 
 def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:
@@ -198,25 +220,9 @@ labelled = partial(
     help="A file of lines `label<TAB>sentence`; "
     "if empty, the included sentiment sentences are used.",
 )
-SINKS = {
-    "auto": "left out where a model is a decoder",
-    "drop": "left out of every model",
-    "keep": "kept in every model",
-}
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
-)
-STEPS_NAMED = (
-    "zoo:seed-0@step-*, hub:NAME@step* for the revisions of a Hub model, or models one by one."
-)
-STEPS_HELP = (
-    "Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread evenly; "
-    "other checkpoints are all read."
-)
-DRAWS_HELP = (
-    "How often sentences are resampled for each band; "
-    "more draws make its ends steadier and take longer."
 )
 
 

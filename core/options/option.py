@@ -118,8 +118,8 @@ class Option:
             SpecError: As `check` does.
         """
         if self.many:
-            given: Any = [part for text in filter(None, texts) for part in _split(self, text)]
-            return self.check(given)
+            none = SOME_LAYERS if self.kind == "layers" else ""
+            return self.check([text for text in texts if text not in ("", none)])
         if len(texts) != 1:
             raise self.refuse(" ".join(texts))
         text = texts[0]
@@ -238,10 +238,10 @@ class Spec:
 
     def changed(self) -> dict[str, Any]:
         """Return the options whose values are not the defaults."""
-        options = options_of(type(self))
-        values = {option.name: getattr(self, option.name) for option in options}
         return {
-            each.name: values[each.name] for each in options if values[each.name] != each.default
+            each.name: value
+            for each in options_of(type(self))
+            if (value := getattr(self, each.name)) != each.default
         }
 
 
@@ -277,11 +277,6 @@ def refs_of(spec: Any) -> tuple[str, ...]:
         if option.kind in ("model", "models")
     ]
     return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
-
-
-def _split(option: Option, text: str) -> list[str]:
-    """Read `some` for layers as an empty list; any other text is one value."""
-    return [] if option.kind == "layers" and text == SOME_LAYERS else [text]
 
 
 def number_of(text: str) -> int | str:

@@ -17,7 +17,14 @@ import pandas as pd
 from core.errors import DrawingError
 from core.results.columns import describe
 from core.results.drawing.vega import Chart
-from core.results.export import Result
+from core.results.export import (
+    Result,
+    chart_png,
+    chart_svg,
+    result_json,
+    table_csv,
+    tables_by_file,
+)
 from core.results.papers.reference import bibtex
 
 Say = Callable[[float, str], object]
@@ -51,8 +58,6 @@ def zip_result(
         say: Called with the progress from 0 to 1 and what is being made.
         clock: Seconds, for the bound on the figures.
     """
-    from core.results.export import chart_png, chart_svg, result_json, table_csv, tables_by_file
-
     tables = tables_by_file(result)
     say(0.0, "Tables")
     pack = _Pack()
@@ -80,8 +85,6 @@ def zip_result(
 
 def dictionary(result: Result) -> pd.DataFrame:
     """Make the data dictionary of a result's tables: file, table, column, meaning."""
-    from core.results.export import tables_by_file
-
     files = dict(zip(result.tables, tables_by_file(result), strict=True))
     rows = [
         (files[name], name, column, meaning)

@@ -11,17 +11,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import pandas as pd
 
 from core.results.drawing.vega import channel
 from core.results.numbers import Kind, ends_text, text_of
 from core.results.words import as_record
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-Interval = Literal["", "own", "shared"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Column:
     meaning: str = ""
     title: str = ""
     kind: Kind = "share"
-    interval: Interval = ""
+    interval: Literal["", "own", "shared"] = ""
     tip: str = ""
 
 

@@ -26,7 +26,7 @@ from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.results.names import short_name, short_names
-from core.results.numbers import Kind, label_expr
+from core.results.numbers import Kind, labels_of
 
 SMALL, ROW = 190.0, 16.0  # height of a small multiple, and of a row in one without lines
 TITLES = ("Pinned result", "This result")
@@ -216,10 +216,7 @@ def _dots(
     rows, tooltip = told(table, ("name", value, "low"))
     scale = {"domain": list(ends), "nice": False, "zero": False}
     kind = of.kind if value == "difference" else tip_of(value).kind
-    axis = {
-        "tickCount": 4,
-        **({"labelExpr": label_expr(kind)} if kind and label_expr(kind) else {}),
-    }
+    axis = {"tickCount": 4, **(labels_of(kind) if kind else {})}
     x = channel(f"{value}:Q", title=tip_of(value).title, scale=scale, axis=axis)
     y = channel("name:N", title=None, sort=list(looks), axis={"labelLimit": 140, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.maths.statistics import LEVEL
 from core.results.columns import COLUMNS, Column, ends_of
 from core.results.numbers import Kind, band_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OF_HUNDRED = (
     *("uuas", "root", "uas", "las", "label", "direction", "accuracy", "unseen"),
@@ -39,11 +38,6 @@ class Estimate:
     high: float = math.nan
     level: float = LEVEL
     kind: Kind = "share"
-
-    @property
-    def banded(self) -> bool:
-        """Whether it has an interval."""
-        return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def clear(self) -> bool:
@@ -97,7 +91,8 @@ def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
     `low` and `high` are the interval of the table's first column that may share them; other columns
     have their own, or none.
     """
-    owner = next((name for name in table if _interval(name) == "shared"), "")
+    shared = (name for name in table if COLUMNS.get(name, Column()).interval == "shared")
+    owner = next(shared, "")
     low, _ = ends_of(column)
     rows = (
         table
@@ -124,12 +119,6 @@ def kind_in(table: pd.DataFrame, column: str) -> Kind:
     return kind_of(column, table.iloc[0] if len(table) else {})
 
 
-def _interval(column: str) -> str:
-    return COLUMNS.get(column, Column()).interval
-
-
 def _float(value: Any) -> float:
     """A cell as a number; NaN where it is missing."""
-    import pandas as pd
-
     return math.nan if value is None or value is pd.NA else float(value)

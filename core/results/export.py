@@ -12,13 +12,14 @@ import json
 import platform
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
+import pandas as pd
 
 from core.errors import DrawingError, PalimpsestWarning, SpecError
 from core.results.columns import describe
@@ -30,9 +31,6 @@ from core.results.papers.reference import Reference
 from core.results.statements import Statement
 from core.runs.encoding import encode
 from core.runs.frames import packed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VERSIONED = (
     "torch",
@@ -158,13 +156,6 @@ class Result:
         return self.tables[name]
 
 
-def check_chosen(chosen: str, names: Iterable[str]) -> None:
-    """Check that a model or text is among those of a result. Raises SpecError if it is not."""
-    names = tuple(names)
-    if chosen not in names:
-        raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(names)}.")
-
-
 def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str, Any]:
     """Record the versions of the software and the fingerprints of models and text.
 
@@ -199,11 +190,9 @@ def table_csv(table: pd.DataFrame) -> bytes:
     as some words of a corpus do) gets an apostrophe in front, which spreadsheets read as "this is
     text". Numbers stay numbers.
     """
-    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
-
     written = table.rename(columns=_harmless)
     for place, kind in enumerate(table.dtypes):
-        if not (is_numeric_dtype(kind) or is_datetime64_any_dtype(kind)):
+        if not (pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind)):
             written.isetitem(place, [_harmless(cell) for cell in table.iloc[:, place]])
     return cast(bytes, written.to_csv(index=False).encode("utf8"))
 

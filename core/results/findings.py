@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)

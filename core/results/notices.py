@@ -10,7 +10,6 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 
 FEW_SENTENCES = 30  # below, some bands cover less than they say: benchmarks/coverage.txt
-BANDS = "Not every band covers 95 %."  # the caveat that says which, as benchmarks simulate them
 ONE_SENTENCE = (
     "The numbers have no bands, because there is only one sentence and bands resample sentences: "
     "use more text."

@@ -132,21 +132,18 @@ def _bare(text: str) -> str:
     return BARE.sub(r"\1.", text)
 
 
-def label_expr(kind: Kind) -> str | None:
-    """The Vega expression that formats the numbers of an axis or a legend; None where Vega's
-    default is right."""
-    if kind == "per cent":
-        return "format(100 * datum.value, '.0f') + ' %'"
+def labels_of(kind: Kind) -> dict[str, str]:
+    """The part of an axis or a legend that formats its numbers; empty where Vega's default is
+    right."""
     bare = f"replace(datum.label, regexp('^([{MINUS}+]?)0[.]'), '$1.')"
-    if kind == "share":
-        return f"datum.value == 0 ? '0' : {bare}"
-    if kind == "change":
-        return f"datum.value == 0 ? '0' : (datum.value > 0 ? '+' : '') + {bare}"
-    if kind == "degrees":
-        return "datum.label + '°'"
-    if kind == "gain":
-        return "(datum.value > 0 ? '+' : '') + datum.label"
-    return None
+    written: dict[Kind, str] = {
+        "per cent": "format(100 * datum.value, '.0f') + ' %'",
+        "share": f"datum.value == 0 ? '0' : {bare}",
+        "change": f"datum.value == 0 ? '0' : (datum.value > 0 ? '+' : '') + {bare}",
+        "degrees": "datum.label + '°'",
+        "gain": "(datum.value > 0 ? '+' : '') + datum.label",
+    }
+    return {"labelExpr": written[kind]} if kind in written else {}
 
 
 def _minus(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
 
 from core.results.estimates import Estimate
@@ -76,11 +77,13 @@ class Statement:
             TypeError, KeyError: If it is not such a record.
         """
         estimate = record["estimate"]
+        parts: dict[str, Any] = {
+            name: nan if part is None else part for name, part in (estimate or {}).items()
+        }
         return cls(
             **{
                 **record,
-                "estimate": estimate
-                and Estimate(**{name: _number(part) for name, part in estimate.items()}),
+                "estimate": estimate and Estimate(**parts),
                 "layers": tuple(record["layers"]),
             }
         )
@@ -107,7 +110,3 @@ def lead_of(headline: str) -> str:
         return headline
     end = headline.find(". ")
     return headline if end < 0 else headline[: end + 1]
-
-
-def _number(part: Any) -> Any:
-    return float("nan") if part is None else part

@@ -13,7 +13,6 @@ import time
 
 from core.maths.arrays import Value
 from core.maths.progress import Checkpoint
-from core.runs.encoding import key_of
 from core.runs.store import Store
 
 SHORTEST, LONGEST = 10.0, 30.0  # seconds between two writes
@@ -51,19 +50,11 @@ class StoredCheckpoint(Checkpoint):
 
         A state of more than `LARGEST` of the store is not kept, nor any after it.
         """
-        if self._store is not None and _bytes_of(state) > LARGEST * self._store.size_limit:
+        size = sum(getattr(part, "nbytes", 0) for part in state.values())
+        if self._store is not None and size > LARGEST * self._store.size_limit:
             self._store = None
         if self._store is not None:
             began = time.monotonic()
             self._store.put(self._key, state)
             self._last = time.monotonic()
             self._took = self._last - began
-
-
-def _bytes_of(state: Value) -> int:
-    return sum(getattr(part, "nbytes", 0) for part in state.values())
-
-
-def checkpoint_key(task_key: str, number: int, form: str) -> str:
-    """Make the key of a task's computation; `form` names the state's content and version."""
-    return key_of("checkpoint", task_key, number, form)

@@ -17,8 +17,10 @@ import numpy as np
 
 from core.maths.arrays import Value
 
-INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-DTYPES = (*INTEGERS, "float16", "float32", "float64", "complex64")
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64"),
+)
 METADATA = "palimpsest"
 LEAVES = frozenset({str, int, float, bool, type(None)})
 

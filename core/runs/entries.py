@@ -27,13 +27,11 @@ CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """The store's folder, number of entries, size and limit in bytes, and why results are not
-    kept at the moment, in a sentence for the owner of the machine; "" if they are."""
+    """The number of entries, their size in bytes, and why results are not kept at the moment, in a
+    sentence for the owner of the machine; "" if they are."""
 
-    folder: Path
     entries: int
     bytes: int
-    size_limit: int
     trouble: str = ""
 
 

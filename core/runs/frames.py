@@ -7,15 +7,13 @@ in this form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.runs.encoding import DTYPES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS, INDEX = "columns", "index"
 
@@ -26,8 +24,6 @@ def packed(table: pd.DataFrame) -> Value:
     Args:
         table: With names of columns, and labels of rows, that are JSON.
     """
-    import pandas as pd
-
     names = [
         [_plain(name), str(kind)] for name, kind in zip(table.columns, table.dtypes, strict=True)
     ]
@@ -48,8 +44,6 @@ def unpacked(value: Value) -> pd.DataFrame:
     Raises:
         ValueError, TypeError, KeyError: If the value is no table's.
     """
-    import pandas as pd
-
     rows = value[INDEX]
     index = pd.RangeIndex(rows) if isinstance(rows, int) else pd.Index(rows)
     columns = [

@@ -36,6 +36,7 @@ POLL_SECONDS = 0.2
 # How long a cancelled run waits for tasks to reach their next tick; they end there anyway.
 GRACE_SECONDS = 0.5
 AGAIN = "Run it again; finished tasks are kept."
+CANCELLED = f"it was cancelled. {AGAIN}"
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,8 @@ class Outputs:
     """Values by role, in the order of tasks; failures by role; the number of stored values."""
 
     values: dict[Any, Any]
-    failures: dict[Any, Failure]
-    stored: int
-    seconds: float
+    failures: dict[Any, Failure] = field(default_factory=dict)
+    stored: int = 0
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -116,7 +116,6 @@ class Outputs:
             self.values | more.values,
             self.failures | more.failures,
             self.stored + more.stored,
-            self.seconds + more.seconds,
         )
 
 
@@ -128,8 +127,7 @@ class _Work:
     by_key: dict[str, list[Task]]
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)  # the reasons, by key
-    errors: dict[str, PalimpsestError] = field(default_factory=dict)
+    failures: dict[str, Outcome] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     shipped: set[str] = field(default_factory=set)
     bugs: list[BaseException] = field(default_factory=list)
@@ -139,10 +137,12 @@ class _Work:
         error = LostError() if future.cancelled() else future.exception()
         kind = type(error).__name__
         if isinstance(error, (BrokenExecutor, LostError)):
-            self.failures[key] = f"its worker was lost ({kind}). {AGAIN}"
+            self.failures[key] = Outcome(failure=f"its worker was lost ({kind}). {AGAIN}")
             return
         if kind == "KilledWorker":  # distributed's: it has tried on several workers
-            self.failures[key] = f"every worker that tried it died, perhaps out of memory. {AGAIN}"
+            self.failures[key] = Outcome(
+                failure=f"every worker that tried it died, perhaps out of memory. {AGAIN}"
+            )
             return
         if error is not None:
             error.add_note(f"in the task {self.by_key[key][0].name!r}")
@@ -156,9 +156,7 @@ class _Work:
         elif outcome.value is not None:
             self.values[key] = outcome.value
         else:
-            self.failures[key] = outcome.failure or f"it was cancelled. {AGAIN}"
-            if outcome.error is not None:
-                self.errors[key] = outcome.error
+            self.failures[key] = outcome
         if outcome.stored:
             self.stored.add(key)
 
@@ -188,12 +186,11 @@ class _Work:
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
             {
-                task.role: Failure(task.name, self.failures[task.key], self.errors.get(task.key))
+                task.role: Failure(task.name, failed.failure or CANCELLED, failed.error)
                 for task in tasks
-                if task.key in self.failures
+                if (failed := self.failures.get(task.key)) is not None
             },
             sum(task.key in self.stored for task in tasks),
-            time.monotonic() - self.began,
         )
 
 
@@ -260,7 +257,7 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
     """Run a study's first stage in threads of this process: reading, downloading, asking. Raises
     CancelledError as `run` does."""
     if not tasks:
-        return Outputs({}, {}, 0, 0.0)
+        return Outputs({})
     with _threads() as pool:
         return run(tasks, **(options | {"executor": pool}))
 
@@ -278,7 +275,7 @@ def _run_missing(
             try:
                 futures[executor.submit(perform, task, work.ledger.identifier)] = task.key
             except BrokenExecutor:
-                work.failures[task.key] = f"the workers are gone. {AGAIN}"
+                work.failures[task.key] = Outcome(failure=f"the workers are gone. {AGAIN}")
         pending, left_out = set(futures), False
         while pending:
             finished, pending = wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")

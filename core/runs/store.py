@@ -35,7 +35,7 @@ from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
 from core.runs.precomputed import Precomputed, default_precomputed
 from core.runs.single_flight import Flight, SingleFlight
 
-__all__ = ["Store", "StoreInfo", "StoreWarning", "current_store", "default_store", "using"]
+__all__ = ["Store", "StoreWarning", "current_store", "default_store", "using"]
 __all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
@@ -188,10 +188,10 @@ class Store:
         return decode(payload), False
 
     def info(self) -> StoreInfo:
-        """Report folder, number of entries, bytes on disk, and why results are not kept, if so."""
+        """Report the number of entries, bytes on disk, and why results are not kept, if so."""
         entries, size = self._use(lambda values: (len(values), values.volume()), (0, 0))
         troubles = [files.sentence_of(error, self.folder) for error in self._troubles.values()]
-        return StoreInfo(self.folder, entries, size, self.size_limit, "".join(troubles[:1]))
+        return StoreInfo(entries, size, "".join(troubles[:1]))
 
     def clear(self) -> None:
         """Remove everything, with damaged databases that were set aside.

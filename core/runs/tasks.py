@@ -15,16 +15,14 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from core.errors import CancelledError, PalimpsestError
 from core.maths.progress import LISTENER, Checkpoint
-from core.runs.checkpoints import StoredCheckpoint, checkpoint_key
+from core.runs.checkpoints import StoredCheckpoint
+from core.runs.price import Cost
 from core.runs.process.imports import import_tangled
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
-
-if TYPE_CHECKING:
-    from core.runs.price import Cost
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
@@ -140,7 +138,7 @@ class Task:
         for name, value in self.values.items():
             if name.endswith(IDENTITY):
                 identified(value)
-        return key_of("task", *getattr(self.function, _MARK), sorted(self.values.items()))
+        return key_for(self.function, **dict(self.arguments))
 
     def compute(self) -> Any:
         """Call the function under its guard."""
@@ -261,10 +259,11 @@ class _Place:
         return replace(self, low=self.low + width * low, high=self.low + width * high)
 
     def checkpoint(self, form: str) -> Checkpoint:
-        """Return the place of the task's next state in the store; of a fleeting task, nowhere."""
+        """Return the place of the task's next state in the store, whose content and version `form`
+        names; of a fleeting task, nowhere."""
         if self.task.fleeting:
             return Checkpoint()
-        self.checkpoints.append(checkpoint_key(self.task.key, len(self.checkpoints), form))
+        self.checkpoints.append(key_of("checkpoint", self.task.key, len(self.checkpoints), form))
         return StoredCheckpoint(current_store(), self.checkpoints[-1])
 
     def check(self) -> None:

@@ -102,11 +102,6 @@ class State:
         """Keys of the cells that are finished or failed."""
         return frozenset((*self.finished, *(failure.cell for failure in self.failures)))
 
-    @property
-    def waiting(self) -> int:
-        """Count the cells that have neither begun nor ended."""
-        return max(self.cells - len(self.ended) - len(self.running), 0)
-
 
 def write_state(folder: Path, state: State) -> None:
     """Write the state of a sweep. Raises ExportError if the folder cannot be written."""

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from core.catalogue import STUDIES
 from core.errors import CancelledError, NotStoredError, PalimpsestError
-from core.results.export import Result
 from core.runs.cluster import ClusterExecutor
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.runner import Progress
@@ -36,9 +36,6 @@ from core.sweep.folder import (
 )
 from core.sweep.grid import Cell, Sweep
 from core.sweep.order import Waiting
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_AT_ONCE = 128  # cells: each is a thread of this process
 LOOK_SECONDS = 60.0  # that a finished cell may take to be read from the store
@@ -95,10 +92,10 @@ def run_cell(cell: Cell, **options: Any) -> Ended:
     problem = " ".join(result.left_out)
     if table.empty:
         return Ended(None, problem or " ".join(result.notices) or result.cautioned() or NOTHING)
-    return Ended(_rows(cell, result, table), problem, counts[0] == counts[1])
+    return Ended(_rows(cell, table), problem, counts[0] == counts[1])
 
 
-def _rows(cell: Cell, result: Result, table: pd.DataFrame) -> pd.DataFrame:
+def _rows(cell: Cell, table: pd.DataFrame) -> pd.DataFrame:
     nullable = {"i": "Int64", "u": "Int64", "b": "boolean"}  # beside studies without the column
     kinds = {name: nullable.get(kind.kind) for name, kind in table.dtypes.items()}
     rows = table.reset_index(drop=True).astype({n: kind for n, kind in kinds.items() if kind})

@@ -17,6 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool
@@ -110,9 +111,8 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         CorpusError: At the first line that the format does not allow, with file, line and reason;
             also if some sentences have heads and others do not, or if there is no sentence at all.
     """
-    block, count, with_heads = _Block(), 0, None
-    number = 0
-    for number, line in enumerate(lines, start=1):
+    block, with_heads = _Block(), None
+    for number, line in enumerate(chain(lines, [""]), start=1):  # an empty line ends a sentence
         text = line.rstrip("\r\n")
         if number == 1:
             text = text.removeprefix("\ufeff")
@@ -122,17 +122,11 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         if block.first:
             sentence = _finish(block, name)
             with_heads = _same_heads(sentence, with_heads, block, name)
-            count += 1
             yield sentence
         block = _Block()
-    if block.first:
-        sentence = _finish(block, name)
-        _same_heads(sentence, with_heads, block, name)
-        count += 1
-        yield sentence
-    if count == 0:
+    if with_heads is None:
         raise CorpusError(
-            f"{name} holds no sentence in its {number} lines: "
+            f"{name} holds no sentence in its {number - 1} lines: "
             "write one word per line, and an empty line between sentences."
         )
 

@@ -17,7 +17,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -163,7 +163,7 @@ def corpus_problem(ref: str) -> str | None:
     )
 
 
-def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpus:
+def corpus_from_bytes(name: str, data: bytes) -> Corpus:
     """Read the sentences of an uploaded `.txt` or `.conllu` file (also `.gz`) of limited size,
     packed and unpacked.
 
@@ -179,11 +179,11 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
         )
     if len(data) > limits.max_upload_bytes:
         raise CorpusError(
-            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: "
-            "upload a smaller file."
+            f"{short} is larger than {limits.max_upload_bytes / 2**20:g} MB, "
+            "the limit for uploads: upload a smaller file."
         )
     source = read_file(io.BytesIO(data), short, limits.max_upload_bytes)
-    return _collect(f"upload:{short}", source, limit, (), limits)
+    return _collect(f"upload:{short}", source, None, (), limits)
 
 
 def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
@@ -221,10 +221,6 @@ def _short_name(name: str) -> str:
     return last if len(last) <= LONGEST_NAME else f"{last[: LONGEST_NAME - 20]}…{last[-19:]}"
 
 
-def _megabytes(limits: Limits) -> str:
-    return f"{limits.max_upload_bytes / 2**20:g}"
-
-
 def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Combine the genres of the reference with those of the option; their intersection if both are
     given."""
@@ -245,16 +241,6 @@ def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     return both
 
 
-@dataclass
-class _Tally:
-    """Counts of what was read and left out."""
-
-    long: int = 0
-    stopped: str = ""
-    words: int = 0
-    taken: list[Sentence] = field(default_factory=list)
-
-
 def _collect(
     ref: str,
     source: Iterable[Sentence],
@@ -266,45 +252,45 @@ def _collect(
     """Take sentences from a source up to the limits, and say what was left out."""
     if limit is not None and limit < 1:
         raise CorpusError(f"The number of sentences must be at least 1, not {limit}.")
-    tally = _Tally()
+    taken: list[Sentence] = []
+    words = long = 0
+    stopped = ""
     for sentence in source:
         if genres and sentence.genre not in genres:
             continue
         if len(sentence.words) > LONGEST_SENTENCE:
-            tally.long += 1
+            long += 1
             continue
-        if len(tally.taken) == limits.max_sentences:
-            tally.stopped = f"first {limits.max_sentences:,} sentences"
+        if len(taken) == limits.max_sentences:
+            stopped = f"first {limits.max_sentences:,} sentences"
             break
-        if tally.words + len(sentence.words) > limits.max_words:
-            tally.stopped = f"first {len(tally.taken):,} sentences ({limits.max_words:,} words)"
+        if words + len(sentence.words) > limits.max_words:
+            stopped = f"first {len(taken):,} sentences ({limits.max_words:,} words)"
             break
-        tally.words += len(sentence.words)
-        tally.taken.append(sentence)
-        if len(tally.taken) == limit:
+        words += len(sentence.words)
+        taken.append(sentence)
+        if len(taken) == limit:
             break
     notices = []
-    if tally.long:
-        notices.append(
-            left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", tally.long)
-        )
+    if long:
+        notices.append(left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", long))
     notices += [left_out_notice(what, count) for what, count in left_out.items()]
-    if tally.stopped:
+    if stopped:
         notices.append(
-            f"Only the {tally.stopped} were read, because this server limits the length of a text."
+            f"Only the {stopped} were read, because this server limits the length of a text."
         )
-    if not tally.taken:
+    if not taken:
         why = (
             f" of {', '.join(genres)}"
             if genres
             else f" of {LONGEST_SENTENCE} words or fewer"
-            if tally.long
+            if long
             else ""
         )
         raise CorpusError(f"{ref} holds no sentence{why}: choose another text.")
-    if ".conllu" in ref.lower() and all(sentence.heads is None for sentence in tally.taken):
+    if ".conllu" in ref.lower() and all(sentence.heads is None for sentence in taken):
         notices.append(NO_HEADS.format(name=ref))
-    return Corpus(ref, tuple(tally.taken), tuple(notices))
+    return Corpus(ref, tuple(taken), tuple(notices))
 
 
 def left_out_notice(what: str, count: int) -> str:

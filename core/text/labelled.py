@@ -71,7 +71,7 @@ def read_columns(path: str, option: str, first: str, second: str) -> tuple[tuple
     return tuple(rows)
 
 
-def expected_labelled(path: str = "") -> Labelled:
+def expected_labelled(path: str) -> Labelled:
     """Read the sentences that a study is priced by: those included where it cannot read them."""
     with suppress(CorpusError):
         return read_labelled(path)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.errors import CorpusError, ModelError
 from core.maths.arrays import Value
 from core.runs.process.remembered import remembered
-from core.runs.store import Store, current_store, key_of
+from core.runs.store import current_store, key_of
 from core.text.pipelines import BOX, pipeline_fingerprint, pipeline_folder
 from core.text.shipped import Columns, shipped
 
@@ -114,9 +114,7 @@ def check_line(line: str, where: str) -> None:
         )
 
 
-def tokenize_lines(
-    lines: Sequence[str], split: bool = True, store: Store | None = None
-) -> list[list[tuple[str, ...]]]:
+def tokenize_lines(lines: Sequence[str], split: bool = True) -> list[list[tuple[str, ...]]]:
     """Tokenise each of several lines, and store them as one entry; a second call does not import
     spaCy.
 
@@ -133,7 +131,7 @@ def tokenize_lines(
             "lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])
         }
 
-    value, _ = (store or current_store()).get_or_compute(key, compute)
+    value, _ = current_store().get_or_compute(key, compute)
     stored: Any = value["lines"]
     return [[tuple(words) for words in line] for line in stored]
 
@@ -143,24 +141,19 @@ def words_key(lines: Sequence[str], split: bool) -> str:
     return key_of("words", _VERSION, importlib.metadata.version("spacy"), split, tuple(lines))
 
 
-def parse_sentences(
-    sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None
-) -> list[Parse]:
+def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX) -> list[Parse]:
     """Parse sentences: one tree per sentence over the given words.
 
     Whatever the words are (none, one, hundreds, symbols, other scripts), the parse has as many
-    heads as words and one root; an empty sentence has an empty parse.
-
-    Args:
-        store: Where parses are kept; the current run's store if None. The demo's parses are
-            included.
+    heads as words and one root; an empty sentence has an empty parse. Parses are kept in the
+    current run's store; the demo's are included.
 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
     """
     from core.maths.progress import tick
 
-    store = store or current_store()
+    store = current_store()
     mark = pipeline_fingerprint(pipeline)
     demo = shipped()
     wanted = dict.fromkeys(tuple(words) for words in sentences)
@@ -170,7 +163,10 @@ def parse_sentences(
         key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses
     }
     stored = store.get_many(keys)
-    parses |= {keys[key]: _read(value) for key, value in stored.items()}
+    parses |= {
+        keys[key]: _parse_of((value["heads"], value["upos"], value["xpos"], value["deprel"]))
+        for key, value in stored.items()
+    }
     misses = [(key, words) for key, words in keys.items() if key not in stored]
     for start in range(0, len(misses), _BATCH):
         tick(start / len(misses), "parsing")
@@ -231,10 +227,6 @@ def _blank() -> Language:
     blank = spacy.blank("en")
     blank.add_pipe("sentencizer")
     return blank
-
-
-def _read(value: Value) -> Parse:
-    return _parse_of((value["heads"], value["upos"], value["xpos"], value["deprel"]))
 
 
 def _parse_of(columns: Columns) -> Parse:

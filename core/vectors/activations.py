@@ -35,7 +35,6 @@ from core.vectors.stored import (
 
 if TYPE_CHECKING:
     from core.maths.arrays import Value
-    from core.runs.store import Store
 
 ITEMS = ("words", "cls", "mean")
 
@@ -64,12 +63,10 @@ def extract(
     items: str = "words",
     keep: Sequence[Sequence[int]] | None = None,
     layers: Sequence[int] | None = None,
-    side: str = "encoder",
     device: str | None = None,
     dtype: str | None = None,
     between: tuple[str, float] | None = None,
     functions: Functions | None = None,
-    store: Store | None = None,
 ) -> Activations:
     """Extract the vectors of `sentences` in every layer of a model, from the store if they are in
     it.
@@ -81,7 +78,6 @@ def extract(
         keep: Word indices to keep for each sentence, in the order wanted; with items="mean", the
             words over which the mean is taken.
         layers: Layers to return, all by default; negative ones count from the top.
-        side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
             rounding.
         dtype: "float32"; "float64" is the same on any processor; None: see `precision_of`.
@@ -89,7 +85,6 @@ def extract(
         functions: (model, share): the vectors are then the outputs of this model's layers on the
             states of `ref`, its base, with that share of its weight change; layer 0 is its
             embeddings. (model, share, seed): with that change rotated at random.
-        store: Where results are kept; the current run's store if None.
 
     Returns:
         Items in the order of the sentences, and of the words (or of `keep`) in each.
@@ -100,7 +95,7 @@ def extract(
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
-    reading = read_with(ref, side, device, dtype, store, between, functions)
+    reading = read_with(ref, device, dtype, between, functions)
     _check(reading, sentences, items, keep)
     chosen = _layers(layers, reading.layers)
     wanted = _wanted(sentences, items, keep)
@@ -130,7 +125,7 @@ def extract(
     return Activations(vectors[:, there], sentence[there], word[there], notices)
 
 
-def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = None) -> np.ndarray:
+def fitting(ref: str | ModelRef, sentences: Sentences) -> np.ndarray:
     """Find the sentences that the model can read whole, with at least one word that its tokenizer
     keeps.
 
@@ -144,7 +139,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     """
     from core.runs.store import key_of
 
-    reading = read_with(ref, "encoder", None, None, store)
+    reading = read_with(ref)
     texts = tuple(tuple(words) for words in sentences)
 
     def count() -> Value:
@@ -172,7 +167,7 @@ def _check(
 ) -> None:
     if items not in ITEMS:
         raise ShapeError(f"items must be one of {', '.join(ITEMS)}, not {items!r}.")
-    if items == "cls" and not _has_cls(reading):
+    if items == "cls" and not ARCHITECTURES[reading.info.model_type].cls:
         raise _no_cls(reading)
     if keep is None:
         return
@@ -186,10 +181,6 @@ def _check(
             raise ShapeError(
                 f"keep names words outside sentence {index}, which has {len(words)} words."
             )
-
-
-def _has_cls(reading: Reading) -> bool:
-    return ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
 
 
 def _no_cls(reading: Reading) -> ModelError:

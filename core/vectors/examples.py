@@ -9,7 +9,7 @@ accuracy against gold.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
 from core.text.reading import Text, read_text
 from core.text.unread import Unread, UnreadCorpus
 from core.vectors.forward import plan_whole_batches
+from core.vectors.padding import pad_ids, pad_rows
 
 if TYPE_CHECKING:
     from core.models.loading.layers import Batch
@@ -255,24 +256,16 @@ def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Enco
 
 def batches(encoded: Encoded) -> Iterator[Batch]:
     """Batch examples of similar length, longest first."""
-    import torch
-
     from core.models.loading.layers import Batch
 
     for chosen in plan_whole_batches([len(ids) for ids in encoded.ids], BATCH):
-        ids = _padded([encoded.ids[number] for number in chosen], encoded.pad)
-        mask = _padded([[1] * len(encoded.ids[number]) for number in chosen], 0)
+        ids, mask = pad_ids([encoded.ids[number] for number in chosen], encoded.pad)
         starts = (
-            _padded([encoded.starts[number] for number in chosen], -1)
+            pad_rows([encoded.starts[number] for number in chosen], -1)
             if encoded.kind == "arcs"
             else None
         )
-        yield Batch(
-            torch.from_numpy(ids),
-            torch.from_numpy(mask),
-            chosen,
-            None if starts is None else torch.from_numpy(starts),
-        )
+        yield Batch(ids, mask, chosen, starts)
 
 
 def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
@@ -328,10 +321,3 @@ def chance(kind: str, pairs: Pairs) -> tuple[str, float]:
             )
     answer, count = counts.most_common(1)[0]
     return answer, count / counts.total()
-
-
-def _padded(rows: Sequence[Sequence[int]], pad: int) -> NDArray[np.int64]:
-    grid = np.full((len(rows), max(1, max(map(len, rows)))), pad, dtype=np.int64)
-    for number, row in enumerate(rows):
-        grid[number, : len(row)] = row
-    return grid

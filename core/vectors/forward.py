@@ -7,8 +7,7 @@ output; the last layer is the model's own output, including the final norm of de
 
 Deviations: tokenizers that mark the beginning of a word by the space before it, and add none
 themselves (byte-level ones and Gemma's), get one before every word, including the first, so that a
-word is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its
-own output, after its start token.
+word is cut the same at any position. Of an encoder-decoder, the encoder is read.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.loading.reading import PASSED
-from core.vectors.padding import padded, start_token
+from core.vectors.padding import padded
 
 if TYPE_CHECKING:
     import torch
@@ -165,7 +164,6 @@ def plan(loaded: LoadedModel, sentences: Sequence[Subwords]) -> list[list[int]]:
 def read_sentences(
     loaded: LoadedModel,
     sentences: Sequence[Subwords],
-    side: str = "encoder",
     donor: LoadedModel | None = None,
 ) -> Iterator[list[tuple[int, SentenceVectors]]]:
     """Run the model over the sentences, a batch at a time.
@@ -173,30 +171,25 @@ def read_sentences(
     Args:
         loaded: The model; its weights stay unchanged.
         sentences: From `cut_sentences`, none longer than the model's positions.
-        side: Which stack of an encoder-decoder; ignored for others.
         donor: A model of the same shape, each of whose layers reads what the same layer of `loaded`
-            reads; the vectors are then the outputs of these layers. Not for decoder stacks of an
-            encoder-decoder.
+            reads; the vectors are then the outputs of these layers.
 
     Yields:
         For each batch, (index of the sentence, its vectors).
-
-    Raises:
-        ModelError: If the configuration does not name the token that a decoder begins with.
     """
     import torch
 
     for batch in plan(loaded, sentences):
         with torch.inference_mode():
-            vectors = _read_batch(loaded, [sentences[index] for index in batch], side, donor)
+            vectors = _read_batch(loaded, [sentences[index] for index in batch], donor)
         yield list(zip(batch, vectors, strict=True))
 
 
 def _read_batch(
-    loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
+    loaded: LoadedModel, batch: list[Subwords], donor: LoadedModel | None
 ) -> list[SentenceVectors]:
-    hidden, shift = _hidden_states(loaded, batch, side, donor)
-    pooling = Pooling.of(loaded, batch, hidden[0].shape[1], shift)
+    hidden = _hidden_states(loaded, batch, donor)
+    pooling = Pooling.of(loaded, batch, hidden[0].shape[1])
     return pooling.split([pooling.pool(states) for states in hidden])
 
 
@@ -220,21 +213,20 @@ class Pooling:
     with_cls: list[bool]
 
     @staticmethod
-    def of(loaded: LoadedModel, batch: list[Subwords], width: int, shift: int) -> Pooling:
+    def of(loaded: LoadedModel, batch: list[Subwords], width: int) -> Pooling:
         """Find the places of a batch's words.
 
         Args:
             loaded: The model.
             batch: Sentences, padded to a common length.
             width: Places of a sentence in the grid.
-            shift: By how many places the states are shifted right.
         """
         import torch
 
         starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
-        places, slots = _word_places(batch, starts, width, shift)
+        places, slots = _word_places(batch, starts, width)
         pieces = np.bincount(slots, minlength=int(starts[-1]))
-        token = None if shift else loaded.tokenizer.cls
+        token = loaded.tokenizer.cls
         with_cls = [
             token is not None and sentence.ids[0] == token and sentence.words[0] < 0
             for sentence in batch
@@ -274,32 +266,18 @@ class Pooling:
 
 
 def _hidden_states(
-    loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
-) -> tuple[tuple[torch.Tensor, ...], int]:
-    """Compute all layers' states (sentence, subword, d_model), and by how many places they are
-    shifted right."""
-    import torch
-
+    loaded: LoadedModel, batch: list[Subwords], donor: LoadedModel | None
+) -> tuple[torch.Tensor, ...]:
+    """Compute all layers' states (sentence, subword, d_model)."""
     ids, mask = padded(loaded, [sentence.ids for sentence in batch])
-    options = {"attention_mask": mask, "return_dict": True}
+    options = {"input_ids": ids, "attention_mask": mask, "return_dict": True}
     # transformers hooks the layers at the first such request: not while others stand in for them
     options["output_hidden_states"] = donor is None
-    if loaded.info.family != "encoder-decoder" or side == "encoder":
-        read = reader(loaded.info.family, input_ids=ids, **options)
-        return (
-            read(loaded.model).hidden_states if donor is None else _applied(loaded, donor, read)
-        ), 0
-    start = torch.full_like(ids[:, :1], start_token(loaded))
-    said = torch.cat([start, ids], 1)
-    heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
-    output = loaded.model(
-        input_ids=ids,
-        decoder_input_ids=said,
-        decoder_attention_mask=heard,
-        use_cache=False,
-        **options,
+    read = reader(loaded.info.family, **options)
+    states: tuple[torch.Tensor, ...] = (
+        read(loaded.model).hidden_states if donor is None else _applied(loaded, donor, read)
     )
-    return output.decoder_hidden_states, 1
+    return states
 
 
 def reader(family: str, **given: Any) -> Callable[[Any], Any]:
@@ -321,7 +299,7 @@ def _applied(
 
 
 def _word_places(
-    batch: list[Subwords], starts: np.ndarray, width: int, shift: int
+    batch: list[Subwords], starts: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the place of each subword in the flattened (sentence, subword) grid, and its word's
     slot."""
@@ -329,6 +307,6 @@ def _word_places(
     for row, sentence in enumerate(batch):
         owner = np.asarray(sentence.words, dtype=np.int64)
         inside = np.flatnonzero(owner >= 0)
-        places.append(row * width + shift + inside)
+        places.append(row * width + inside)
         slots.append(starts[row] + owner[inside])
     return np.concatenate(places), np.concatenate(slots)

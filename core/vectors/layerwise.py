@@ -143,14 +143,14 @@ def _entered(loaded: LoadedModel, batches: list[list[Subwords]]) -> list[Pass]:
         for number, stub in enumerate(stubs, 1):
             undone.callback(weights.layers.__setitem__, number, blocks[number])
             weights.layers[number] = stub
-        undone.callback(lowest.register_forward_pre_hook(enter, with_kwargs=True).remove)
-        undone.callback(lowest.register_forward_hook(leave).remove)
+        undone.enter_context(lowest.register_forward_pre_hook(enter, with_kwargs=True))
+        undone.enter_context(lowest.register_forward_hook(leave))
         for batch in batches:
             ids, mask = padded(loaded, [sentence.ids for sentence in batch])
             reader(loaded.info.family, input_ids=ids, attention_mask=mask, return_dict=True)(
                 loaded.model
             )
-            pooling = Pooling.of(loaded, batch, ids.shape[1], 0)
+            pooling = Pooling.of(loaded, batch, ids.shape[1])
             passes.append(Pass(pooling, states.pop(), [*calls]))
             calls.clear()
     return passes

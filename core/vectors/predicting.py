@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.models.loading.language_models import predicts
 from core.models.sizes import Size
 from core.vectors.forward import cut_sentences
+from core.vectors.padding import pad_ids, pad_rows
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +36,19 @@ def times_read(sizes: Mapping[str, Size], *refs: str) -> int:
 
 def ask_masked(loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0) -> Asked:
     """Mask every subword of a sentence once, from its word `first` on, one in `EVERY` at a time."""
-    return tuple(_masked(loaded, words, first))
+    import torch
+
+    from core.models.loading.layers import Batch
+
+    mask = int(loaded.tokenizer.mask or 0)
+    asked = []
+    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
+        longest = ids.shape[1]
+        for start in range(min(EVERY, longest)):
+            hidden = scored & (torch.arange(longest) % EVERY == start)
+            answers = torch.where(hidden, ids, -1)
+            asked.append((Batch(ids.masked_fill(hidden, mask), there, chosen), answers))
+    return tuple(asked)
 
 
 def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0) -> Asked:
@@ -80,41 +93,17 @@ def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
     return lost
 
 
-def _masked(
-    loaded: LoadedModel, words: Sequence[Sequence[str]], first: int
-) -> Iterator[tuple[Batch, torch.Tensor]]:
-    import torch
-
-    from core.models.loading.layers import Batch
-
-    mask = int(loaded.tokenizer.mask or 0)
-    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
-        longest = ids.shape[1]
-        for start in range(min(EVERY, longest)):
-            hidden = scored & (torch.arange(longest) % EVERY == start)
-            answers = torch.where(hidden, ids, -1)
-            yield Batch(ids.masked_fill(hidden, mask), there, chosen), answers
-
-
 def pad_sentences(
     loaded: LoadedModel, words: Sequence[Sequence[str]], first: int = 0
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]]:
     """Ids, mask, and which subwords are of a word from `first` on, each (sentence, subword), of
     sentences of similar length; and the sentences."""
-    import torch
-
     tokenizer = loaded.tokenizer
     cut = cut_sentences(tokenizer, words)
     order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
-        longest = min(max(len(cut[number].ids) for number in chosen), tokenizer.longest)
-        ids = torch.full((len(chosen), longest), tokenizer.pad or 0)
-        there = torch.zeros_like(ids)
-        scored = torch.zeros_like(ids, dtype=torch.bool)
-        for row, number in enumerate(chosen):
-            kept = cut[number].ids[:longest]
-            ids[row, : len(kept)] = torch.tensor(kept)
-            there[row, : len(kept)] = 1
-            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= first
-        yield ids, there, scored, chosen
+        kept = [cut[number].ids[: tokenizer.longest] for number in chosen]
+        words_of = [cut[number].words[: tokenizer.longest] for number in chosen]
+        ids, there = pad_ids(kept, tokenizer.pad or 0)
+        yield ids, there, pad_rows(words_of, -1) >= first, chosen

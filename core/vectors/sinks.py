@@ -33,7 +33,6 @@ from core.vectors.stored import Functions, Sentences, read_with, visit_sentences
 
 if TYPE_CHECKING:
     from core.maths.arrays import Value
-    from core.runs.store import Store
 
 VERSION = 1  # raised when the sinks of the same vectors change
 LARGE = 100.0  # magnitude that a massive activation exceeds
@@ -127,21 +126,20 @@ def find_sinks(
     *,
     between: tuple[str, float] | None = None,
     functions: Functions | None = None,
-    store: Store | None = None,
 ) -> Sinks:
     """Find the attention sinks of a model, from its stored vectors where there are any.
 
     Args:
         ref: The model.
         sentences: Words of each sentence; those that the model cannot read whole have none.
-        between, functions, store: As for `core.vectors.activations.extract`.
+        between, functions: As for `core.vectors.activations.extract`.
 
     Raises:
         ModelError: If the model cannot be loaded.
     """
     from core.runs.store import key_of
 
-    reading = read_with(ref, "encoder", None, None, store, between, functions)
+    reading = read_with(ref, between=between, functions=functions)
     entries: list[Entry] = []
     read = 0
 

@@ -41,7 +41,6 @@ class Reading:
 
     ref: ModelRef
     info: ModelInfo
-    side: str
     dtype: str
     device: str | None
     layers: int
@@ -60,59 +59,44 @@ class Reading:
 
 def read_with(
     ref: str | ModelRef,
-    side: str,
-    device: str | None,
-    dtype: str | None,
-    store: Store | None,
+    device: str | None = None,
+    dtype: str | None = None,
     between: tuple[str, float] | None = None,
     functions: Functions | None = None,
 ) -> Reading:
     """Describe how a model reads; arguments as for `core.vectors.activations.extract`.
 
     Raises:
-        ModelError: If there is no such model or side, or the layers of `functions` cannot read the
-            model's states.
+        ModelError: If there is no such model, or the layers of `functions` cannot read its states.
     """
     from core.runs.store import current_store, key_of
 
     ref = parse_ref(ref)
     info = describe(ref)
-    if side not in ("encoder", "decoder"):
-        raise ModelError(f"side must be encoder or decoder, not {side!r}.")
-    if info.family != "encoder-decoder":
-        side = info.family
+    side = "encoder" if info.family == "encoder-decoder" else info.family
     # a share of a small change would be lost in half precision
     shared = any(how is not None and how[1] < 1.0 for how in (between, functions))
     dtype = dtype or (SINGLE if shared else precision_of(ref))
-    config = checkpoints.read_config(locate(ref))
     identity = key_of(
         "activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype
     )
     if between is not None:
         identity = key_of("between", identity, describe(between[0]).fingerprint, between[1])
-    depth = checkpoints.depth(config, side)
     if functions is not None:
-        if side == "decoder" and info.family == "encoder-decoder":
-            raise ModelError(
-                f"Only the encoder's layers of {ref} can be applied to another model's states: "
-                f"choose side encoder."
-            )
         donor = describe(functions[0])
         if (donor.model_type, donor.d_model, donor.layers, donor.vocabulary) != (
             info.model_type, info.d_model, info.layers, info.vocabulary,
         ):  # fmt: skip
             raise other_shape(functions[0], str(ref))
         identity = key_of("functions", identity, donor.fingerprint, *functions[1:])
-    longest = checkpoints.longest_input(config)
     return Reading(
         ref,
         info,
-        side,
         dtype,
         device,
-        depth + 1,
-        longest,
-        store or current_store(),
+        info.layers + 1,
+        checkpoints.longest_input(checkpoints.read_config(locate(ref))),
+        current_store(),
         identity,
         between,
         functions,
@@ -185,13 +169,17 @@ def _chunks(words: Sequence[int], most: int | None) -> Iterator[tuple[int, int]]
 
 def is_by_layer(reading: Reading) -> bool:
     """Whether the model's layers are read from the disk one at a time; see `is_layerwise`."""
-    how: dict[str, Any] = {"width": 4 if reading.dtype == "float32" else 2}
-    how["random"] = reading.ref.random
-    if _is_between(reading) or not is_layerwise(reading.info, **how):
+    how: dict[str, Any] = {
+        "parameters": reading.info.parameters,
+        "model_type": reading.info.model_type,
+        "width": 4 if reading.dtype == "float32" else 2,
+        "random": reading.ref.random,
+    }
+    if _is_between(reading) or not is_layerwise(**how):
         return False
     from core.maths.devices import choose_device
 
-    return is_layerwise(reading.info, reading.device or choose_device(), **how)
+    return is_layerwise(device=reading.device or choose_device(), **how)
 
 
 def _is_between(reading: Reading) -> bool:
@@ -269,7 +257,7 @@ def _compute(
         for batch in (
             read_by_layer(loaded, read, donor)
             if loaded.layerwise
-            else read_sentences(loaded, read, reading.side, donor)
+            else read_sentences(loaded, read, donor)
         ):
             for index, vectors in batch:
                 words = missing[absent[fit[index]]]

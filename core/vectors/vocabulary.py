@@ -43,6 +43,7 @@ class Readable(Protocol):
         """List the words of each sentence."""
 
 
+@pure("vectors.unknown_share")
 def unknown_share(ref: str, sentences: Sentences) -> float:
     """Compute the share of words that are not in the model's vocabulary; 0 without words. Raises
     ModelError if the tokenizer cannot be loaded."""
@@ -64,7 +65,7 @@ def unknown_word_tasks(ready: Outputs) -> list[Task]:
     shares = [
         Task.of(
             f"vocabulary of {refs[0]}",
-            _share,
+            unknown_share,
             role=(UNKNOWN, tokenizer, role),
             fleeting=True,
             ref=refs[0],
@@ -175,11 +176,6 @@ def with_unknown_share(
         caution=f"{caution} {result.caution}".strip(),
         notices=notices,
     )
-
-
-@pure("vectors.unknown_share")
-def _share(ref: str, sentences: Sentences) -> float:
-    return unknown_share(ref, sentences)
 
 
 def _readers(ready: Outputs) -> dict[str, tuple[str, ...]]:

@@ -6,9 +6,10 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from core.catalogue import STUDIES
-from core.commands.precomputed import Request, requests
+from core.commands.precomputed import requests
 from core.errors import NotStoredError
 from core.results.drawing import files as drawn
 from core.results.export import Result
@@ -45,10 +46,9 @@ def precomputed() -> dict[str, Result]:
         NotStoredError: If a study's precomputed result is missing, or of another version of its
             mathematics.
     """
-    asked: dict[str, Request] = {}
-    for request in requests():
-        if (name := _study_of(request.name)) is not None:
-            asked.setdefault(name, request)
+    asked: dict[str, Any] = {}
+    for name, spec in requests().values():
+        asked.setdefault(name, spec)
     if absent := sorted(set(STUDIES) - set(asked)):
         raise NotStoredError(f"No precomputed result is asked for by {', '.join(absent)}.")
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
@@ -57,21 +57,16 @@ def precomputed() -> dict[str, Result]:
             return {name: _read(name, asked[name], store) for name in STUDIES}
 
 
-def _read(name: str, request: Request, store: Store) -> Result:
+def _read(name: str, spec: Any, store: Store) -> Result:
     result: Result
     try:
-        result = request.run(store=store, signal=Signal(look_only=True, patience=PATIENCE))
+        signal = Signal(look_only=True, patience=PATIENCE)
+        result = STUDIES[name].run(spec, store=store, signal=signal)
     except NotStoredError as error:
         raise NotStoredError(
             f"The precomputed result of {name!r} is missing or outdated: run `make precomputed`."
         ) from error
     return result
-
-
-def _study_of(request: str) -> str | None:
-    """Name the study that a request runs: the request's name begins with the study's."""
-    names = [name for name in STUDIES if request == name or request.startswith(f"{name} ")]
-    return max(names, key=len, default=None)
 
 
 @cache

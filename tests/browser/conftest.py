@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.models import zoo_models
+from core.models import read_manifest
 from tests.browser.server import serve
 from ui.browser.guide import KEY
 
@@ -35,7 +35,7 @@ PIECE = 2_000
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the app, which runs until the last browser test is over."""
-    if not {"seed-0", "parse-0"} <= {entry["name"] for entry in zoo_models()}:
+    if not {"seed-0", "parse-0"} <= {entry["name"] for entry in read_manifest()}:
         pytest.skip("the box has no models yet: make zoo")
     with serve(tmp_path_factory.mktemp("app")) as address:
         yield address

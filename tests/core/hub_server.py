@@ -149,7 +149,7 @@ class HubServer:
         monkeypatch.setenv("HF_HUB_CACHE", str(cache))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
         for memory in (client._resolved, revisions._listed, ranges._fetched):
-            memory.clear()
+            memory.begin()
         monkeypatch.setattr(client, "TIMEOUT", min(timeout, client.TIMEOUT))
         monkeypatch.setattr(errors, "TIMEOUT", timeout)
         monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)

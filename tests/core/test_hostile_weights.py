@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from core.catalogue import STUDIES
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.zoo import zoo_folder
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -33,7 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    if "parse-0" not in {entry["name"] for entry in zoo_models()}:
+    if "parse-0" not in {entry["name"] for entry in read_manifest()}:
         pytest.skip("the box has no models yet: make zoo")
     folder = tmp_path_factory.mktemp("models") / "nan-0"
     shutil.copytree(zoo_folder() / "models" / "parse-0", folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import fields, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,16 +14,11 @@ from core.catalogue import STUDIES
 from core.models.costs import Sizes, price_tasks
 from core.runs.price import Cost
 from core.runs.tasks import IDENTITY, Task, given_task
-from core.study import expected_tasks, price_by_tasks, read_first
+from core.study import expected_tasks, read_first
 from core.text.unread import Unread
 from core.vectors.pairs import Items
 from tests.cases import exhaustive
 
-BY_TASKS = [
-    name
-    for name, study in STUDIES.items()
-    if isinstance(study.price, partial) and study.price.func is price_by_tasks
-]
 # arguments that depend on what is in models and texts
 OF_CONTENTS = ("share", "words", "question", "trees", "sizes", "tags", "labels")
 
@@ -55,7 +49,7 @@ def unnamed(task: Task) -> Task:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BY_TASKS)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
     study = STUDIES[name]
     spec = study.Spec()
@@ -72,7 +66,7 @@ def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", exhaustive(BY_TASKS, *BY_TASKS[:6]))
+@pytest.mark.parametrize("name", exhaustive([*STUDIES], *[*STUDIES][:6]))
 def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
     study = STUDIES[name]
     spec = study.Spec()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.catalogue import STUDIES
-from core.commands.precomputed import name_of
+from core.commands.precomputed import name_of, requests
 from docs.make import figures, numbers, studies
 from tests.core.shipped import walked
 
@@ -27,8 +27,8 @@ def as_walked() -> Iterator[None]:
 
     @wraps(read.__wrapped__)
     def precomputed() -> dict[str, Any]:
-        of = {request: figures._study_of(request) for request in walked().results}
-        first = {study: request for request, study in reversed(of.items()) if study}
+        asked = reversed(requests().items())
+        first = {study: request for request, (study, _) in asked}
         return {name: walked().results[first[name]] for name in STUDIES}
 
     with pytest.MonkeyPatch.context() as patch:

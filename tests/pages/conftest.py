@@ -21,7 +21,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
-from core.models import zoo_models
+from core.models import read_manifest
 from core.results.export import table_csv
 from core.runs.process.remembered import forget_all
 from tests import ROOT
@@ -106,7 +106,7 @@ def from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def box() -> None:
     """Skips a test that needs the models of the box where the box has not been made."""
-    names = {entry["name"] for entry in zoo_models()}
+    names = {entry["name"] for entry in read_manifest()}
     if not {"seed-0", "parse-0"} <= names:
         pytest.skip("the box has no models yet: make zoo")
 
@@ -192,9 +192,9 @@ class Everything:
         monkeypatch.setattr(results, "made_once", lambda owner, name, make: make())
         monkeypatch.setattr(downloads, "zip_result", zipped)
         monkeypatch.setattr(
-            "core.results.export.chart_svg", lambda chart: b"<svg>"
+            "core.results.bundle.chart_svg", lambda chart: b"<svg>"
         )  # drawing is tested elsewhere
-        monkeypatch.setattr("core.results.export.chart_png", lambda chart: b"PNG")
+        monkeypatch.setattr("core.results.bundle.chart_png", lambda chart: b"PNG")
 
     def check(self, app: AppTest) -> dict[str, bytes]:
         """Press *Download all*; the zip, whose files are returned, has every row of every table

@@ -44,7 +44,7 @@ def test_a_pair_is_checked_and_then_reported(small_box: None) -> None:
     check = check_pair("zoo:seed-0", "zoo:nli-0")
     assert check.related
     assert check.sentence in words(app)
-    assert check.price in words(app)
+    assert check.cost.sentence in words(app)
     click(app, "Make the report")
     assert not app.exception
     parts = run_pair(check)

@@ -42,7 +42,7 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
 def test_a_class_sees_its_guesses_in_the_figure_once_they_are_revealed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    guesses._guesses.clear()
+    guesses._guesses.begin()
     contexts = iter(SimpleNamespace(session_id=str(number)) for number in range(9))
     monkeypatch.setattr(guesses, "get_script_run_ctx", lambda: next(contexts))
     for value in (2.0, 2.0, 5.0):
@@ -59,7 +59,7 @@ def test_a_class_sees_its_guesses_in_the_figure_once_they_are_revealed(
     assert "●● 2" in json.dumps(spec, ensure_ascii=False)
     assert "middle one of 4 guesses" in sentences(app)
     assert not app.exception
-    guesses._guesses.clear()
+    guesses._guesses.begin()
 
 
 def test_what_has_no_way_out_is_not_presented() -> None:

@@ -197,7 +197,7 @@ def show_sidebar() -> None:
         else:
             st.caption(
                 f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries",
-                help=_store_help(info.folder),
+                help=_store_help(default_store().folder),
             )
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())

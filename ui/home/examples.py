@@ -15,9 +15,9 @@ import streamlit as st
 
 from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.commands.precomputed import read_cards
-from core.models import zoo_models
+from core.models import read_manifest
 from core.results.drawing.style import GREY
-from core.results.numbers import label_expr
+from core.results.numbers import labels_of
 from ui.frame import shell
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -77,7 +77,7 @@ def show_examples() -> None:
     models; nothing is drawn into it until it is opened."""
     with st.expander(MORE, key="more_examples", on_change="rerun") as fold:
         if fold.open:
-            if zoo_models():
+            if read_manifest():
                 _show_cards()
             show_real()
 
@@ -241,4 +241,4 @@ def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _few() -> dict[str, Any]:
-    return {"tickCount": 3, "grid": False, "labelExpr": label_expr("share")}
+    return {"tickCount": 3, "grid": False, **labels_of("share")}

@@ -31,7 +31,7 @@ def included_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Make the table: one row per task, base and training recipe.
 
     Args:
-        entries: As `core.models.zoo_models` gives them; an entry may lack any field but `ref`.
+        entries: As `core.models.read_manifest` gives them; an entry may lack any field but `ref`.
 
     Returns:
         Columns of `COLUMNS`; a score is shown with its trivial baseline.

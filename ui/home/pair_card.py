@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
 from core.errors import PalimpsestError
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.hub.presets import PRESETS
 from core.options import options_of
 from ui.frame.identity import contents
@@ -23,7 +23,7 @@ LOOKED, ASKED = "pair/looked", "pair/asked"
 def show_pair_card() -> None:
     """Draw the choice of two models, a check of the pair, and the button that makes its report."""
     offered = [
-        *(str(entry["ref"]) for entry in zoo_models()),
+        *(str(entry["ref"]) for entry in read_manifest()),
         *(preset.ref for preset in PRESETS),
     ]
     with st.form("pair", border=True):

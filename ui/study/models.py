@@ -14,8 +14,7 @@ from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
-from core.results.shelf.archive import Shelved, origin_of, shelf_beside
-from core.runs.precomputed import default_precomputed
+from core.results.shelf.archive import Shelved, default_shelf, origin_of
 from core.runs.process.remembered import remembered
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
@@ -89,8 +88,7 @@ def shelved_entries(page: str = "") -> list[Shelved]:
     Args:
         page: As for `show_real_models`.
     """
-    shelf = shelf_beside(default_precomputed())
-    asked = [each for each in (shelf.entries if shelf else ()) if page in ("", each.page)]
+    asked = [each for each in default_shelf().entries if page in ("", each.page)]
     return [each for each in asked if _is_valid(each)]
 
 

@@ -139,7 +139,7 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
 
 @remembered(MOST, seconds=A_MOMENT)
 def _said(pricing: Pricing, spec: Any, limits: Limits) -> Said:
-    """Price a study under an instance's limits, which `price_of` reads for itself."""
+    """Price a study under an instance's limits, which a price reads for itself."""
     price = pricing(spec)
     refused = ""
     if price.excess:

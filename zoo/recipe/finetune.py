@@ -23,7 +23,8 @@ from typing import Any
 import torch
 
 from core.errors import RecipeError
-from core.models.loading.heads import HEAD_KEY, ArcParser
+from core.models.files.checkpoints import HEAD_KEY
+from core.models.loading.heads import ArcParser
 from core.models.zoo import file_digest
 from zoo.recipe.batches import encode_task
 from zoo.recipe.checkpoints import read_record, write_model

@@ -6,13 +6,12 @@ Where the numbers suggest a cause, the same sentence gives the rival explanation
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from core.results.drawing.style import colours_of
-from core.results.estimates import estimate_of
 from core.results.names import short_name
 
 INK = "#5B5446"
@@ -45,10 +44,6 @@ class Finding:
     axis: str
     figure: Mapping[str, Any] | None = None
 
-    def plain(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
-        return asdict(self)
-
 
 def lines(table: pd.DataFrame, name: str, value: str) -> tuple[Series, ...]:
     """Make a line of each model, over layers."""
@@ -64,8 +59,3 @@ def points(rows: pd.DataFrame, value: str) -> tuple[tuple[float, float], ...]:
     return tuple(
         (float(x), round(float(y), 4)) for x, y in zip(rows["layer"], rows[value], strict=True)
     )
-
-
-def similarity_text(row: pd.Series) -> str:
-    """Write a similarity with its interval, where there is one."""
-    return estimate_of(row, "similarity").text

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.commands.examples.finding import Finding, Series, lines, points, similarity_text
+from core.commands.examples.finding import Finding, Series, lines, points
 from core.errors import by_number
 from core.results.drawing.style import GREY, ORANGE
+from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
@@ -138,7 +139,8 @@ def decoders(results: Sequence[Result]) -> Finding:
     top = int(pairs[0].index.max())
     said = [
         ", ".join(
-            f"{similarity_text(rows.loc[layer])} at layer {layer}" for layer in (top // 2, top)
+            f"{estimate_of(rows.loc[layer], 'similarity').text} at layer {layer}"
+            for layer in (top // 2, top)
         )
         for rows in pairs
     ]

@@ -129,8 +129,8 @@ def distance_gradient(
     flat = projected.reshape(probes * sentences, words, rank)
     errors = _pairwise(flat).view(probes, sentences, words, words)
     signs = errors.sub_(gold).sign_().mul_(weights).view(probes * sentences, words, words)
-    own = flat * signs.sum(dim=2, keepdim=True)
-    return torch.baddbmm(own, signs, flat, beta=4, alpha=-4).view_as(projected)
+    diagonal = flat * signs.sum(dim=2, keepdim=True)
+    return torch.baddbmm(diagonal, signs, flat, beta=4, alpha=-4).view_as(projected)
 
 
 def depth_gradient(

@@ -135,10 +135,8 @@ def train_bank(
         bank = bank_of(maps, rows, [probe.target for probe in members], kind)
         bank.products, bank.scratch = products, scratch
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
-    packers = (
-        packer_of(train, batch, device, precision),
-        packer_of(dev, DEV_BATCH, device, precision),
-    )
+    packed = ((train, batch), (dev, DEV_BATCH))
+    packers = tuple(packer_of(part, size, device, precision) for part, size in packed)
     read = (train.vectors.to(device), dev.vectors.to(device))
     history = _train(courses, packers, read, kind=kind, epochs=epochs, report=report)
     best, epoch = np.zeros((len(probes), rank, d_model), np.float32), np.zeros(len(probes), int)
@@ -173,7 +171,7 @@ class _Course:
 
 def _train(
     courses: Sequence[_Course],
-    packers: tuple[Packer, Packer],
+    packers: Sequence[Packer],
     read: tuple[Tensor, Tensor],
     *,
     kind: str,

@@ -18,14 +18,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
 from core.models.files.checkpoints import content_hash, layout_of, read_json
 from core.models.files.layout import ADAPTER, lay_out
-from core.runs.process.parsing import parse_json
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 WRAPPER = "base_model.model."  # begins the names of an adapter's tensors
@@ -87,11 +87,11 @@ class AdapterConfig:
     ranks: Mapping[str, int]
     alphas: Mapping[str, float]
     saved: tuple[str, ...]
-    revision: str = ""
-    task: str = ""
-    trained_class: str = ""
-    tokens: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    tied: bool = False
+    revision: str
+    task: str
+    trained_class: str
+    tokens: Mapping[str, tuple[int, ...]]
+    tied: bool
 
     def rank_of(self, module: str) -> int:
         """Rank of a module's factors."""
@@ -127,17 +127,12 @@ def holds_adapter(names: Iterable[str]) -> bool:
     return lay_out(names, "").adapter
 
 
+@remembered(READ_FILES, state=folder_state)
 def read_adapter(folder: Path) -> AdapterConfig:
     """Read the configuration of the adapter in a folder. Raises ModelError as `check_adapter` does;
     also if its factors are not there in safetensors."""
     check_files([path.name for path in folder.iterdir()], folder)
     return check_adapter(read_json(folder / ADAPTER), folder)
-
-
-def parse_adapter(raw: bytes, source: object) -> AdapterConfig:
-    """Parse an adapter's configuration; `source` names it in messages. Raises ModelError as
-    `check_adapter` does; also if it is no JSON object."""
-    return check_adapter(parse_json(raw, f"{source}/{ADAPTER}"), source)
 
 
 def adapter_fingerprint(folder: Path) -> str:

@@ -44,6 +44,8 @@ from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
 POINTER = b"version https://git-lfs.github.com/spec/"
+HEAD_KEY = "palimpsest_head"
+"""Entry of config.json that says which head of ours is in the file: {"kind": "arc", "size": 64}."""
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
 # Keys that do not affect the model and change when the same weights are saved again.
@@ -136,16 +138,6 @@ def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
         _size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]])
     )
     return layers, width, heads
-
-
-def depth(config: dict[str, Any], side: str) -> int:
-    """Read the number of layers on one side: encoder and decoder may differ."""
-    name = ARCHITECTURES[config["model_type"]].decoder_layers
-    return (
-        int(config.get(name) or sizes(config)[0])
-        if name and side == "decoder"
-        else sizes(config)[0]
-    )
 
 
 def longest_input(config: dict[str, Any]) -> int:

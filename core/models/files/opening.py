@@ -66,7 +66,7 @@ def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
                 f"{files[0]} holds quantised weights in PyTorch's format, "
                 "which are read from safetensors alone: choose the model in safetensors."
             )
-        pickled = _together((path.name, pickled_entries([path])) for path in files)
+        pickled = _together((path.name, pickled_entries(path)) for path in files)
         return dict(_plainly_named(pickled))
     entries = _together((path.name, read_whole_header(path)) for path in files)
     return dequantised(_plainly_named(entries), config)

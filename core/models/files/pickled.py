@@ -12,7 +12,7 @@ import pickletools
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -146,40 +146,38 @@ def _opcodes(path: Path) -> Iterator[tuple[str, Any]]:
         ) from error
 
 
-def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
-    """Open pickled weights: the tensors of all files, by name.
+def pickled_entries(path: Path) -> dict[str, PickledTensor]:
+    """Open a file of pickled weights: its tensors, by name.
 
     Raises:
-        ModelError: If this instance is shared, a file is damaged, or holds anything but tensors.
+        ModelError: If this instance is shared, the file is damaged, or holds anything but tensors.
     """
     if current_limits().shared:
         raise ModelError(
-            f"{paths[0]} holds pickled weights, which a shared instance does not open: "
+            f"{path} holds pickled weights, which a shared instance does not open: "
             "choose another model."
         )
     import torch
 
-    entries: dict[str, PickledTensor] = {}
-    for path in paths:
-        count_pickled(path)  # what torch is to execute is bounded
-        try:
-            held = torch.load(
-                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-            )
-        except Exception as error:  # whatever the unpickler meets: each is this file's fault
-            raise not_plain(path, error) from error
-        if not isinstance(held, dict):
-            raise ModelError(f"{path} does not hold tensors by name: choose another model.")
-        entries |= {
-            str(name): PickledTensor(
-                NAMES.get(str(tensor.dtype).removeprefix("torch."), "I64"),
-                tuple(tensor.shape),
-                tensor,
-            )
-            for name, tensor in held.items()
-            if isinstance(tensor, torch.Tensor)
-        }
-        refuse_empty({name: entry.shape for name, entry in entries.items()}, path)
+    count_pickled(path)  # what torch is to execute is bounded
+    try:
+        held = torch.load(
+            path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+        )
+    except Exception as error:  # whatever the unpickler meets: each is this file's fault
+        raise not_plain(path, error) from error
+    if not isinstance(held, dict):
+        raise ModelError(f"{path} does not hold tensors by name: choose another model.")
+    entries = {
+        str(name): PickledTensor(
+            NAMES.get(str(tensor.dtype).removeprefix("torch."), "I64"),
+            tuple(tensor.shape),
+            tensor,
+        )
+        for name, tensor in held.items()
+        if isinstance(tensor, torch.Tensor)
+    }
+    refuse_empty({name: entry.shape for name, entry in entries.items()}, path)
     return entries
 
 

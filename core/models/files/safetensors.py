@@ -22,6 +22,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.files.layout import CONFIG, SAFETENSORS
 from core.runs.process.parsing import MOST_BYTES as MOST_HEADER
 from core.runs.process.parsing import TooLargeError, parse
 
@@ -100,26 +101,6 @@ class LocalFile:
 
 
 @dataclass(frozen=True)
-class Tensor:
-    """One tensor's place: its type, shape and bytes, counted from the end of the header."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    start: int
-    stop: int
-
-
-def parse_header(raw: bytes) -> dict[str, Tensor]:
-    """Parse the tensors that a header describes: the JSON after the eight bytes of its length.
-    Raises TooLargeError if it would take more memory than the header of any model; ValueError if it
-    is anything but a header."""
-    entries = parse(raw)
-    if not isinstance(entries, dict):
-        raise ValueError("not a JSON object")
-    return {name: _tensor(name, entry) for name, entry in entries.items() if name != "__metadata__"}
-
-
-@dataclass(frozen=True)
 class Entry:
     """A tensor's place: its file, type, shape and byte range."""
 
@@ -177,6 +158,21 @@ class Entry:
         return data
 
 
+def parse_header(raw: bytes, file: ByteFile) -> dict[str, Entry]:
+    """Parse the tensors of a file that its header describes: the JSON after the eight bytes of its
+    length. Raises TooLargeError if it would take more memory than the header of any model;
+    ValueError if it is anything but a header."""
+    entries = parse(raw)
+    if not isinstance(entries, dict):
+        raise ValueError("not a JSON object")
+    begin = 8 + len(raw)
+    return {
+        name: _entry(name, entry, file, begin)
+        for name, entry in entries.items()
+        if name != "__metadata__"
+    }
+
+
 def read_header(file: ByteFile) -> dict[str, Entry]:
     """Read the places of the tensors of a safetensors file, by name.
 
@@ -195,20 +191,16 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
     if len(raw) < size:
         raise damaged(file.name, "truncated: it ends within its header")
     try:
-        tensors = parse_header(raw)
+        entries = parse_header(raw, file)
     except TooLargeError as error:
         raise _too_large(file, str(error)) from error
     except ValueError as error:
         raise damaged(file.name, "its header is not one") from error
-    refuse_empty({name: tensor.shape for name, tensor in tensors.items()}, file.name)
-    for name, tensor in tensors.items():
-        if tensor.dtype in COMPLEX:
+    refuse_empty({name: entry.shape for name, entry in entries.items()}, file.name)
+    for name, entry in entries.items():
+        if entry.dtype in COMPLEX:
             raise complex_numbers(file.name, name)
-    begin = 8 + size
-    return {
-        name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
-        for name, tensor in tensors.items()
-    }
+    return entries
 
 
 def read_whole_header(path: Path) -> dict[str, Entry]:
@@ -235,7 +227,8 @@ def count_numbers(tensors: dict[str, Entry]) -> int:
     )
 
 
-def _tensor(name: str, entry: object) -> Tensor:
+def _entry(name: str, entry: object, file: ByteFile, begin: int) -> Entry:
+    """Parse a tensor's place, which a header counts from its own end, `begin`."""
     if not isinstance(entry, dict) or len(name) > LONGEST_NAME:
         raise ValueError(f"{name[:100]} is no tensor")
     dtype, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
@@ -247,7 +240,7 @@ def _tensor(name: str, entry: object) -> Tensor:
         or place[0] > place[1]
     ):
         raise ValueError(f"{name[:100]} has no type, shape and place")
-    return Tensor(dtype, tuple(shape), place[0], place[1])
+    return Entry(file, dtype, tuple(shape), begin + place[0], begin + place[1])
 
 
 def fills_its_place(entry: Entry) -> bool:
@@ -301,7 +294,14 @@ def _sizes(value: object) -> TypeGuard[list[int]]:
     )
 
 
-def write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:
+def write_model(folder: Path, entries: Mapping[str, Stored], config: Mapping[str, Any]) -> None:
+    """Write a model's weights, in one file, and its configuration into a folder."""
+    with (folder / SAFETENSORS).open("wb") as file:
+        _write_tensors(file, entries)
+    (folder / CONFIG).write_text(json.dumps(config, indent=2), encoding="utf8")
+
+
+def _write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:
     """Write a safetensors file: its header, then one tensor after the other.
 
     Numbers in a type that is not read as it is stored become float32.

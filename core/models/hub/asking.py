@@ -95,15 +95,12 @@ def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> t
             timeout=hub_errors.TIMEOUT,
             follow_redirects=True,
         ) as response:
-            return whole(response)
+            read = whole(response)
+        hf_raise_for_status(read)
+        return read
 
-    response = ask(lambda: _checked(answer(), hf_raise_for_status))
+    response = ask(answer)
     return parse(response.content), str(response.links.get("next", {}).get("url", ""))
-
-
-def _checked(response: Any, check: Callable[[Any], None]) -> Any:
-    check(response)
-    return response
 
 
 def whole(response: Any) -> Any:

@@ -85,7 +85,7 @@ def _download(name: str, revision: str | None) -> Path:
             return earlier
         raise refusal(error, name, revision) from error
     adapter = adapters.holds_adapter(files)
-    try:
+    with refusing(name, revision):
         if adapter:
             adapters.check_files([*files], name)
             raw = fetch_small(name, commit, layout.ADAPTER, files)
@@ -97,8 +97,6 @@ def _download(name: str, revision: str | None) -> Path:
             checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
             fetch(name, commit, file, files)
-    except failures() as error:
-        raise refusal(error, name, revision) from error
     if not adapter:
         checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
@@ -109,7 +107,7 @@ def ask_about(name: str, revision: str | None) -> Repository:
     """Ask the Hub about a model, at most once in ten minutes.
 
     Raises:
-        Exception: See `hub_errors.failures`.
+        Exception: See `errors.failures`.
         ModelError: If the Hub names no commit.
     """
     from huggingface_hub.utils import validate_repo_id
@@ -159,12 +157,8 @@ def changes(name: str, revision: str | None) -> int:
     if answer is None:
         return 0
     if _resolved.fresh(key) is None and not is_offline():
-        _renewed.get(key, partial(_begin_renewing, name, revision))
+        _renewed.get(key, threading.Thread(target=_renew, args=(name, revision), daemon=True).start)
     return answer.changes
-
-
-def _begin_renewing(name: str, revision: str | None) -> None:
-    threading.Thread(target=_renew, args=(name, revision), daemon=True).start()
 
 
 def _renew(name: str, revision: str | None) -> None:
@@ -222,7 +216,7 @@ def fetch(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
         files: Sizes by path that the Hub states; 0 where it does not.
 
     Raises:
-        Exception: See `hub_errors.failures`.
+        Exception: See `errors.failures`.
         ModelError: If the server sends more bytes than that, or than any model here may have.
     """
     from huggingface_hub import hf_hub_download
@@ -311,6 +305,19 @@ def earlier_download(name: str, revision: str) -> Path | None:
 def refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
     """Make the error for a failure of the Hub; `error` is None if it was not asked."""
     return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
+
+
+@contextmanager
+def refusing(name: str, revision: str | None) -> Iterator[None]:
+    """Make an error of each failure of the Hub inside the block.
+
+    Raises:
+        ModelError: With what went wrong and what to do.
+    """
+    try:
+        yield
+    except failures() as error:
+        raise refusal(error, name, revision) from error
 
 
 Asked = tuple[str, str, str | None]  # endpoint, name, revision

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from core.models.hub.presets import ALL_MULTIBERTS, PRESETS
+from core.models.hub.presets import ALL_MULTIBERTS, MULTIBERTS, PRESETS
 
 Values = Mapping[str, str | tuple[str, ...]]
 
@@ -41,7 +41,7 @@ class Collection:
     models: tuple[str, ...]
     parameters: float
     bytes_each: int
-    values: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, Values]
 
     @property
     def download(self) -> float:
@@ -77,7 +77,6 @@ def _pair(base: str, tuned: str) -> dict[str, Values]:
     }
 
 
-_MULTIBERTS = tuple(f"hub:google/multiberts-seed_{seed}" for seed in range(25))
 _POLYPYTHIAS = tuple(f"{PYTHIA}-seed{seed}" for seed in range(1, 10))
 _TUNED = tuple(preset.ref for preset in PRESETS if preset.base == BERT)
 
@@ -86,10 +85,10 @@ COLLECTIONS: tuple[Collection, ...] = (
         "multiberts",
         "MultiBERTs",
         "25 seeds of BERT base, trained alike (Sellam et al. 2022).",
-        _MULTIBERTS,
+        MULTIBERTS,
         110e6,
         4,
-        {"align": {"models": (ALL_MULTIBERTS,)}, "probe": {"models": _MULTIBERTS[:5]}},
+        {"align": {"models": (ALL_MULTIBERTS,)}, "probe": {"models": MULTIBERTS[:5]}},
     ),
     Collection(
         "polypythias",

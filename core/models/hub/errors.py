@@ -22,15 +22,10 @@ OFFLINE = (
 
 def failures() -> tuple[type[Exception], ...]:
     """The exceptions of the client library for a Hub that refuses or is silent, or a full disk."""
+    import httpx2
     from huggingface_hub.errors import HFValidationError
 
-    return (OSError, ValueError, HFValidationError, *_network_errors())
-
-
-def _network_errors() -> tuple[type[Exception], ...]:
-    import httpx2
-
-    return (httpx2.TransportError,)
+    return (OSError, ValueError, HFValidationError, httpx2.TransportError)
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
@@ -44,8 +39,10 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 def is_unreachable(error: Exception) -> bool:
     """Whether the Hub did not answer or failed, so that an earlier download may be used."""
+    import httpx2
+
     return status_of(error) in BUSY or any(
-        isinstance(cause, _network_errors()) for cause in causes(error)
+        isinstance(cause, httpx2.TransportError) for cause in causes(error)
     )
 
 

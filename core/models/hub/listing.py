@@ -22,9 +22,8 @@ from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
 from core.models.hub.asking import ask_json
-from core.models.hub.errors import failures
 from core.models.hub.names import data_in_name
-from core.models.hub.repository import data_of
+from core.models.hub.repository import Repository, data_of
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
@@ -76,25 +75,6 @@ class Listed:
     def label_from(self) -> str:
         """The source of the label: "card", "name", or "" without one."""
         return label_of(self.ref.removeprefix("hub:"), self.data)[1]
-
-
-@dataclass(frozen=True)
-class HubModel:
-    """A model on the Hub at one commit.
-
-    Attributes:
-        name: Repository.
-        commit: Forty hex digits.
-        files: Size in bytes by path.
-        hashes: The sha256 hex of large files' content, by path.
-        data: Data sets on its card.
-    """
-
-    name: str
-    commit: str
-    files: dict[str, int]
-    hashes: dict[str, str]
-    data: tuple[str, ...]
 
 
 def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
@@ -176,7 +156,6 @@ def choose_listed(
     first: int,
     text: str = "",
     licence: str = "",
-    most_bytes: int | None = None,
     labelled: bool = False,
     a_label: int | None = None,
 ) -> list[Listed]:
@@ -186,7 +165,6 @@ def choose_listed(
         first: How many at most.
         text: Must stand in the name or a data set (in any case of letters).
         licence: Must be the licence; any when empty.
-        most_bytes: Largest size.
         labelled: Whether the card, or else the name, must tell of a data set.
         a_label: At most this many of the same data sets, so that one popular task does not fill the
             list.
@@ -197,7 +175,6 @@ def choose_listed(
         words = " ".join((model.ref, model.label, *model.data)).lower()
         fits = model.safe and not model.gated and text.lower() in words
         fits &= not licence or model.licence == licence
-        fits &= most_bytes is None or (model.bytes or 0) <= most_bytes
         fits &= not labelled or bool(model.label)
         fits &= a_label is None or counts.get(model.label, 0) < a_label
         if fits and len(selection) < first:
@@ -206,7 +183,7 @@ def choose_listed(
     return selection
 
 
-def look_up(name: str, revision: str | None = None) -> HubModel:
+def look_up(name: str, revision: str | None = None) -> Repository:
     """Look up commit, files and data sets of a model; asked once in ten minutes.
 
     Raises:
@@ -215,33 +192,26 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     """
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
-    try:
-        repository = hub.ask_about(name, revision)
-    except failures() as error:
-        raise hub.refusal(error, name, revision) from error
-    model = HubModel(name, repository.commit, repository.files, repository.hashes, repository.data)
-    if holds_adapter(repository.files):
+    with hub.refusing(name, revision):
+        model = hub.ask_about(name, revision)
+    if holds_adapter(model.files):
         return model
-    contents.check_names(name, repository.files)
-    numbers = (
-        sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
-    )
+    contents.check_names(name, model.files)
+    numbers = sum(size for path, size in model.files.items() if path.endswith(".safetensors")) // 4
     if numbers > current_limits().max_parameters:
         safe_weights(model)  # which of them count, an index may have to say
     return model
 
 
-def safe_weights(model: HubModel) -> list[str]:
+def safe_weights(model: Repository) -> list[str]:
     """List the files of a Hub model's weights, which are read as they lie there.
 
     Raises:
         ModelError: As `contents.weight_files`; also if they are pickled, or the Hub refuses.
     """
-    try:
+    with hub.refusing(model.name, model.commit):
         read = partial(hub.read_index, model.name, model.commit, model.files)
         weights = contents.weight_files(model.name, model.files, read)
-    except failures() as error:
-        raise hub.refusal(error, model.name, model.commit) from error
     if weights[0].endswith(".bin"):
         raise ModelError(
             f"{model.name} has pickled weights only, which are never opened here; ask for a "
@@ -256,23 +226,18 @@ def read_small(name: str, commit: str, path: str) -> bytes:
     Raises:
         ModelError: If it is not there, too large, or the Hub refuses.
     """
-    try:
+    with hub.refusing(name, commit):
         _, files = hub.resolve(name, commit)
         return checkpoints.read_small(hub.fetch_small(name, commit, path, files), f"{name}/{path}")
-    except failures() as error:
-        raise hub.refusal(error, name, commit) from error
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
     """Request one page of a list; return it with the address of the next, or ""."""
-    try:
-        page, following = ask_json(url, question, hub.login())
-    except json.JSONDecodeError as error:
-        raise ModelError(
-            f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT."
-        ) from error
-    except failures() as error:
-        raise hub.refusal(error, base, None) from error
+    with hub.refusing(base, None):
+        try:
+            page, following = ask_json(url, question, hub.login())
+        except json.JSONDecodeError:
+            page, following = None, ""
     if not isinstance(page, list):
         raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
     if following and not following.startswith(hub.endpoint()):

@@ -14,7 +14,6 @@ from typing import Any
 import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.hub.asking import ask, whole
-from core.models.hub.errors import failures
 from core.runs.process.remembered import Memory
 
 READ_TIMEOUT = 60.0  # seconds without a byte
@@ -51,10 +50,8 @@ class RangeFile:
 
     def _ask(self, start: int, stop: int) -> bytes | None:
         """Request a range; None if the server ignores ranges."""
-        try:
+        with hub.refusing(self.repository, self.commit):
             return ask(lambda: self._request(start, stop))
-        except failures() as error:
-            raise hub.refusal(error, self.repository, self.commit) from error
 
     def _request(self, start: int, stop: int) -> bytes | None:
         """Send one request for a range; None if ranges are ignored."""
@@ -83,11 +80,9 @@ class RangeFile:
         )
 
     def _fetch(self) -> Path:
-        try:
+        with hub.refusing(self.repository, self.commit):
             _, files = hub.resolve(self.repository, self.commit)
             path = hub.fetch(self.repository, self.commit, self.path, files)
-        except failures() as error:
-            raise hub.refusal(error, self.repository, self.commit) from error
         _fetched.put((self.repository, self.commit, self.path), path)
         return path
 

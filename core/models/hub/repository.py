@@ -22,12 +22,14 @@ class Repository:
     """A model's description by the Hub at one commit.
 
     Attributes:
+        name: As it was asked for.
         commit: Forty hex digits.
         files: Size in bytes by path; 0 where the Hub does not state it.
         hashes: The sha256 hex of large files' content, by path.
         data: Data sets on its card.
     """
 
+    name: str
     commit: str
     files: dict[str, int]
     hashes: dict[str, str]
@@ -56,7 +58,8 @@ def read_description(answer: object, name: str, endpoint: str) -> Repository:
         if isinstance(large := file.get("lfs"), dict) and "sha256" in large
     }
     tags = tuple(map(str, answer.get("tags") or ()))
-    return Repository(commit, files, hashes, data_of(tags, card if isinstance(card, dict) else {}))
+    data = data_of(tags, card if isinstance(card, dict) else {})
+    return Repository(name, commit, files, hashes, data)
 
 
 def data_of(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:

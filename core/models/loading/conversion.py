@@ -10,7 +10,6 @@ twice are written twice; a sum has the head of the first fine-tune.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.describing import locate
 from core.models.files.opening import ROUNDING, open_weights
-from core.models.files.safetensors import Stored, write_tensors
+from core.models.files.safetensors import Stored, write_model
 from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import HEADS, check_complete
@@ -62,11 +61,9 @@ def convert(folder: Path, target: Path) -> int:
         if entry.dtype in ROUNDING
     }
     with writing(target) as written:
-        with (written / layout.SAFETENSORS).open("wb") as file:
-            write_tensors(file, entries)
         path = folder / layout.CONFIG
         plain = plain_config(checkpoints.read_json(path) if path.is_file() else {}, config)
-        (written / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        write_model(written, entries, plain)
         for name in layout.TOKENIZER_FILES:
             if (folder / name).is_file():
                 shutil.copy(folder / name, written / name)
@@ -106,10 +103,8 @@ def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
         )
     tensors = _sums(origin, tuned, list(factors.values()))
     with writing(target) as written:
-        with (written / layout.SAFETENSORS).open("wb") as file:
-            write_tensors(file, tensors)
         plain = plain_config(checkpoints.read_json(folders[1] / layout.CONFIG), tuned[0].config)
-        (written / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        write_model(written, tensors, plain)
         for path in checkpoints.tokenizer_files(folders[1]):
             shutil.copy(path, written / path.name)
         read_back(written)

@@ -19,16 +19,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models.files.checkpoints import read_config
+from core.models.files.checkpoints import HEAD_KEY, read_config
 from core.models.files.opening import open_weights
 from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
 from core.models.loading.reading import as_tensor, read_model
 from core.models.trial import making
 
 ARC_PREFIX = "arc_head."
-HEAD_KEY = "palimpsest_head"
-"""Entry of config.json that says which head of ours is in the file: {"kind": "arc", "size": 64}."""
-
 AUTO_CLASSES = {
     "ForMaskedLM": "AutoModelForMaskedLM",
     "ForSequenceClassification": "AutoModelForSequenceClassification",
@@ -42,7 +39,7 @@ AUTO_CLASSES = {
 class ArcHead(nn.Module):
     """Biaffine scores of every (word, head) pair of a sentence."""
 
-    def __init__(self, d_model: int, size: int = 64) -> None:
+    def __init__(self, d_model: int, size: int) -> None:
         super().__init__()
         self.word = nn.Linear(d_model, size)
         self.head = nn.Linear(d_model, size)
@@ -71,7 +68,7 @@ class ArcHead(nn.Module):
 class ArcParser(nn.Module):
     """A Transformer body with an arc head; the body keeps its parameter names."""
 
-    def __init__(self, body: nn.Module, size: int = 64) -> None:
+    def __init__(self, body: nn.Module, size: int) -> None:
         super().__init__()
         config: Any = body.config
         self.config = config
@@ -111,21 +108,19 @@ class ArcParser(nn.Module):
         )
 
 
-def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
-    """Load the model in `folder` with its head: eval mode, float32, no gradients; with eager
-    attention where `attentions` will be asked for. Raises ModelError if the policy refuses the
-    config, it names no head that is known here or makes no model, or weights are missing."""
+def load_task_model(folder: Path) -> nn.Module:
+    """Load the model in `folder` with its head: eval mode, float32, no gradients. Raises ModelError
+    if the policy refuses the config, it names no head that is known here or makes no model, or
+    weights are missing."""
     config = read_config(folder)
     architecture = str((config.get("architectures") or ["none"])[0])
-    options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
-    options |= {"dtype": torch.float32}
     with making(folder.name, config):
         if config.get(HEAD_KEY) is not None:
-            return _load_arc_parser(folder, config[HEAD_KEY], options)
-        return _load_classifier(folder, architecture, options)
+            return _load_arc_parser(folder, config[HEAD_KEY])
+        return _load_classifier(folder, architecture)
 
 
-def _load_classifier(folder: Path, architecture: str, options: dict[str, Any]) -> nn.Module:
+def _load_classifier(folder: Path, architecture: str) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
@@ -133,11 +128,11 @@ def _load_classifier(folder: Path, architecture: str, options: dict[str, Any]) -
             f"{folder.name} was saved as {architecture}, "
             f"without a head that is known here ({supported}); choose another model."
         )
-    model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]), options)
+    model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]))
     return cast("nn.Module", model.eval().requires_grad_(False))
 
 
-def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:
+def _load_arc_parser(folder: Path, head: Any) -> ArcParser:
     if (
         not isinstance(head, dict)
         or head.get("kind") != "arc"
@@ -147,7 +142,7 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
             f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
             "choose another model."
         )
-    body = _read(folder, import_transformers().AutoModel, options)
+    body = _read(folder, import_transformers().AutoModel)
     parser = ArcParser(body, int(head["size"]))
     weights = {
         name.removeprefix(ARC_PREFIX): as_tensor(entry, torch.float32)
@@ -159,10 +154,10 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
     return parser.eval().requires_grad_(False)
 
 
-def _read(folder: Path, factory: Any, options: dict[str, Any]) -> Any:
-    """Read a model whole, with the weights of its head."""
+def _read(folder: Path, factory: Any) -> Any:
+    """Read a model whole, with the weights of its head, in float32."""
     with MAKING_A_MODEL:
-        model, report = read_model(factory, folder, open_config(folder), options)
+        model, report = read_model(factory, folder, open_config(folder), {"dtype": torch.float32})
     _refuse_missing(folder, report["missing_keys"])
     return model
 

@@ -148,16 +148,12 @@ class LanguageModel:
             captured.append(given[0])
             return (given[0][:1, :1],)  # the model itself computes one position, for the check
 
-        handle = self.head.register_forward_pre_hook(shorten)
-        try:
-            with torch.inference_mode():
-                output = self.loaded.model(
-                    input_ids=ids.to(self.loaded.device),
-                    attention_mask=mask.to(self.loaded.device),
-                    return_dict=True,
-                )
-        finally:
-            handle.remove()
+        with torch.inference_mode(), self.head.register_forward_pre_hook(shorten):
+            output = self.loaded.model(
+                input_ids=ids.to(self.loaded.device),
+                attention_mask=mask.to(self.loaded.device),
+                return_dict=True,
+            )
         scores = output["logits"] if "logits" in output else output["prediction_logits"]
         if len(captured) != 1 or captured[0].shape[:2] != ids.shape:
             raise self._unlike()

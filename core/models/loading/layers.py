@@ -9,7 +9,7 @@ written again here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -143,33 +143,26 @@ def run_model(model: nn.Module, batch: Batch) -> Any:
 
 
 def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
-    """Run the model; return the states of all layers and the output."""
+    """Run the model; return the states of all layers, each (sentence, subword, d_model), embeddings
+    first, and the output."""
     captured: list[Tensor] = []
     layers = layer_list(model)
-    handles = [
-        layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers
-    ]
-    handles.append(
-        layers[-1].register_forward_hook(
-            lambda module, inputs, output: captured.append(first_of(output))
+    with ExitStack() as hooks:
+        for layer in layers:
+            hook = layer.register_forward_pre_hook(_capture(captured), with_kwargs=True)
+            hooks.enter_context(hook)
+        hooks.enter_context(
+            layers[-1].register_forward_hook(
+                lambda module, inputs, output: captured.append(first_of(output))
+            )
         )
-    )
-    try:
         output = run_model(model, batch)
-    finally:
-        for handle in handles:
-            handle.remove()
     return captured, output
 
 
-def state_list(model: nn.Module, batch: Batch) -> list[Tensor]:
-    """Collect the states of all layers, each (sentence, subword, d_model), embeddings first."""
-    return run_seen(model, batch)[0]
-
-
 def states(model: nn.Module, batch: Batch) -> Tensor:
-    """Stack `state_list` to one tensor, (layer, sentence, subword, d_model)."""
-    return torch.stack(state_list(model, batch))
+    """Compute the states of all layers, (layer, sentence, subword, d_model), embeddings first."""
+    return torch.stack(run_seen(model, batch)[0])
 
 
 def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
@@ -212,16 +205,13 @@ def run_rebuilt(
 def calls_of(model: nn.Module, run: Callable[[nn.Module], Any]) -> list[Call]:
     """Record how a model calls its layers where `run` runs it on a batch, without gradients."""
     calls: list[Call] = []
-    handles = [
-        layer.register_forward_hook(lambda _, *call: calls.append(call), with_kwargs=True)
-        for layer in layer_list(model)
-    ]
-    try:
-        with _without_cache(model):
-            run(model)
-    finally:
-        for handle in handles:
-            handle.remove()
+    with ExitStack() as hooks, _without_cache(model):
+        for layer in layer_list(model):
+            hook = layer.register_forward_hook(
+                lambda _, *call: calls.append(call), with_kwargs=True
+            )
+            hooks.enter_context(hook)
+        run(model)
     return calls
 
 
@@ -251,12 +241,11 @@ def apply_layers(
     embedded: list[Tensor] = []
     output = calls[0][-1]
     in_tuple = len(output) if isinstance(output, tuple) else 0
-    with _rebuilt(donor, [None] * len(functions), in_tuple) as places:
-        handle = places[0].register_forward_pre_hook(_capture(embedded), with_kwargs=True)
-        try:
-            run(donor)
-        finally:
-            handle.remove()
+    with (
+        _rebuilt(donor, [None] * len(functions), in_tuple) as places,
+        places[0].register_forward_pre_hook(_capture(embedded), with_kwargs=True),
+    ):
+        run(donor)
     with torch.inference_mode():  # not by calls, which would run hooks of the donor's
         outputs = [
             first_of(function.forward(*args, **kwargs))
@@ -325,11 +314,8 @@ def _entered(lowest: nn.Module, hidden: Tensor) -> Iterator[None]:
             return (hidden, *args[1:]), kwargs
         return args, {**kwargs, "hidden_states": hidden}
 
-    handle = lowest.register_forward_pre_hook(before, with_kwargs=True)
-    try:
+    with lowest.register_forward_pre_hook(before, with_kwargs=True):
         yield
-    finally:
-        handle.remove()
 
 
 def _capture(captured: list[Tensor]) -> Callable[..., None]:

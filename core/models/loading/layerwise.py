@@ -87,7 +87,8 @@ class Layerwise:
         self.table = self._rows_of(embedding, homes, entries, inside)
         last = last_matrix(self.model)
         self.head = self._rows_of(last, homes, entries, inside)
-        if last is not None and self.head is None and last.weight is _weight_of(embedding):
+        tied = last is not None and last.weight is getattr(embedding, "weight", None)
+        if tied and self.head is None:
             self.head = self.table
         return {name: entry for name, entry in entries.items() if name not in inside}
 
@@ -286,10 +287,6 @@ def blocks_of(last: nn.Linear) -> list[tuple[int, int]]:
     """Cut the tokens of a last matrix into blocks, each with its first token and the one behind."""
     tokens, block = last.out_features, max(1, BLOCK // last.in_features)
     return [(start, min(start + block, tokens)) for start in range(0, tokens, block)]
-
-
-def _weight_of(module: nn.Module | None) -> object:
-    return None if module is None else getattr(module, "weight", None)
 
 
 def _blanks(layer: nn.Module) -> list[Blank]:

@@ -17,10 +17,10 @@ from core.maths.seeding import seeded
 from core.models.describing import (
     RANDOM_SEED,
     ModelInfo,
-    Restoring,
     describe,
     how_to_restore,
     locate,
+    saying_how_to_restore,
 )
 from core.models.files.checkpoints import longest_input, read_config
 from core.models.files.layout import CONFIG
@@ -123,7 +123,7 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
     """
     ref = parse_ref(ref)
     folder = locate(ref)
-    with Restoring(ref):
+    with saying_how_to_restore(ref):
         config = read_config(folder)
     configs = [config, *(read_config(locate(model)) for model in beside)]
     return open_tokenizer(ref, folder, min(map(longest_input, configs)), min(map(_rows, configs)))
@@ -173,7 +173,9 @@ def _load(
         config = open_config(folder)
     try:
         with MAKING_A_MODEL:
-            if layerwise and is_layerwise(info, target, number.itemsize, random=ref.random):
+            if layerwise and is_layerwise(
+                info.parameters, info.model_type, target, number.itemsize, random=ref.random
+            ):
                 from core.models.loading.layerwise import open_layerwise
 
                 options["dtype"] = number

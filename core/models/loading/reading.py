@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,41 +21,32 @@ from core.models.files.text_part import NAMES, QUANTISATION, is_whole
 from core.models.loading.construction import NO_ADAPTER, make_empty
 from core.runs.process.memory import free_memory
 
-if TYPE_CHECKING:
-    pass
-
-
 READ_AS_ONE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer by layer
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 
-class Shape(Protocol):
-    """How large a model is, and of which type."""
-
-    @property
-    def parameters(self) -> int:
-        """Count the numbers in its weights."""
-
-    @property
-    def model_type(self) -> str:
-        """Name its type, as its configuration does."""
-
-
-def is_layerwise(info: Shape, device: str = "cpu", width: int = 4, *, random: bool = False) -> bool:
+def is_layerwise(
+    parameters: int,
+    model_type: str,
+    device: str = "cpu",
+    width: int = 4,
+    *,
+    random: bool = False,
+) -> bool:
     """Whether a model's layers stay on the disk until they run: its weights (`width` bytes a
     number) are large or do not fit the free memory; numbers of a random model must not depend on
     that."""
-    size = width * info.parameters
-    architecture = ARCHITECTURES[info.model_type]
+    size = width * parameters
+    architecture = ARCHITECTURES[model_type]
     if architecture.family == "encoder-decoder" or architecture.inseparable:
         return False
     if device.startswith("cuda") and not random:
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return 4 * info.parameters > READ_AS_ONE or (size > free_memory() and not random)
+    return 4 * parameters > READ_AS_ONE or (size > free_memory() and not random)
 
 
 def read_model(

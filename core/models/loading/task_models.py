@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.describing import UNNAMED, describe, locate
-from core.models.files.checkpoints import read_config
+from core.models.files.checkpoints import HEAD_KEY, read_config
 from core.models.loading.model import load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
@@ -21,7 +21,6 @@ from core.models.trial import check_implied
 if TYPE_CHECKING:
     from torch import nn
 
-HEAD_KEY = "palimpsest_head"  # as `core.models.loading.heads` has it, which needs torch
 Kind = Literal["sentence", "words", "arcs"]
 ENDINGS: dict[str, Kind] = {
     "ForSequenceClassification": "sentence",

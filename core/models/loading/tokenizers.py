@@ -26,8 +26,9 @@ from core.maths.progress import tick
 from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest
-from core.runs.process.isolated import IDLE, SILENCE
 from core.runs.process.isolation import (
+    IDLE,
+    SILENCE,
     Apart,
     ApartAnswerError,
     ApartError,

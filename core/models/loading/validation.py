@@ -9,6 +9,7 @@ tested, and are not asked. What cannot be checked is listed as the description's
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -122,11 +123,8 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
             config.model_type,
             f"has a head ({architecture.head}) that reads other states than the last",
         )
-    handle = stack[0].register_forward_hook(_disturb)
-    try:
+    with stack[0].register_forward_hook(_disturb):
         disturbed = _run(model, body, stack, architecture)
-    finally:
-        handle.remove()
     if torch.equal(disturbed.given[-1], seen.given[-1]):
         raise _differs(config.model_type, "gives the same states when its lowest layer is changed")
 
@@ -145,17 +143,15 @@ def _run(
     def hear(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         seen.heard = _flat(args[0] if args else next(iter(kwargs.values())))
 
-    handles = [layer.register_forward_pre_hook(enter, with_kwargs=True) for layer in stack]
-    handles.append(stack[-1].register_forward_hook(leave))
     head = getattr(model, architecture.head, None) if model is not body else None
     reads_stack = isinstance(head, nn.Module) and architecture.family != "encoder-decoder"
-    if isinstance(head, nn.Module) and reads_stack:
-        handles.append(head.register_forward_pre_hook(hear, with_kwargs=True))
-    try:
+    with ExitStack() as hooks:
+        for layer in stack:
+            hooks.enter_context(layer.register_forward_pre_hook(enter, with_kwargs=True))
+        hooks.enter_context(stack[-1].register_forward_hook(leave))
+        if isinstance(head, nn.Module) and reads_stack:
+            hooks.enter_context(head.register_forward_pre_hook(hear, with_kwargs=True))
         seen.given = _give(model if reads_stack else body, architecture)
-    finally:
-        for handle in handles:
-            handle.remove()
     return seen
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from core.errors import ModelError, listed
 from core.models.files.adapters import AdapterConfig
-from core.models.weights.deltas import Delta, Pair, check_related
+from core.models.weights.deltas import Delta, Pair, check_families, check_related
 from core.models.weights.factors import Product, product_of, sort_tensors
 from core.models.weights.families import Slot, find_slots, match_names
 from core.models.weights.tensors import Checkpoint
@@ -100,10 +100,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
                 f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
             )
         targets[slot.tensor] = target
-    unknown = sorted(set(families) - {slot.family for slot in ours})
-    if unknown:
-        families_there = ", ".join(dict.fromkeys(slot.family for slot in ours))
-        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
+    check_families(base, [slot.family for slot in ours], families)
     slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
     others = {*tensors.embedded, *tensors.tokens}
     left_out = sorted({*modules, *others} - {target.module for target in targets.values()})

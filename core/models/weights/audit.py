@@ -106,10 +106,8 @@ def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Aud
         samples: Of each checkpoint, in the order that is claimed, the final model last.
         contents: What copies of each one are known by, see `core.models.identity`; "" if unknown.
     """
-    refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
-    usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
-    cosine = _cosines(vectors)
-    _mark_identical(vectors, [contents.get(ref, "") for ref in refs], usable, verdicts)
+    refs = list(samples)
+    vectors, cosine, usable, verdicts = _compare(samples, contents)
     _mark_final(refs, usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     run = _largest_component(_related(vectors, cosine), usable)
@@ -128,10 +126,8 @@ def audit_seeds(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> A
     Args:
         samples, contents: Of each model, as for `audit_run`.
     """
-    refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
-    usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
-    cosine = _cosines(vectors)
-    _mark_identical(vectors, [contents.get(ref, "") for ref in refs], usable, verdicts)
+    refs = list(samples)
+    vectors, cosine, usable, verdicts = _compare(samples, contents)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     related = _related(vectors, cosine)
     for n in usable:
@@ -142,17 +138,25 @@ def audit_seeds(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> A
     return Audit(verdicts, cosine, False)
 
 
-def _look_at_each(
-    samples: Mapping[str, Sample],
-) -> tuple[Float[ndarray, "checkpoint number"], dict[str, Verdict]]:
-    """Join each sample to one vector, and say which ones lack numbers or hold such that are not
-    finite."""
+def _compare(
+    samples: Mapping[str, Sample], contents: Mapping[str, str]
+) -> tuple[
+    Float[ndarray, "checkpoint number"], Float[ndarray, "a b"], list[int], dict[str, Verdict]
+]:
+    """Join each sample to one vector, and compare them.
+
+    Returns:
+        The vectors, their cosines, which of them are whole and finite, and verdicts on those that
+        are not, and on copies.
+    """
     vectors, complete = _vectors(samples)
     verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in samples}
     for ref, vector in zip(samples, vectors, strict=True):
         if not np.isfinite(vector).all():
             verdicts[ref] = Verdict(BROKEN)
-    return vectors, verdicts
+    usable = [n for n, ref in enumerate(samples) if verdicts[ref].fault == FINE]
+    _mark_identical(vectors, [contents.get(ref, "") for ref in samples], usable, verdicts)
+    return vectors, _cosines(vectors), usable, verdicts
 
 
 def _vectors(

@@ -114,15 +114,22 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
                 f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}."
             )
     notices = _check_vocabulary(base, tuned, name)
-    unknown = sorted(set(families) - {family for family, _ in ours})
-    if unknown:
-        families_there = ", ".join(dict.fromkeys(family for family, _ in ours))
-        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
+    check_families(base, [family for family, _ in ours], families)
     slots = tuple(
         (slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families
     )
     quantised = (quantisation_notice(model.ref, model.entries) for model in (base, tuned))
     return Pair(base, tuned, slots, (*notices, *filter(None, quantised)))
+
+
+def check_families(base: Checkpoint, held: Sequence[str], families: Sequence[str]) -> None:
+    """Refuse families that are not among those that a base holds. Raises ModelError with the
+    first of them."""
+    unknown = sorted(set(families) - set(held))
+    if unknown:
+        raise ModelError(
+            f"{base.ref} has no family {unknown[0]!r}; it has {', '.join(dict.fromkeys(held))}."
+        )
 
 
 def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
@@ -148,7 +155,8 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         if first:
             check_related(pair, base, tuned, slots[0][1])
             first = False
-        floor = _rounding(pair, *slots[0])
+        stored = (pair.base.entries[tensor], pair.tuned.entries[slots[0][1].tensor])
+        floor = max(ROUNDING[entry.dtype] for entry in stored)
         for ours, theirs in slots:
             weight = ours.cut(base)
             yield Delta(
@@ -200,13 +208,6 @@ def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[s
     return (
         f"The vocabulary of {tuned.ref} has {theirs:,} tokens, that of its base {ours:,}; "
         "embeddings are not compared.",
-    )
-
-
-def _rounding(pair: Pair, ours: Slot, theirs: Slot) -> float:
-    return max(
-        ROUNDING[pair.base.entries[ours.tensor].dtype],
-        ROUNDING[pair.tuned.entries[theirs.tensor].dtype],
     )
 
 

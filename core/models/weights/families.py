@@ -198,7 +198,8 @@ def match_names(
     readings = [
         (tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices
     ]
-    depth = _depth(architecture, config or {})
+    # where more layers may be stored than count
+    depth = _said_depth(architecture, config or {}) if architecture.mixed else 0
     slots: dict[tuple[str, int], Slot] = {}
     for name in names:
         if ELSEWHERE.search(name):
@@ -247,11 +248,6 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
         return [(family, None) for family in tensor.families]
     sizes, groups = tensor.sizes(config)
     return [(family, Part(place, sizes, groups)) for place, family in enumerate(tensor.families)]
-
-
-def _depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
-    """Read how many layers count, where more may be stored; 0 for all."""
-    return _said_depth(architecture, config) if architecture.mixed else 0
 
 
 def _said_depth(architecture: Architecture, config: Mapping[str, Any], side: str = "") -> int:

@@ -27,7 +27,7 @@ from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
-from core.models.files.safetensors import write_tensors
+from core.models.files.safetensors import write_model
 from core.models.files.text_part import TEXT_CONFIG, plain_config
 from core.models.weights.families import find_slots
 from core.models.weights.merging import Merge, merge
@@ -103,11 +103,9 @@ def write_merged(merging: Merge, adapter: Path, base: Path, target: Path) -> int
             merged model is none.
     """
     config = _configure(merging, adapter, base)
-    (target / CONFIG).write_text(json.dumps(config, indent=2), encoding="utf8")
+    write_model(target, merging.tensors | merging.heads, config)
     for path in _tokenizer(adapter, base):
         shutil.copyfile(path, target / path.name)
-    with (target / SAFETENSORS).open("wb") as file:
-        write_tensors(file, merging.tensors | merging.heads)
     settings = read_config(target)
     written = open_weights(target, settings)
     find_slots(settings["model_type"], written, settings)

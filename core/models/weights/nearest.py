@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models import locate, zoo_models
+from core.models import locate, read_manifest
 from core.models.changes import share_start
 from core.models.files import checkpoints
 from core.models.weights.families import Slot, find_slots
@@ -31,7 +31,7 @@ def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shap
     """
     matrix = place.cut(tensor).astype(np.float64)
     cosines: dict[str, float] = {}
-    for entry in zoo_models():
+    for entry in read_manifest():
         if entry.get("base"):
             continue
         ref = str(entry["ref"])

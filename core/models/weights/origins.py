@@ -18,7 +18,6 @@ from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import BESIDE, adapter_base, not_included, zoo_folder
-from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 INCLUDED = Path(BESIDE.name, "models")  # as included adapters name their bases
 HOW_TO_NAME = (
@@ -114,7 +113,7 @@ def base_of(ref: str | ModelRef) -> str:
     ref = parse_ref(ref)
     if ref.kind == "zoo" and (listed := adapter_base(f"zoo:{ref.name}")):
         return listed
-    return base_in(_adapter_of(folder_of_adapter(ref)), ref)
+    return base_in(read_adapter(folder_of_adapter(ref)), ref)
 
 
 def base_in(config: AdapterConfig, ref: ModelRef) -> str:
@@ -135,11 +134,6 @@ def base_in(config: AdapterConfig, ref: ModelRef) -> str:
     except ModelError as error:
         fault = f"of {named}, which is not there" if named else "that does not name its base"
         raise ModelError(f"{ref} is an adapter {fault}. {HOW_TO_NAME}") from error
-
-
-@remembered(READ_FILES, state=folder_state)
-def _adapter_of(folder: Path) -> AdapterConfig:
-    return read_adapter(folder)
 
 
 def _is_folder(path: Path) -> bool:

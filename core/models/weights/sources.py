@@ -88,7 +88,7 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
     on_hub = hub_listing.look_up(parsed.name, _commit(identity))
     adapters.check_files(list(on_hub.files), ref)
     raw = hub_listing.read_small(parsed.name, on_hub.commit, layout.ADAPTER)
-    config = adapters.parse_adapter(raw, ref)
+    config = adapters.check_adapter(parse_json(raw, f"{ref}/{layout.ADAPTER}"), ref)
     return Adapter(
         config,
         open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.results.drawing.context import Context
 from core.results.drawing.style import LAYER_TITLE
 from core.results.drawing.vega import OfWidth, channel
-from core.results.numbers import Kind, label_expr
+from core.results.numbers import Kind, labels_of
 
 NARROWEST = 0.5  # smallest share of the width for the lines beside their names
 
@@ -82,10 +82,9 @@ class Plane:
         """Make the y axis."""
         scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
         scale |= {"type": "log"} if self.y_log else {"zero": False}
-        written = label_expr(self.kind)
-        more: dict[str, Any] = {"labelExpr": written} if written else {}
+        more: dict[str, Any] = {**labels_of(self.kind)}
         if self.y_log:
-            more = {"format": "~g", "labelExpr": label_expr("share")}
+            more = {"format": "~g", **labels_of("share")}
         if self.kind == "whole":
             step = max(1, round((self.high - self.low) / 5))
             more = {

@@ -1,6 +1,6 @@
 """What a chart is drawn for, handed to it as an argument: a page, a lecture hall, a paper.
 
-similarity_chart(result, context=Context(letter=8, legend=True))
+similarity_chart(result, "states", context=Context(letter=8, legend=True))
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ class Context:
             a paper).
         stretch: What heights are multiplied by.
         thin: What the thickness of lines is multiplied by.
-        roomy: What the room for names beside a plot is multiplied by, where letters grow
-            afterwards.
         legend: Whether lines are named in a legend below the plot rather than at their right ends.
         dashed: Whether every line has a dash of its own, to be told apart in grey.
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.
@@ -31,7 +29,6 @@ class Context:
     letter: float = 12.0
     stretch: float = 1.0
     thin: float = 1.0
-    roomy: float = 1.0
     legend: bool = False
     dashed: bool = False
     unnamed: bool = False

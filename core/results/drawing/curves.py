@@ -292,7 +292,7 @@ def grey_band(table: pd.DataFrame, title: str) -> Mark:
 def _room_of(text: Sequence[Mapping[str, Any]], context: Context) -> float:
     """Compute the pixels that names take at the right end of a plot."""
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
-    return (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
+    return longest * WIDE * context.letter + 22 if text else 0.0
 
 
 def _styled(
@@ -337,14 +337,7 @@ def _scale(
 ) -> Any:
     """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
     no names at their ends."""
-    values: list[Any] = [
-        looks[name].colour
-        if kind == "colour"
-        else list(looks[name].dash)
-        if kind == "dash"
-        else looks[name].shape
-        for name in shown
-    ]
+    values = [getattr(looks[name], kind) for name in shown]
     return channel(
         "name:N", title=None, scale={"domain": list(shown), "range": values}, legend=below
     )

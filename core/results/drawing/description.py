@@ -3,7 +3,7 @@ highest and lowest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -131,12 +131,11 @@ def bars_in_words(
     return f"{what}. {listed}." if listed else f"{what}: nothing could be drawn."
 
 
-def _extremes(rows: pd.DataFrame, y: str, kind: Kind, where: object) -> str:
+def _extremes(rows: pd.DataFrame, y: str, kind: Kind, where: Callable[[pd.Series], str]) -> str:
     low, high = rows.loc[rows[y].idxmin()], rows.loc[rows[y].idxmax()]
-    at = where if callable(where) else str
     return (
-        f"Highest {text_of(float(high[y]), kind)} ({at(high)}), "
-        f"lowest {text_of(float(low[y]), kind)} ({at(low)})."
+        f"Highest {text_of(float(high[y]), kind)} ({where(high)}), "
+        f"lowest {text_of(float(low[y]), kind)} ({where(low)})."
     )
 
 

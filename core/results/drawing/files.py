@@ -74,7 +74,7 @@ def sheet(
                 each.pop("title", None)
     if thin != 1.0:
         _thinned(spec, thin)
-    filled = _filled(spec, width, letter) if panels and "concat" in _deep(spec) else spec
+    filled = _filled(spec, width, letter) if panels and _has_grid(spec) else spec
     whole: dict[str, Any] = settled(filled)
     return whole
 
@@ -178,13 +178,9 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
     }
 
 
-def _deep(spec: dict[str, Any]) -> set[str]:
-    """Find the ways in which the sheet's panels are joined."""
-    ways: set[str] = {way for way in JOINED if way in spec}
-    for way in list(ways):
-        for each in spec[way]:
-            ways |= _deep(each)
-    return ways
+def _has_grid(spec: dict[str, Any]) -> bool:
+    """Whether some of the sheet's panels share a row."""
+    return "concat" in spec or any(map(_has_grid, spec.get("vconcat", ())))
 
 
 def panels_of(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

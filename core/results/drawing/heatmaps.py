@@ -16,7 +16,7 @@ from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.estimates import kind_in
 from core.results.export import Result
 from core.results.names import short_names
-from core.results.numbers import Kind, label_expr, text_of
+from core.results.numbers import Kind, labels_of, text_of
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
 EQUAL = 1e-6  # by which what is equal may differ from 1
@@ -80,7 +80,7 @@ def heatmap(
         y=channel(f"{y}:O", title=y_title, sort=order[1], axis=axis),
     )
     scale = {"scheme": "viridis", "domain": list(ends), "clamp": True, "reverse": reverse}
-    beside = gradient(value_title, **_labels(kind), context=context)
+    beside = gradient(value_title, **labels_of(kind), context=context)
     colour = channel(f"{value}:Q", title=value_title, scale=scale, legend=beside)
     layers: list[Any] = [base.mark_rect().encode(color=colour, tooltip=tooltip)]
     if max(table[x].nunique(), table[y].nunique()) <= MOST_NUMBERED:
@@ -140,8 +140,3 @@ def _written(value: float, kind: Kind) -> str:
 def _axis_tip(column: str, title: str | None) -> Tip:
     tip = tip_of(column)
     return Tip(column, title or tip.title, tip.kind)
-
-
-def _labels(kind: Kind) -> dict[str, str]:
-    written = label_expr(kind)
-    return {"labelExpr": written} if written else {}

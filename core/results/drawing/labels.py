@@ -28,7 +28,7 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
     below), then shifted to fit the axis.
 
     Args:
-        values: Wanted positions of the labels, shape (label,).
+        values: Wanted positions of the labels, of which there is one at least, shape (label,).
         sizes: Size of each label on the axis, shape (label,) or one for all.
         low, high: Ends of the axis; labels that fit stay between them.
 
@@ -36,8 +36,6 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
         Middle of each label, shape (label,), in the order of `values`.
     """
     wanted = np.asarray(values, dtype=float)
-    if not len(wanted):
-        return np.zeros(0)
     size = np.broadcast_to(np.asarray(sizes, dtype=float), wanted.shape)
     order = np.argsort(wanted, kind="stable")
     sorted_sizes = size[order]

@@ -156,13 +156,12 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
     words = chart.mark_text(align="left", baseline="middle", dx=5, fontSize=letter).encode(
         x=to, y=y, text="name:N"
     )
-    strip = layered(*strokes, *markers, words).properties(
+    return layered(*strokes, *markers, words).properties(
         width="container",
         height=round(lines * 1.5 * letter),
         description=f"Legend: {', '.join(looks)}.",
         view={"stroke": None},
     )
-    return strip
 
 
 def share_of_variance(name: str, share: float) -> str:

@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -89,49 +90,22 @@ class Chart:
     def _transformed(self, *steps: Mapping[str, Any]) -> Chart:
         return self.properties(transform=[*self._parts.get("transform", []), *steps])
 
-    def _marked(self, kind: str, look: Mapping[str, Any]) -> Chart:
+    def _marked(self, kind: str, **look: Any) -> Chart:
+        """Draw each row as a mark, or all rows as one line or area; `look` is as in Vega-Lite."""
         return self.properties(mark={"type": kind, **look})
 
-    def mark_area(self, **look: Any) -> Chart:
-        """Draw rows as an area."""
-        return self._marked("area", look)
-
-    def mark_bar(self, **look: Any) -> Chart:
-        """Draw rows as bars."""
-        return self._marked("bar", look)
-
-    def mark_line(self, **look: Any) -> Chart:
-        """Draw rows as lines."""
-        return self._marked("line", look)
-
-    def mark_point(self, **look: Any) -> Chart:
-        """Draw rows as points."""
-        return self._marked("point", look)
-
-    def mark_rect(self, **look: Any) -> Chart:
-        """Draw rows as cells."""
-        return self._marked("rect", look)
-
-    def mark_rule(self, **look: Any) -> Chart:
-        """Draw rows as straight lines."""
-        return self._marked("rule", look)
-
-    def mark_text(self, **look: Any) -> Chart:
-        """Draw rows as text."""
-        return self._marked("text", look)
-
-    def mark_tick(self, **look: Any) -> Chart:
-        """Draw rows as short ticks."""
-        return self._marked("tick", look)
+    mark_area: partialmethod[Chart] = partialmethod(_marked, "area")
+    mark_bar: partialmethod[Chart] = partialmethod(_marked, "bar")
+    mark_line: partialmethod[Chart] = partialmethod(_marked, "line")
+    mark_point: partialmethod[Chart] = partialmethod(_marked, "point")
+    mark_rect: partialmethod[Chart] = partialmethod(_marked, "rect")
+    mark_rule: partialmethod[Chart] = partialmethod(_marked, "rule")
+    mark_text: partialmethod[Chart] = partialmethod(_marked, "text")
+    mark_tick: partialmethod[Chart] = partialmethod(_marked, "tick")
 
     def to_dict(self, *, open_widths: bool = False) -> dict[str, Any]:
         """Return the whole specification, which shares no object with the chart; its tables are in
         `datasets`, each once. `OfWidth` stays for `settled` where widths are open."""
-        spec = self._whole()
-        whole: dict[str, Any] = spec if open_widths else settled(spec)
-        return whole
-
-    def _whole(self) -> dict[str, Any]:
         datasets: dict[str, list[dict[str, Any]]] = {}
         names: dict[int, str] = {}
         spec = self._spec(datasets, names)
@@ -139,12 +113,13 @@ class Chart:
             "view": {"continuousWidth": 300, "continuousHeight": 300},
             **spec.pop("config", {}),
         }
-        return {
+        whole: dict[str, Any] = {
             "$schema": SCHEMA,
             "config": config,
             **spec,
             **({"datasets": datasets} if datasets else {}),
         }
+        return whole if open_widths else dict(settled(whole))
 
     def _spec(
         self, datasets: dict[str, list[dict[str, Any]]], names: dict[int, str]
@@ -188,11 +163,6 @@ def channel(shorthand: str, **more: Any) -> dict[str, Any]:
     "step:O" (ordinal); `more` as in Vega-Lite, None removes a part."""
     name, _, kind = shorthand.rpartition(":")
     return {"field": name, "type": TYPES[kind], **more}
-
-
-def fixed(given: Any) -> dict[str, Any]:
-    """Make a channel that is the same for all rows."""
-    return {"value": given}
 
 
 def either(test: str, then: Any, otherwise: Any) -> dict[str, Any]:

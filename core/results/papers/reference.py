@@ -1,4 +1,4 @@
-"""References: the line in a list of references, the short form in a sentence, the BibTeX entry."""
+"""References: the line in a list of references, and the BibTeX entry."""
 
 from __future__ import annotations
 
@@ -56,24 +56,18 @@ class Reference:
     version: str = ""
 
     @property
-    def short(self) -> str:
-        """The short form in a sentence: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title
-        without authors."""
-        return f"{self._names(2)} {self.year}" if self.authors else self.title
-
-    @property
     def line(self) -> str:
         """The line in a list of references."""
-        named = f"{self._names(MOST_NAMED)} {self.year}" if self.authors else ""
+        named = f"{self._names()} {self.year}" if self.authors else ""
         place = f"doi:{self.doi}" if self.doi else f"arXiv {self.arxiv}" if self.arxiv else ""
         version = f"Version {self.version}" if self.version else ""
         parts = [part for part in (named, self.title, version, self.venue, place) if part]
         return " ".join(part if part.endswith(("?", "!", ".")) else f"{part}." for part in parts)
 
-    def _names(self, most: int) -> str:
-        """Family names, or the first one where there are more than `most`."""
+    def _names(self) -> str:
+        """Family names, or the first one where there are more than `MOST_NAMED`."""
         families = [author.partition(",")[0] for author in self.authors]
-        if len(families) > most:
+        if len(families) > MOST_NAMED:
             return f"{families[0]} et al."
         return listed(families, word="&")
 

@@ -2,8 +2,6 @@
 
 A file like that of the precomputed results, beside it: the list of what is there, and each result's
 record and numbers under its name. What is damaged is not there.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from core.results.names import short_name
 from core.results.reading import read_result
 from core.results.shelf.home import FROM_HOME, in_home, renamed
 from core.runs.encoding import decode, encode
-from core.runs.precomputed import Precomputed, write_precomputed
+from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
 
 FILE = "real.zip"  # beside the precomputed results
@@ -70,7 +68,13 @@ class Shelved:
             PalimpsestError: If a value is not valid here, as a folder on a shared instance.
         """
         given = {option.name for option in options_of(kind)} & set(self.values)
-        return kind(**{name: _as_option(self.values[name]) for name in given})
+        values = {name: self.values[name] for name in given}
+        return kind(
+            **{
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in values.items()
+            }
+        )
 
 
 class Shelf:
@@ -118,20 +122,10 @@ def origin_of(sources: Mapping[str, str]) -> str:
     return f"Models that are not included: {said}."
 
 
-def shelf_beside(precomputed: Precomputed | None) -> Shelf | None:
-    """Find the shelf beside a file of precomputed results; None without these."""
-    return Shelf(precomputed.path.with_name(FILE)) if precomputed is not None else None
-
-
-def changed_models(shipped: Result, computed: Result) -> list[str]:
-    """Say which models of a result that was computed here are not those of the one shipped."""
-    before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, computed))
-    return [
-        f"{ref} is not the model of the precomputed result: its content has the hash "
-        f"{now[ref][:12]} instead of {before[ref][:12]}."
-        for ref in now
-        if ref in before and now[ref] != before[ref]
-    ]
+def default_shelf() -> Shelf:
+    """Open the shelf beside the precomputed results; nothing is on it without these."""
+    precomputed = default_precomputed()
+    return Shelf(precomputed.path.with_name(FILE) if precomputed is not None else Path())
 
 
 def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:
@@ -186,7 +180,3 @@ def _result(path: Path, name: str, kind: type[Any], home: str) -> Any:
 def _value(path: Path, name: str, home: str) -> Any:
     """Read the value of a name, with folders as they are called here; KeyError without one."""
     return renamed(decode(Precomputed(path).get_many([name])[name]), FROM_HOME, home)
-
-
-def _as_option(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.results.shelf.archive import changed_models, shelf_beside
-from core.runs.precomputed import default_precomputed
+from core.results.shelf.archive import default_shelf
 from core.runs.runner import Progress
 from core.runs.store import current_store
 
@@ -23,15 +22,14 @@ def shelved(study: str, spec: Any, kind: type[Any] | None = None) -> Any:
         spec: What is asked for.
         kind: Of the study's results, where they are more than a `Result`.
     """
-    shelf = shelf_beside(default_precomputed())
-    entry = shelf.find(study, spec) if shelf is not None else None
-    return shelf.open(entry, kind) if shelf is not None and entry is not None else None
+    shelf = default_shelf()
+    entry = shelf.find(study, spec)
+    return None if entry is None else shelf.open(entry, kind)
 
 
 def is_shelved(study: str, spec: Any) -> bool:
     """Whether the result of a study with these options is on the shelf."""
-    shelf = shelf_beside(default_precomputed())
-    return shelf is not None and shelf.find(study, spec) is not None
+    return default_shelf().find(study, spec) is not None
 
 
 def is_wanted(options: Mapping[str, Any]) -> bool:
@@ -49,4 +47,11 @@ def is_wanted(options: Mapping[str, Any]) -> bool:
 
 def compared(result: Any, shipped: Any) -> Any:
     """Add a notice to a result for each of its models that is not the one of the result shipped."""
-    return replace(result, notices=(*result.notices, *changed_models(shipped, result)))
+    before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, result))
+    changed = [
+        f"{ref} is not the model of the precomputed result: its content has the hash "
+        f"{now[ref][:12]} instead of {before[ref][:12]}."
+        for ref in now
+        if ref in before and now[ref] != before[ref]
+    ]
+    return replace(result, notices=(*result.notices, *changed))

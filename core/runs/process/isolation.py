@@ -35,6 +35,10 @@ LOOK_UP_SECONDS = 0.2
 WAITING = 2**22  # characters of replies that wait to be taken; the process waits for room
 LONGEST_LINE = 32 * 2**20  # characters of a reply
 UNBOUNDED = 2**60  # characters of all replies, where the caller takes them one by one
+SILENCE = (
+    120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
+)
+IDLE = 10.0  # seconds in which its process does nothing: a thread that found no memory stops others
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 BUSY = (
     "This computer is too busy for {note}, which has not ended after {seconds:.0f} s: try again "

@@ -30,7 +30,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from core.errors import CancelledError
 
@@ -85,12 +85,6 @@ class Memory(Generic[Value]):
         self._lock = threading.RLock()  # an owner may be collected while this thread holds it
         self._entries: OrderedDict[Place, _Entry] = OrderedDict()
         self._owners: dict[int, weakref.ref[object]] = {}
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._entries.clear()
-            self._owners.clear()
 
     def get(self, key: Hashable, make: Callable[[], Value], owner: object = None) -> Value:
         """Return a value; make it if it is not there, or too old.
@@ -190,16 +184,9 @@ class Memory(Generic[Value]):
                 self._entries.pop(place, None)
 
 
-class Decorator(Protocol):
-    """What `remembered` returns."""
-
-    def __call__(self, make: Callable[Arguments, Value], /) -> Callable[Arguments, Value]:
-        """Make a function remember its values."""
-
-
 def remembered(
     most: int, *, seconds: float = math.inf, state: Callable[..., Hashable] | None = None
-) -> Decorator:
+) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
     """Make a function of hashable arguments remember its values; see the module for the rule.
 
     Args:

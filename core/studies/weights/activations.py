@@ -113,7 +113,7 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
     from core.vectors.stored import read_with
 
     # not through the store, which keeps half of the digits: a change may be small
-    reading = read_with(model, "encoder", None, None, None)
+    reading = read_with(model)
     notices = [half_precision(model)] if reading.dtype == HALF else []
     with borrow_model(model, dtype=reading.dtype, layerwise=True) as loaded:
         cut = cut_sentences(loaded.tokenizer, sentences)
@@ -126,9 +126,7 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
             )
         kept: dict[int, SentenceVectors] = {}
         for batch in (
-            read_by_layer(loaded, read)
-            if loaded.layerwise
-            else read_sentences(loaded, read, reading.side)
+            read_by_layer(loaded, read) if loaded.layerwise else read_sentences(loaded, read)
         ):
             kept.update(batch)
             tick(len(kept) / len(read), f"sentence {len(kept)} of {len(read)} through {model}")
@@ -190,7 +188,14 @@ def compare_states(
     if base not in states:
         reason = next(iter(outputs.sentences.values()), "")
         raise TaskError(f"Delta activations need {base}, which could not be run. {reason}".strip())
-    kept, notices = same_tokens(states[base], {ref: states[ref] for ref in refs if ref in states})
+    run = [ref for ref in refs if ref in states]
+    kept = [ref for ref in run if states[ref]["ids"] == states[base]["ids"]]
+    notices = [
+        f"{ref} is left out, because its tokenizer cuts the sentences of delta activations into "
+        "other tokens than the base's."
+        for ref in run
+        if ref not in kept
+    ]
     if not kept:
         reason = next(iter([*notices, *outputs.sentences.values()]), "")
         raise TaskError(f"No model could be compared. {reason}".strip())
@@ -227,20 +232,6 @@ def calc_change(
     return change
 
 
-def same_tokens(base: Value, values: Mapping[str, Value]) -> tuple[list[str], list[str]]:
-    """Find the models that read the same tokens as the base.
-
-    Args:
-        base: What `measure_states` returned of the base.
-        values: The same of each fine-tune.
-
-    Returns:
-        Their references, and a sentence for each other model.
-    """
-    kept = [ref for ref, value in values.items() if value["ids"] == base["ids"]]
-    return kept, [describe_tokens(ref) for ref in values if ref not in kept]
-
-
 def measure_activations(
     base: Value, values: Mapping[str, Value]
 ) -> tuple[dict[str, Float[ndarray, "model model"]], list[str]]:
@@ -264,14 +255,6 @@ def measure_activations(
         still = [ref for ref, row in zip(values, directions, strict=True) if not row.any()]
         notices += [describe_directionless(still, layer)] if still else []
     return distances, notices
-
-
-def describe_tokens(ref: str) -> str:
-    """Write the notice of a model whose hidden states cannot be compared with its base's."""
-    return (
-        f"{ref} is left out, because its tokenizer cuts the sentences of delta activations into "
-        "other tokens than the base's."
-    )
 
 
 def describe_directionless(refs: Sequence[str], layer: int) -> str:

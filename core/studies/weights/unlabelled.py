@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -25,14 +25,11 @@ from core.results.estimates import Estimate
 from core.results.names import short_name, short_names
 from core.results.statements import Statement
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 # what a label is, by the option that says where labels come from; small numbers in words
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-SPELT = dict(enumerate(NUMERALS, start=2))
+SPELT = dict(
+    enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
+)
 UNLABELLED = "unlabelled"  # name of the table
 SHUFFLES = 100
 SENTENCES = 2  # groups of models that a headline names
@@ -63,8 +60,6 @@ def build_unlabelled(
         k: Neighbours that vote.
         seed: Of the shuffled labels.
     """
-    import pandas as pd
-
     if not voters or not asked:
         return pd.DataFrame()
     refs, named = [*bases], [labels[place] for place in voters]

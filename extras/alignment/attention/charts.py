@@ -72,13 +72,12 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
     bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)
-    chart = layered(band, points, bars).properties(
+    return layered(band, points, bars).properties(
         title=heading(what, below),
         width="container",
         height=plane.pixels,
         description=words,
     )
-    return chart
 
 
 def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -24,6 +24,7 @@ from core.maths.statistics import interval
 from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
+from core.studies.alignment.seeds.tables import joined
 from core.studies.kit import (
     PAGE,
     Chart,
@@ -85,11 +86,7 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
                         {**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
                     )
                 )
-    empty = ([pd.DataFrame(columns=list(each))] for each in (HEAD_COLUMNS, OUTPUT_COLUMNS))
-    head_table, output_table = (
-        pd.concat(frames or none, ignore_index=True)
-        for frames, none in zip((heads, mapped), empty, strict=True)
-    )
+    head_table, output_table = joined(heads, HEAD_COLUMNS), joined(mapped, OUTPUT_COLUMNS)
     matrix = _matrix_table(outputs)
     statements = statements_of(head_table, output_table, matrix)
     layers, each = (head_table[name].nunique() for name in ("layer", "head"))

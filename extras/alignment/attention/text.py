@@ -99,12 +99,10 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     if not facts:
         return words_beside(__file__).sentence("nothing")
     highest, compared = facts[0], facts[1]
-    best = (
-        ""
-        if highest.estimate is None
-        else f"{highest.number.value_text} on average at the best layer ({highest.layers[0]})"
+    text = (
+        f"matched heads correlate at {highest.number.value_text} on average at the best layer "
+        f"({highest.layers[0]})"
     )
-    text = f"matched heads correlate at {best}"
     if compared.verdict == TOO_FEW:
         text = (
             f"Too few heads to tell: {text}, within the 95 % range of random matching of {heads} "
@@ -117,7 +115,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         text = f"Not detectably: {text}, within the 95 % range of random matching at every layer"
     sentences = [text]
     for fact in facts[2:]:
-        if fact.verdict == SAME_LAYER and fact.estimate is not None:
+        if fact.verdict == SAME_LAYER:
             sentences.append(
                 f"For {fact.number.value_text} of heads the most similar head of the other model "
                 f"is in the same layer (chance: {fact.baseline})"
@@ -125,7 +123,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     clauses = [
         f"{_subject(fact.subject)} leaves {fact.number.value_text}"
         for fact in facts
-        if fact.verdict == LOWEST and fact.estimate is not None
+        if fact.verdict == LOWEST
     ]
     if clauses:
         clauses[0] += " of the variance of held-out attention outputs unexplained"

@@ -25,7 +25,7 @@ from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import split_rows
-from core.maths.maps.bijections import FORMS, plant
+from core.maths.maps.bijections import plant
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.kit import (
@@ -52,7 +52,6 @@ from extras.alignment.check.text import make_headline, make_methods, statements_
 BLOCKS = (0, 1, 2, 4)
 COPIES = 2  # of the vectors of all layers, in single precision
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
-assert TRUTHS.keys() == FORMS.keys()
 
 
 def _cost(

@@ -76,12 +76,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 def _listed(facts: Sequence[Statement]) -> str:
     """Errors with the form of the bijection."""
-    parts = [
-        f"{fact.estimate.value_text} ({fact.baseline})"
-        for fact in facts
-        if fact.estimate is not None
-    ]
-    return listed(parts)
+    return listed([f"{fact.number.value_text} ({fact.baseline})" for fact in facts])
 
 
 def make_methods(spec: CheckSpec) -> str:

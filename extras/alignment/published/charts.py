@@ -81,7 +81,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     first, second = short_names(result.spec["models"]).values()
     what = f"Errors by protocol, {first} into {second}"
     network = rows[rows["method"] == "inn"]
-    chart = layered(*layers).properties(
+    return layered(*layers).properties(
         title=heading(what, "dashed line at 1: the target's mean; bars: 95 % intervals"),
         width="container",
         height=context.height(23 * len(shown)),
@@ -89,7 +89,6 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
             network, f"{what}, invertible network", name="label", value="nmse", kind="measure"
         ),
     )
-    return chart
 
 
 def _two_digits(difference: float) -> str:
@@ -138,10 +137,9 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     words = (
         f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
     )
-    chart = layered(cells, letters).properties(
+    return layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
         width="container",
         height=context.height(23 * len(shown)),
         description=words,
     )
-    return chart

@@ -18,10 +18,10 @@ import pandas as pd
 from jaxtyping import Float
 
 from core.studies.alignment.seeds.bands import Replicates, leave_out
+from core.studies.alignment.seeds.tables import joined
 from extras.alignment.published.maps import METHODS, VARIANTS
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, OURS, PROTOCOLS, REVERSED
 
-assert set(PROTOCOLS) == {*VARIANTS, OURS}
 OUR_METHODS = {"identity": "identity", "inn": "inn", "linear": "ridge", "mlp": "mlp", "cca": "cca"}
 LEVEL = 1 - 0.05 / len(CLAIMS)
 
@@ -38,14 +38,17 @@ class Errors:
     by_method: Mapping[str, list[Float[np.ndarray, "layer unit"]]]
     pooled: bool
 
+    def sums(self, method: str) -> list[Float[np.ndarray, "layer unit"]]:
+        """Give a method's squared errors."""
+        return self.spread if method == "mean" else self.by_method[method]
+
     def replicates(self, method: str) -> Replicates:
         """Compute a method's error by layer; "mean" is the mean of the target's training rows."""
-        error = self.spread if method == "mean" else self.by_method[method]
         spread = self.spread
         if self.pooled:
             spread = [np.broadcast_to(part.mean(0, keepdims=True), part.shape) for part in spread]
         pairs = [("source", "target"), ("target", "source")][: len(spread)]
-        return leave_out(np.stack(error), np.stack(spread), pairs)
+        return leave_out(np.stack(self.sums(method)), np.stack(spread), pairs)
 
 
 def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
@@ -77,11 +80,7 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
         if "inn" not in has:
             return None
         by_layer = errors.replicates("inn")
-        ends = [
-            Replicates(*(part[..., place] for part in _parts(by_layer)))
-            for place in (slice(-1, None), slice(0, 1))
-        ]
-        return ends[0] - ends[1]
+        return by_layer.at(slice(-1, None)) - by_layer.at(slice(0, 1))
     if claim == "tuned":
         if tuned is None or not {"inn"} <= has & {*tuned.by_method}:
             return None
@@ -91,10 +90,6 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
     if not {worse, better} <= has:
         return None
     return errors.replicates(worse).mean() - errors.replicates(better).mean()
-
-
-def _parts(replicates: Replicates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return replicates.point, replicates.models, replicates.units
 
 
 def verdict(claim: str, low: float, high: float) -> str:
@@ -162,36 +157,12 @@ def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFr
     for protocol, measured in errors.items():
         for method in [*measured.by_method, "mean"]:
             by_layer = measured.replicates(method)
-            squared = np.mean(
-                [
-                    part.mean(-1)
-                    for part in (
-                        measured.spread if method == "mean" else measured.by_method[method]
-                    )
-                ],
-                0,
-            )
+            squared = np.mean([part.mean(-1) for part in measured.sums(method)], 0)
             for estimate, layers, mse in (
-                (by_layer.mean(), [-1], [squared.mean()]),
-                (by_layer, None, squared),
+                (by_layer.mean(), [-1], np.array([squared.mean()])),
+                (by_layer, range(len(squared)), squared),
             ):
-                low, high = estimate.band()
-                tables.append(
-                    pd.DataFrame(
-                        {
-                            "nmse": estimate.point,
-                            "low": low,
-                            "high": high,
-                            "mse": np.asarray(mse) / width,
-                        }
-                    ).assign(
-                        pair=pair,
-                        protocol=protocol,
-                        method=method,
-                        layer=layers or range(len(estimate.point)),
-                    )
-                )
-    columns = ["pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"]
-    return (
-        pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
-    )
+                named = {"pair": pair, "protocol": protocol, "method": method, "layer": layers}
+                numbers = {**estimate.columns("nmse"), "mse": mse / width}
+                tables.append(pd.DataFrame({**named, **numbers}))
+    return joined(tables, ("pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"))

@@ -47,7 +47,6 @@ from core.studies.kit import (
 from core.vectors.window import REACHES
 from extras.alignment.published.charts import claim_chart, protocol_chart
 from extras.alignment.published.findings import (
-    OUR_METHODS,
     Errors,
     claim_rows,
     error_rows,
@@ -81,26 +80,23 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
         if source not in content or target not in content:
             continue
         for fitted in FITTED if group == "models" else TUNED:
-            name = f"{source} → {target}: {fitted}"
-            arguments: dict[str, Any] = {
-                "length": spec.length,
-                "steps": spec.steps,
-                "seed": spec.seed,
-                "fitted": fitted,
-            }
-            task = Task.of(
-                name,
-                published_pair,
-                role=(group, fitted),
-                group=target,
-                one=source,
-                other=target,
-                one_identity=content[source],
-                other_identity=content[target],
-                sentences=ready.need("text").words,
-                **arguments,
+            tasks.append(
+                Task.of(
+                    f"{source} → {target}: {fitted}",
+                    published_pair,
+                    role=(group, fitted),
+                    group=target,
+                    one=source,
+                    other=target,
+                    one_identity=content[source],
+                    other_identity=content[target],
+                    sentences=ready.need("text").words,
+                    fitted=fitted,
+                    length=spec.length,
+                    steps=spec.steps,
+                    seed=spec.seed,
+                )
             )
-            tasks.append(task)
         for task in study.plan(_ours(spec, group), ready):
             of_pair = cast("tuple[Any, ...]", task.role)[3:]
             tasks.append(
@@ -170,9 +166,6 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         "protocol-errors": protocol_chart(result, context=context),
         "protocol-findings": claim_chart(result, context=context),
     }
-
-
-assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
 
 
 STUDY = Study(

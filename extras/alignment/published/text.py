@@ -138,11 +138,11 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
     cut = f" ({steps:,} of {THEIR_STEPS:,} batches)" if steps < THEIR_STEPS else ""
     text = (
         f"By the published protocol{cut}{'' if cut else ','} "
-        f"the network {verb} {theirs.verdict} than the mean{_error(theirs)}"
+        f"the network {verb} {theirs.verdict} than the mean (error {theirs.number.text})"
     )
     if OURS in by_protocol:
         ours = by_protocol[OURS]
-        text += f"; by ours, {ours.verdict} on unseen words{_error(ours, '')}"
+        text += f"; by ours, {ours.verdict} on unseen words ({ours.number.text})"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [
@@ -154,10 +154,6 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
             rest = [f"that {finding}" for finding in said[1:]]
             sentences.append(f"{words} {listed([said[0], *rest])}")
     return ". ".join(sentences) + "."
-
-
-def _error(fact: Statement, what: str = "error ") -> str:
-    return "" if fact.estimate is None else f" ({what}{fact.number.text})"
 
 
 def make_notices(width: int) -> list[str]:

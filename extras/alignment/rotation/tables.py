@@ -13,7 +13,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.statistics import interval
 from core.studies.alignment.seeds.bands import Replicates, leave_out
-from core.studies.alignment.seeds.tables import OVERALL, spread_out
+from core.studies.alignment.seeds.tables import OVERALL, sums_of
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 
 Values = Mapping[tuple[str, str], Value]
@@ -74,23 +74,16 @@ def _depth(values: Values) -> int:
 def _replicates(values: Values, name: str) -> Replicates:
     """A map's held-out error with its jackknife replicates over units and models."""
     depth = _depth(values)
-    units = np.unique(np.concatenate([each["units"] for each in values.values()]))
-    pairs: list[tuple[str, str]] = []
-    error: list[np.ndarray] = []
-    spread: list[np.ndarray] = []
-    for (first, second), each in values.items():
-        for way, pair in enumerate(((first, second), (second, first))):
-            pairs.append(pair)
-            for sums, kept in ((error, f"{name}/error"), (spread, "spread")):
-                part = spread_out(each[kept][way][:, :depth], each["units"], units)
-                sums.append(part.sum(0))
-    return leave_out(np.stack(error), np.stack(spread), pairs)
+    pairs = [way for pair in values for way in (pair, pair[::-1])]
+    ways = [(way, each) for each in values.values() for way in (0, 1)]
+    error, spread = (sums_of(ways, kept, depth).sum(1) for kept in (f"{name}/error", "spread"))
+    return leave_out(error, spread, pairs)
 
 
 def _banded(estimate: Replicates, layers: np.ndarray, column: str) -> pd.DataFrame:
     """An estimate by layer and, in the last row, averaged over layers, with intervals."""
-    frames = []
-    for part, places in ((estimate, layers), (estimate.mean(), np.array([OVERALL]))):
-        low, high = part.band()
-        frames.append(pd.DataFrame({"layer": places, column: part.point, "low": low, "high": high}))
+    frames = [
+        pd.DataFrame({"layer": places, **part.columns(column)})
+        for part, places in ((estimate, layers), (estimate.mean(), np.array([OVERALL])))
+    ]
     return pd.concat(frames, ignore_index=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
@@ -22,17 +19,16 @@ from extras.probes.polar.tables import LAS, METRICS, NAMES
 HEIGHT = 296  # below the choice of a metric
 
 
-def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Chart:
+def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
     """One metric by layer: models with their bands, control labels dotted, baselines in grey.
 
     Args:
         result: Of a study of polar probes.
-        metric: One of METRICS.
-
-    Raises:
-        SpecError: If the result has no scores of that metric.
+        metric: Of those that are `drawable`.
     """
-    rows = _rows(result, metric)
+    rows = result.table[result.table["metric"] == metric]
+    names = short_names(dict.fromkeys(result.table["model"]))
+    rows = rows.assign(name=rows["model"].map(names))
     scored = rows[rows["layer"].notna() & (rows["labels"] == REAL)]
     control = rows[rows["layer"].notna() & (rows["labels"] == CONTROL)]
     lines = rows[rows["layer"].isna() & rows["model"].map(is_baseline)]
@@ -68,12 +64,3 @@ def draw_polar(result: Result, metric: str = LAS, *, context: Context = PAGE) ->
     asked = [each for each in asked if each in drawable(result)]
     charts = [polar_chart(result, each, context=context) for each in asked]
     return Panels(charts, across=3, names=[f"polar-{each}" for each in asked])
-
-
-def _rows(result: Result, metric: str) -> pd.DataFrame:
-    """Rows of one metric, with the models' short names."""
-    rows = result.table[result.table["metric"] == metric]
-    if rows.empty:
-        there = ", ".join(drawable(result)) or "nothing"
-        raise SpecError(f"This result has no scores of {metric!r}; choose one of: {there}.")
-    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))

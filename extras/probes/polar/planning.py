@@ -76,14 +76,27 @@ def _model_tasks(
     ]
     if not listed:
         return tasks
-    name = f"static window: {ref}"
-    tasks.append(Task.of(name, score_window, role=(WINDOW, ref), group=ref, how=how, **shared))
+    tasks.append(
+        Task.of(
+            f"static window: {ref}",
+            score_window,
+            role=(WINDOW, ref),
+            group=ref,
+            how=how,
+            **shared,
+        )
+    )
     if spec.controls:
-        control = replace(real, draws=spec.controls, control=True)
-        role, name = ("control", ref), f"control labels: {ref}"
-        layers = planning.chosen_layers(spec.as_probes, model, control=True)
         tasks.append(
-            Task.of(name, train_polar, role=role, group=ref, layers=layers, how=control, **shared)
+            Task.of(
+                f"control labels: {ref}",
+                train_polar,
+                role=("control", ref),
+                group=ref,
+                layers=planning.chosen_layers(spec.as_probes, model, control=True),
+                how=replace(real, draws=spec.controls, control=True),
+                **shared,
+            )
         )
     return tasks
 

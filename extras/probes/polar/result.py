@@ -10,7 +10,6 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.angular.arcs import label_links
 from core.maths.arrays import Value
-from core.maths.structural.positions import beside_positions
 from core.maths.structural.predict import (
     SentenceView,
     predicted_tree,
@@ -20,33 +19,23 @@ from core.maths.structural.predict import (
 from core.maths.structural.scores import candidates
 from core.maths.trees import spanning_tree
 from core.studies.probes.trees.data import Tree
-from core.studies.probes.trees.result import TrainedResult
+from core.studies.probes.trees.result import LayerProbes, TrainedResult
 from extras.probes.polar.tables import LAS, best_row
 
 
 @dataclass(frozen=True)
-class PolarProbes:
-    """One model's trained probes, the first of each layer.
+class PolarProbes(LayerProbes):
+    """One model's polar probes.
 
     Attributes:
-        layers: Layer of each probe.
         maps: (layer, rank, d_model).
         means: Direction of each label, (layer, label, rank).
         classes: The labels.
-        uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none.
-        centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
-            else None.
-        deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`
-            is.
     """
 
-    layers: tuple[int, ...]
     maps: np.ndarray
     means: np.ndarray
     classes: tuple[str, ...]
-    uuas: np.ndarray
-    centres: np.ndarray | None
-    deviations: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -55,9 +44,9 @@ class PolarResult(TrainedResult):
 
     probes: Mapping[str, PolarProbes] = field(default_factory=dict)
 
-    def best_layer(self, model: str, metric: str = LAS) -> int:
-        """The layer at which a model scores highest on the development sentences."""
-        chosen = best_row(self.table, model, metric)
+    def best_layer(self, model: str) -> int:
+        """The layer with the highest LAS on the development sentences."""
+        chosen = best_row(self.table, model, LAS)
         return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
@@ -69,11 +58,7 @@ class PolarResult(TrainedResult):
                 "Choose another layer."
             )
         place, lengths = probes.layers.index(layer), np.array([len(tree.words)])
-        read, keep = vectors[:, [place]], np.array(tree.keep)
-        if probes.centres is not None and probes.deviations is not None:
-            read = beside_positions(
-                read, lengths, probes.centres[[place]], probes.deviations[[place]]
-            )
+        read, keep = probes.read(place, vectors), np.array(tree.keep)
         view = view_sentence(tree.words, tree.heads, keep, read[:, 0], probes.maps[place], None)
         words = project_sentences(probes.maps[[place]], read, lengths, [0])[0][0]
         links = spanning_tree(view.distances, keep)
@@ -99,14 +84,9 @@ class PolarResult(TrainedResult):
 
 def polar_probes(value: Value) -> PolarProbes:
     """Make probes of a training task's output."""
-    first = np.flatnonzero(np.asarray(value["draws"]) == 0)
-    hits, edges = np.asarray(value["hits"])[first], np.asarray(value["edges"], dtype=np.float64)
-    return PolarProbes(
-        layers=tuple(int(layer) for layer in np.asarray(value["layers"])[first]),
+    return PolarProbes.of(
+        value,
         maps=np.asarray(value["probe_maps"]),
         means=np.asarray(value["label_maps"]),
         classes=tuple(str(label) for label in value["classes"]),
-        uuas=np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0),
-        centres=value.get("centres"),
-        deviations=value.get("deviations"),
     )

@@ -9,18 +9,9 @@ import pandas as pd
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
-from core.studies.probes.trees.statements import (
-    BEST,
-    SCORES,
-    SIMILAR,
-    TIED,
-    at_layer,
-    beside_rival,
-    compared,
-    tied_of,
-)
+from core.studies.probes.trees.statements import BEST, beside_rival, of_others, ties, unbeaten
 from extras.probes.polar.spec import PolarSpec
-from extras.probes.polar.tables import LABEL, LAS, METRICS, UUAS, best_row
+from extras.probes.polar.tables import LABEL, LAS, UUAS, best_row
 
 UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
 
@@ -42,7 +33,6 @@ def statements_of(
         after its own score and margin; then the layers that are not distinguishable from a best
         one.
     """
-    assert metric in METRICS
     rows = {ref: best_row(tables["polar"], ref, metric) for ref in models}
     best = {ref: row for ref, row in rows.items() if row is not None}
     if not best:
@@ -55,23 +45,8 @@ def statements_of(
         if row is not None:
             statements.append(Statement(first, verdict, estimate_of(row, "value"), (layer,)))
     statements += beside_rival(tables["polar_margins"], first, metric, layer)
-    others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
-    for ref, row in others.items():
-        at = int(row["layer"])
-        differences = at_layer(tables["differences"], ref, metric, at)
-        if len(others) == 1 and len(differences):  # the fine-tuned model that the page asks about
-            statements.append(Statement(ref, SCORES, estimate_of(row, "value"), (at,)))
-            statements += beside_rival(tables["polar_margins"], ref, metric, at)
-        statements += [
-            compared(ref, difference, "difference", first)
-            for _, difference in differences.iterrows()
-        ]
-    named = {each.subject for each in statements}
-    for ref in best:
-        tied = tied_of(tables["best_layers"], ref, metric)
-        if ref in named and len(tied) > 1:
-            statements.append(Statement(ref, TIED, layers=tied))
-    return tuple(statements)
+    statements += of_others(best, first, metric, tables["differences"], tables["polar_margins"])
+    return (*statements, *ties(statements, best, metric, tables["best_layers"]))
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
@@ -86,10 +61,5 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
         row = best_row(tables["polar"], ref, LAS)
         if row is None or parse_ref(ref).random:
             continue
-        layer = int(row["layer"])
-        margins = at_layer(tables["polar_margins"], ref, LAS, layer)
-        doubts += [
-            Statement(ref, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]))
-            for _, gap in margins[margins["low"] <= 0].iterrows()
-        ]
+        doubts += unbeaten(tables["polar_margins"], ref, LAS, int(row["layer"]))
     return tuple(doubts)

@@ -63,9 +63,9 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     above = [
         frame
         for ref, theirs in comparisons.baselines_of(groups, rivals)
-        for frame in comparisons.margins({ref: groups[ref]}, theirs, samples, str, tables.UNLAYERED)
+        for frame in comparisons.margins({ref: groups[ref]}, theirs, samples, {})
     ]
-    best = comparisons.best_layers(groups, samples, str)
+    best = comparisons.best_layers(groups, samples, {})
     made = {
         "polar": score_table(spec, groups, rivals, values, sample),
         "differences": trees.as_table(differing, comparisons.DIFFERENCES),

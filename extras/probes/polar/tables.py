@@ -17,10 +17,6 @@ from core.maths.structural.bands import Group, Sample
 from core.results.export import Result
 from core.studies.probes.edges.tables import REAL, SELECTIVITY
 from core.studies.probes.trees.tables import (
-    CHAIN,
-    PARSED,
-    POSITION,
-    WINDOW,
     at_control,
     metric_rows,
 )
@@ -35,7 +31,6 @@ NAMES = {
     LABEL: "Labels of gold edges",
     DIRECTION: "Heads of gold edges",
 }
-UNLAYERED = (POSITION, WINDOW, CHAIN, PARSED)
 
 
 def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:

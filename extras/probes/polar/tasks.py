@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.angular.arcs import SCORED, ArcScores, score_arcs
+from core.maths.angular.arcs import SCORED, score_arcs
 from core.maths.structural.costs import EPOCHS, training
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_distances, project_sentences
@@ -164,19 +164,13 @@ def train_and_score(
         "layers": np.array([probe.layer for probe in probes]),
         "draws": np.array([probe.draw for probe in probes]),
         "dev": scores[0].labelled.sum(axis=1) / max(scores[0].edges.sum(), 1.0),
-        **counted(scores[1]),
+        **{name: getattr(scores[1], name).astype(np.float32) for name in ("edges", *SCORED)},
     }
     if not how.control:
         first = [place for place, probe in enumerate(probes) if probe.draw == 0]
         kept = {"probe_maps": bank.maps[first], "label_maps": means[first]}
         value |= {**kept, "classes": list(labelled.classes)}
     return value
-
-
-def counted(scores: ArcScores) -> Value:
-    """The counts of each sentence, by name."""
-    counts = {name: getattr(scores, name).astype(np.float32) for name in ("edges", *SCORED)}
-    return counts
 
 
 def with_positions(

@@ -18,6 +18,7 @@ from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
     baseline_name,
+    beside,
     best_in_words,
     compared_with,
 )
@@ -54,7 +55,6 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     tied = {each.subject: each.layers for each in statements if each.verdict == trees.TIED}
     more = {each.verdict: each for each in statements if each.verdict in (UNDIRECTED, GIVEN)}
     first, *rest = (each for each in statements if each.verdict not in (trees.TIED, *more))
-    assert first.verdict == trees.BEST
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
 
@@ -66,11 +66,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             short=f"best ({layers_in_words(layers, '–')})",
         )  # fmt: skip
 
-    def beside(gap: Statement) -> str:
+    def compared(gap: Statement) -> str:
         if gap.baseline == first.subject:
-            size = gap.number.direction("above", "below")
-            tied_with = f"not detectably different from {name} ({size})"
-            return tied_with if gap.verdict == trees.SIMILAR else f"{size} {name}"
+            return beside(gap, name)
         text = compared_with(gap)
         if metric in (LABEL, DIRECTION):  # given the edges, its row is the most frequent answer
             text = text.replace(baseline_name(CHAIN), "the majority baseline")
@@ -80,9 +78,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if score is not None:  # the fine-tuned model first, with what it is compared with
         gaps = [each for each in rest if each.subject == score.subject and each is not score]
         gaps.sort(key=lambda each: each.baseline != first.subject)
-        yield f"{lead(score)}, {listed([beside(gap) for gap in gaps])}."
+        yield f"{lead(score)}, {listed([compared(gap) for gap in gaps])}."
         rest = [each for each in rest if each.subject != score.subject]
-    margins = [beside(each) for each in rest if each.subject == first.subject]
+    margins = [compared(each) for each in rest if each.subject == first.subject]
     yield f"{', '.join((lead(first), *margins))}."
     rest = [each for each in rest if each.subject != first.subject]
     if UNDIRECTED in more and GIVEN in more:
@@ -92,7 +90,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         )
     for each in first_of(rest, MOST_NAMED):
         where = best_in_words(tied.get(each.subject, each.layers))
-        yield f"At {where}, {names[each.subject]} is {beside(each)}."
+        yield f"At {where}, {names[each.subject]} is {compared(each)}."
 
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:

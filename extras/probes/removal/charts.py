@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.panels import Panels
@@ -26,17 +25,12 @@ def removal_chart(
     Args:
         result: Of the study.
         model: Reference.
-        metric: One of METRICS.
-
-    Raises:
-        SpecError: If the model was not scored in this metric.
+        metric: One in which the model was scored.
     """
     table = result.table
     rows = table[
         (table["model"] == model) & (table["metric"] == metric) & table["erased"].isin(list(SHOWN))
     ]
-    if rows.empty:
-        raise SpecError(f"This result has no costs of {model} in {metric!r}; choose another.")
     rows = rows.assign(name=rows["erased"].map(SHOWN))
     colour = colours_of(dict.fromkeys(table["model"]))[model]
     looks = {SHOWN[PROBE]: Look(colour)} | {

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from core.errors import TaskError
 from core.models.identity import depths
-from core.models.loading.language_models import HEAD, head_tasks
+from core.models.loading.language_models import head_tasks
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -33,6 +33,8 @@ from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
+    headless,
+    heads_of,
     model_arguments,
     training_arguments,
     with_limits,
@@ -68,7 +70,7 @@ def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(TREEBANK)
-    identified, heads = identities(ready), heads_of(spec, ready)
+    identified, heads = identities(ready), heads_of(spec.models, ready)
     if not heads:
         refused = make_notices(spec.models)
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
@@ -91,13 +93,6 @@ def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def heads_of(spec: RemovalSpec, ready: Outputs) -> dict[str, str]:
-    """The models that can be scored, each with its head."""
-    identified = identities(ready)
-    kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in spec.models}
-    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
-
-
 def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
@@ -105,15 +100,15 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         A result with the tables `removal` and `removal_excess`, see `tables`.
     """
     treebank: Treebank = ready.values[TREEBANK]
-    heads = heads_of(spec, ready)
+    heads = heads_of(spec.models, ready)
     values: dict[tuple[str, int], Value] = {
         role[1:]: value for role, value in outputs.values.items() if role[0] == ERASED
     }
     made = tables_of(values, spec.draws, spec.seed)
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)
-    refused = [ref for ref in spec.models if ready.values.get((HEAD, ref)) == ""]
-    notices = (*make_notices(refused), *treebank.notices, *outputs.notices)
+    refused = make_notices(headless(spec.models, ready))
+    notices = (*refused, *treebank.notices, *outputs.notices)
     result = Findings(
         headline=make_headline(statements),
         tables=made,

@@ -44,19 +44,14 @@ class Measured:
         wholes: (item,), such as its tokens; the metric is a ratio of sums.
         scale: 100 for a share in per cent.
         sign: 1 where higher is worse, -1 where higher is better.
-        groups: Which items are resampled together, (item,), from 0; each on its own where None.
+        groups: Which items are resampled together, (item,), from 0.
     """
 
     parts: Float[np.ndarray, "condition item"]
     wholes: Float[np.ndarray, " item"]
     scale: float
     sign: int
-    groups: Int[np.ndarray, " item"] | None = None
-
-    @property
-    def resampled_together(self) -> Int[np.ndarray, " item"]:
-        """The group of each item."""
-        return np.arange(len(self.wholes)) if self.groups is None else self.groups
+    groups: Int[np.ndarray, " item"]
 
     def points(self) -> Float[np.ndarray, " condition"]:
         """The metric under every condition."""
@@ -65,8 +60,8 @@ class Measured:
 
     def resampled(self, draws: int, seed: int) -> Float[np.ndarray, "draw condition"]:
         """The metric on resamples of the items, the same for every condition."""
-        groups = self.resampled_together
-        counts = sentence_counts(groups.max() + 1, draws, np.random.default_rng(seed))[:, groups]
+        counts = sentence_counts(self.groups.max() + 1, draws, np.random.default_rng(seed))
+        counts = counts[:, self.groups]
         drawn: np.ndarray = self.scale * (counts @ self.parts.T) / (counts @ self.wholes)[:, None]
         return drawn
 
@@ -76,7 +71,8 @@ def measured(value: Value) -> dict[str, Measured]:
     metrics = {}
     if "likelihood" in value:
         tokens = np.asarray(value["tokens"], dtype=np.float64)
-        metrics[LOSS] = Measured(-np.asarray(value["likelihood"]), tokens, 1.0, 1)
+        likelihood, alone = np.asarray(value["likelihood"]), np.arange(len(tokens))
+        metrics[LOSS] = Measured(-likelihood, tokens, 1.0, 1, alone)
         kinds = [name.partition("/")[2] for name in value if name.startswith("good/")]
         if kinds:
             right = np.concatenate(
@@ -90,7 +86,8 @@ def measured(value: Value) -> dict[str, Measured]:
             metrics[ACCURACY] = Measured(right, np.ones(right.shape[1]), 100.0, -1, groups)
     if "right" in value:
         words = np.asarray(value["words"], dtype=np.float64)
-        metrics[UAS] = Measured(np.asarray(value["right"], dtype=np.float64), words, 100.0, -1)
+        right = np.asarray(value["right"], dtype=np.float64)
+        metrics[UAS] = Measured(right, words, 100.0, -1, np.arange(len(words)))
     return metrics
 
 
@@ -111,7 +108,7 @@ def tables_of(
         change = np.asarray(value["change"], dtype=np.float64)
         for metric, each in measured(value).items():
             points, drawn = each.points(), each.resampled(draws, seed)
-            several = int(each.resampled_together.max()) + 1
+            several = int(each.groups.max()) + 1
             cost, cost_drawn = (
                 each.sign * (part - part[..., names == NONE]) for part in (points, drawn)
             )

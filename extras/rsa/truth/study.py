@@ -52,20 +52,17 @@ from extras.rsa.truth.charts import figures
 from extras.rsa.truth.spec import TruthSpec
 from extras.rsa.truth.text import (
     EQUAL,
-    NEAR_1,
     ROUNDINGS,
     make_headline,
     make_methods,
-    near_1,
+    make_notices,
     statements_of,
-    too_few_models,
 )
 
 COLUMNS = (
     *("finder", "truth", "reading", "matched", "rounding", "auc", "low", "high", "low_together"),
-    "same_depth",
+    *("same_depth", "changed", "unchanged", "models", "fine_tunes"),
 )
-COUNTS = ("changed", "unchanged", "models", "fine_tunes")
 CITATIONS = ("ding2021", "merchant2020", "efron1993", "hothorn2008")
 DEPTH, WEIGHTS = "depth", "weights"
 # fine-tunes that a band needs; frozen ones of a task are no independent draws, and few are included
@@ -142,7 +139,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
             there = [value for value in values if value is not None]
             if there:
                 rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
-    table = pd.DataFrame(rows, columns=[*COLUMNS, *COUNTS])
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
     corpus: Corpus = ready.values["text"]
     statements = statements_of(table)
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
@@ -150,7 +147,11 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements),
         statements=statements,
         tables={"truth": table},
-        notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
+        notices=(
+            *corpus.notices,
+            *start_notices(spec.base, changes_of(ready)),
+            *make_notices(table, FEWEST),
+        ),
         models=(spec.base, *used),
         corpus=corpus,
         methods=make_methods(spec),
@@ -170,7 +171,7 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
             }
             scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
             scores = {name: score[:, None] for name, score in scores.items()}
-            rows += _task_rows(spec, _with_depth(scores), truth, "state", rounding, kind)
+            rows += _task_rows(spec, scores, truth, "state", rounding, kind)
         return rows
     truth = np.stack([value["changed"] for value in values])
     sizes = np.stack([value["size"] for value in values])
@@ -183,13 +184,8 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
             below = np.concatenate([np.ones_like(similarity[..., :1]), similarity[..., :-1]], -1)
             scores[name] = below - similarity if reading == "drop" else 1 - similarity
         scores[WEIGHTS] = sizes
-        rows += _task_rows(spec, _with_depth(scores), truth, reading, EQUAL, kind)
+        rows += _task_rows(spec, scores, truth, reading, EQUAL, kind)
     return rows
-
-
-def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    some = next(iter(scores.values()))
-    return {**scores, DEPTH: np.broadcast_to(np.arange(some.shape[-1], dtype=float), some.shape)}
 
 
 def _task_rows(
@@ -201,7 +197,7 @@ def _task_rows(
     kind: str,
 ) -> list[dict[str, Any]]:
     """Make a row for each measure and baseline of one task: the AUC over the layers of all models,
-    with bands where there are enough fine-tunes.
+    with bands where there are enough fine-tunes. The layer number is one more baseline.
 
     Args:
         spec: The study.
@@ -209,6 +205,8 @@ def _task_rows(
         truth: Which layers changed, in the same shape.
         reading, rounding, kind: As in the table.
     """
+    depth = np.broadcast_to(np.arange(truth.shape[-1], dtype=float), truth.shape)
+    scores = {**scores, DEPTH: depth}
     changed = truth.reshape(-1, truth.shape[-1])
     rows: list[dict[str, Any]] = []
     for name, score in scores.items():
@@ -238,16 +236,6 @@ def _task_rows(
     for number, low in zip(tested, lows_together(aucs, replicates[tested], spec.seed), strict=True):
         rows[number]["low_together"] = float(low)
     return rows
-
-
-def _notices(table: pd.DataFrame) -> list[str]:
-    without = table["low"].isna()
-    kinds = dict.fromkeys(table.loc[without, "truth"])
-    narrow = int((~without & (table["auc"] > NEAR_1)).sum())
-    return [
-        *(too_few_models(kind, FEWEST[kind]) for kind in kinds),
-        *([near_1(narrow)] if narrow else []),
-    ]
 
 
 STUDY = Study(

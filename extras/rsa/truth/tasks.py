@@ -200,10 +200,10 @@ class _Reader:
 
     def states(self, body: nn.Module) -> States:
         """Compute every layer's vectors, (item, d_model) each."""
-        from core.models.loading.layers import state_list
+        from core.models.loading.layers import run_seen
 
         states = [
-            self._taken(number, state_list(body, batch))
+            self._taken(number, run_seen(body, batch)[0])
             for number, batch in enumerate(self.batches)
         ]
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -212,21 +212,28 @@ def _rival(facts: Facts, name: str, unchanged: str) -> str:
     return statement.number.value_text if statement and statement.estimate else "n/a"
 
 
-def too_few_models(truth: str, least: int) -> str:
-    """Say why the AUCs of frozen or of planted models have no bands."""
-    named = {"frozen": "frozen fine-tunes", "planted": "planted models"}[truth]
-    return (
-        f"The AUCs of the {named} have no bands, "
-        f"because bands over fewer than {least} fine-tunes mean little."
-    )
+def make_notices(table: pd.DataFrame, fewest: Mapping[str, int]) -> list[str]:
+    """Say why the AUCs of frozen or of planted models have no bands, and that bands of AUCs of
+    almost 1 are too narrow.
 
-
-def near_1(aucs: int) -> str:
-    """Say that bands of AUCs of almost 1 are too narrow."""
-    return (
-        f"The bands of {counted(aucs, 'AUC')} above {text_of(NEAR_1)} may be too narrow: "
-        "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
-    )
+    Args:
+        table: Of the study.
+        fewest: Fine-tunes that a band needs, by kind of truth.
+    """
+    named = {"frozen": "frozen fine-tunes", "planted": "planted models"}
+    without = table["low"].isna()
+    notices = [
+        f"The AUCs of the {named[truth]} have no bands, "
+        f"because bands over fewer than {fewest[truth]} fine-tunes mean little."
+        for truth in dict.fromkeys(table.loc[without, "truth"])
+    ]
+    narrow = int((~without & (table["auc"] > NEAR_1)).sum())
+    if narrow:
+        notices.append(
+            f"The bands of {counted(narrow, 'AUC')} above {text_of(NEAR_1)} may be too narrow: "
+            "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
+        )
+    return notices
 
 
 def make_methods(spec: TruthSpec) -> str:

@@ -29,7 +29,7 @@ from core.commands.pair import (
     specs_of,
 )
 from core.commands.pair_page import make_figures, make_page, make_sentences
-from core.models import zoo_models
+from core.models import read_manifest
 from core.results.export import Result, draw_figures
 from core.results.names import short_name
 from core.results.numbers import text_of
@@ -83,7 +83,7 @@ def test_a_model_has_no_report_on_itself(
 def test_two_seeds_of_the_box_are_told_so_first(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    if not {"zoo:seed-0", "zoo:seed-1"} <= {entry["ref"] for entry in zoo_models()}:
+    if not {"zoo:seed-0", "zoo:seed-1"} <= {entry["ref"] for entry in read_manifest()}:
         pytest.skip("the box has no models yet: make zoo")
     assert (
         cli.main(["diff", "zoo:seed-0", "zoo:seed-1", "--check", "--out", str(tmp_path / "out")])
@@ -98,7 +98,7 @@ def test_two_seeds_of_the_box_are_told_so_first(
     assert sum(NO_COMMON_BASE in line for line in studies) == len(OF_A_CHANGE)
     assert sum("second" in line for line in studies) == len(PARTS) - len(OF_A_CHANGE)
     price, start = said.err.strip().splitlines()
-    assert price == check.price
+    assert price == check.cost.sentence
     assert start.endswith(f"diff zoo:seed-0 zoo:seed-1 --out {tmp_path / 'out'}")  # short: no --yes
     assert not (tmp_path / "out").exists()
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     assert "align barrier --models zoo:seed-0 zoo:nli-0" in further
     assert further in said.err
     assert further_commands(check_pair("zoo:seed-0", "zoo:seed-1")) == []
-    assert check.price not in said.err  # a short report is not priced, a long one once
+    assert check.cost.sentence not in said.err  # a short report is not priced, a long one once
     page = (out / "report.html").read_text(encoding="utf8")
     assert html.escape(further, quote=False) in page
     lead = re.search("<p class=lead>(.*?)</p>", page)

@@ -17,7 +17,7 @@ from core.commands.precomputed import requests
 from core.commands.pricing import check_price
 from core.errors import NotStoredError, SpecError
 from core.limits import LOCAL, MODE, SHARED
-from core.models import costs, zoo_models
+from core.models import costs, read_manifest
 from core.models.sizes import Size
 from core.options import Spec
 from core.results.findings import Findings
@@ -48,7 +48,7 @@ def bert_base(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_study_has_a_price_and_its_defaults_pass_in_shared_mode(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not zoo_models():
+    if not read_manifest():
         pytest.skip("the box has no models yet: make zoo")
     study = STUDIES[name]
     price = check_price(study.price, study.Spec())
@@ -76,7 +76,7 @@ def test_everything_that_comes_with_the_box_passes_in_shared_mode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(MODE, "shared")
-    priced = [request.run.args for request in requests() if request.run.args[0] in STUDIES]
+    priced = [study for study in requests().values() if study[0] in STUDIES]
     assert len(priced) > len(STUDIES)
     for name, spec in priced:
         check_price(STUDIES[name].price, spec)
@@ -234,10 +234,8 @@ def test_a_large_study_that_is_stored_is_collected_once(
         collected.append(spec)
         return NAP.collect(spec, ready, outputs)
 
-    def long(spec: NapSpec) -> Price:
-        return Price(LONG + 60, 0.1)
-
-    monkeypatch.setitem(command.STUDIES, "nap", replace(NAP, collect=collect, price=long))
+    monkeypatch.setattr(type(NAP), "price", lambda self, spec: Price(LONG + 60, 0.1))
+    monkeypatch.setitem(command.STUDIES, "nap", replace(NAP, collect=collect))
     monkeypatch.setattr(command, "spec_of", lambda name, arguments: NapSpec(seconds=0.0))
     for times in (1, 2):
         arguments = argparse.Namespace(

@@ -59,7 +59,7 @@ def test_a_long_sweep_asks_first_and_what_is_finished_costs_nothing(
 ) -> None:
     from dataclasses import replace
 
-    long = replace(NAP, price=lambda spec: Price(40.0, 0.1, store=2.0))
+    long = replace(NAP, priced=lambda spec: Price(40.0, 0.1, store=2.0))
     monkeypatch.setitem(STUDIES, "nap", long)  # type: ignore[misc]
     file.write_text(file.read_text().replace(", badly", ""))
     command = ["sweep", str(file), "--out", str(tmp_path / "out")]
@@ -82,7 +82,7 @@ def test_a_shared_instance_refuses_what_is_too_long(
 ) -> None:
     from dataclasses import replace
 
-    monkeypatch.setitem(STUDIES, "nap", replace(NAP, price=lambda spec: Price(600.0, 0.1)))  # type: ignore[misc]
+    monkeypatch.setitem(STUDIES, "nap", replace(NAP, priced=lambda spec: Price(600.0, 0.1)))  # type: ignore[misc]
     monkeypatch.setenv(MODE, "shared")
     assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--yes"]) == 2
     assert "this instance allows 30 minutes: make the sweep smaller" in capsys.readouterr().err

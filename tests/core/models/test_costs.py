@@ -73,11 +73,9 @@ def test_a_large_model_with_its_head_is_read_again_for_every_batch() -> None:
 
     batch = PASSED / (costs.SUBWORDS * LARGE.d_model)  # sentences
     assert rest(SMALL, 100 * batch) == pytest.approx(costs.opening(SMALL))
-    assert rest(SMALL, 100 * batch, texts=5) == pytest.approx(5 * costs.opening(SMALL))
     assert readings(batch / 2) == pytest.approx(2 + 1)  # two to check its layers
     assert readings(batch, each=10.0) == pytest.approx(2 + 10)
     assert readings(batch / 2, least=6.0) == pytest.approx(2 + 6)
-    assert readings(batch / 2, least=2.0, texts=5) == pytest.approx(2 + 10)
 
 
 def test_vectors_of_a_large_model_cost_less_in_half_precision() -> None:

@@ -131,7 +131,7 @@ def test_the_tops_are_the_working_folder_and_the_home(
     assert top_folders() == (top, top.parent)
     monkeypatch.chdir(top.parent)
     assert top_folders() == (top.parent,)
-    assert list_folders(top).folder == top
+    assert list_folders(top, top_folders()).folder == top
 
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")

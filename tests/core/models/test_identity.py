@@ -42,7 +42,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
 def change(server: HubServer, folder: Path, seed: int = 1) -> None:
     """A new commit with other weights, of which the hub is asked at once."""
     server.add(NAME, save_tiny(folder / f"changed-{seed}", seed=seed))
-    hub._resolved.clear()
+    hub._resolved.begin()
 
 
 def read(identity: str) -> Task:

@@ -17,7 +17,7 @@ from core.models import describe, precision, tokenizer_fingerprint
 from core.models.identity import as_identified
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_in, precision_of
 from core.models.sizes import size_of
-from core.runs.store import Store
+from core.runs.store import Store, using
 from core.vectors.activations import extract
 from core.vectors.stored import read_with
 from tests.core.contents import run_as
@@ -125,10 +125,10 @@ def test_keys_hold_half_precision_and_old_ones_stay(
     kept = f"{describe(llama).fingerprint} {tokenizer_fingerprint(llama)}"
     half = run_as(llama)
     assert half.split() == [describe(llama).fingerprint, HALF, tokenizer_fingerprint(llama)]
-    keys = {dtype: read_with(llama, "encoder", None, dtype, None).identity
+    keys = {dtype: read_with(llama, dtype=dtype).identity
             for dtype in (None, SINGLE, HALF)}  # fmt: skip
     assert keys[None] == keys[HALF] != keys[SINGLE]
-    shared = read_with(llama, "encoder", None, None, None, between=(llama, 0.5))
+    shared = read_with(llama, between=(llama, 0.5))
     assert shared.dtype == SINGLE
     monkeypatch.setenv(VARIABLE, SINGLE)
     assert run_as(llama) == kept
@@ -146,9 +146,9 @@ def test_keys_hold_half_precision_and_old_ones_stay(
 
 @pytest.mark.usefixtures("large")
 def test_states_in_half_precision_are_near_and_said(llama: str, tmp_path: Path) -> None:
-    where = Store(tmp_path / "store")
-    half = extract(llama, SENTENCES, device="cpu", store=where)
-    single = extract(llama, SENTENCES, device="cpu", dtype=SINGLE, store=where)
+    with using(Store(tmp_path / "store")):
+        half = extract(llama, SENTENCES, device="cpu")
+        single = extract(llama, SENTENCES, device="cpu", dtype=SINGLE)
     assert any("bfloat16" in notice and VARIABLE in notice for notice in half.notices)
     assert not any("bfloat16" in notice for notice in single.notices)
     share = np.linalg.norm(half.vectors - single.vectors) / np.linalg.norm(single.vectors)

@@ -108,6 +108,6 @@ def test_a_band_belongs_to_one_column_of_a_table() -> None:
     assert estimates_of(table, "score") == [Estimate(0.8, 0.7, 0.9)]
     loss = estimates_of(table.assign(loss_high=0.2), "loss")
     assert loss == [Estimate(0.1, 0.0, 0.2)]
-    assert not estimates_of(table, "kept")[0].banded
+    assert math.isnan(estimates_of(table, "kept")[0].low)
     missing = pd.DataFrame({"rank": pd.array([3, None], dtype="Int64")})
     assert [estimate.text for estimate in estimates_of(missing, "rank")] == ["3", "n/a"]

@@ -17,7 +17,7 @@ import pytest
 from core.errors import CancelledError, SpecError
 from core.maths.arrays import Value
 from core.maths.progress import checkpoint
-from core.models import zoo_models
+from core.models import read_manifest
 from core.runs import checkpoints
 from core.runs.checkpoints import StoredCheckpoint
 from core.runs.runner import Task, run
@@ -134,7 +134,7 @@ def test_keeping_takes_a_small_share_of_the_time(
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `killed.py` saw."""
-    if not {"seed-0", "seed-1"} <= {entry["name"] for entry in zoo_models()}:
+    if not {"seed-0", "seed-1"} <= {entry["name"] for entry in read_manifest()}:
         pytest.skip("the box has no models yet: make zoo")
     folder = tmp_path_factory.mktemp("killed")
     command = [sys.executable, "-m", "tests.core.runs.killed", str(folder)]

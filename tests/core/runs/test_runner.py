@@ -201,7 +201,7 @@ def test_outputs_are_found_by_role(store: Store) -> None:
 def test_notices_of_outputs_are_in_the_order_of_tasks() -> None:
     values = {"b": {"notices": ["one", "two"]}, "a": {"notices": np.array(["no list"])}, "c": 3}
     more = {"d": {"number": 1}, "e": {"notices": ["three"]}}
-    assert Outputs({**values, **more}, {}, 0, 0.0).notices == ["one", "two", "three"]
+    assert Outputs({**values, **more}).notices == ["one", "two", "three"]
 
 
 @pure("tests.look")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,23 @@ def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     return Findings({"naps": table, "beside": beside}, "Slept.")
 
 
-NAP = Study(
+@dataclass(frozen=True)
+class PricedStudy(Study):
+    """A study whose price is given."""
+
+    priced: Callable[[Any], Price] = lambda spec: Price(1.0 + spec.steps * STEP, 0.1, store=0.001)
+
+    def price(self, spec: Any) -> Price:
+        return self.priced(spec)
+
+
+NAP = PricedStudy(
     name="nap",
     words=Words("Nap", "sleep"),
     Spec=NapSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
-    price=lambda spec: Price(1.0 + spec.steps * STEP, 0.1, store=0.001),
 )
 
 

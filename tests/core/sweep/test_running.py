@@ -114,7 +114,11 @@ def test_what_fails_has_its_sentence_and_the_rest_goes_on(tmp_path: Path) -> Non
     assert "seed 13" in said["nap: goes badly, seed 13"]
     assert said["nap: goes empty, seed 1"] == "Slept."
     assert "has no none" in said["nap"]
-    assert (run.state.failed, len(run.state.finished), run.state.waiting) == (5, 2, 0)
+    assert (run.state.failed, len(run.state.finished), len(run.state.ended)) == (
+        5,
+        2,
+        run.state.cells,
+    )
     rows = pd.read_parquet(tmp_path / ROWS)
     assert rows["setting_goes"].tolist() == ["well", "well", "badly"], (
         "what a failed cell has is kept"

@@ -247,7 +247,6 @@ def test_limits_of_sentences_words_and_bytes(tmp_path, cut_at_spaces, monkeypatc
     capped = corpus_from_bytes("a.txt", b"one two\n" * 1200)
     assert len(capped.sentences) == 1000
     assert "first 1,000 sentences" in capped.notices[0]
-    assert len(corpus_from_bytes("a.txt", b"one two\n" * 1200, limit=7).notices) == 0
     wordy = corpus_from_bytes("a.txt", (b"word " * 400 + b"\n") * 100)
     assert len(wordy.sentences) == 62
     assert "first 62 sentences (25,000 words)" in wordy.notices[0]
@@ -259,7 +258,7 @@ def test_limits_of_sentences_words_and_bytes(tmp_path, cut_at_spaces, monkeypatc
 
 def test_sentences_that_are_too_long_are_left_out_with_a_notice(cut_at_spaces):
     data = b"short one\n" + b"long " * 513 + b"\nshort two\n"
-    corpus = corpus_from_bytes("a.txt", data, limit=2)
+    corpus = corpus_from_bytes("a.txt", data)
     assert [s.words for s in corpus.sentences] == [("short", "one"), ("short", "two")]
     assert corpus.notices == (left_out_notice("Sentences of more than 512 words", 1),)
     assert "512 words or fewer" in refused(corpus_from_bytes, "a.txt", b"long " * 513)

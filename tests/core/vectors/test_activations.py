@@ -98,17 +98,16 @@ def test_only_new_sentences_are_run(tiny, forwards) -> None:
     assert sum(forwards) == len(SENTENCES) + 1
 
 
-def test_other_weights_number_formats_and_sides_are_other_vectors(tiny, tmp_path, forwards) -> None:
+def test_other_weights_and_number_formats_are_other_vectors(tiny, tmp_path, forwards) -> None:
     extract(tiny["bart"], SENTENCES)
     extract(tiny["bart"], SENTENCES, dtype="bfloat16")
-    extract(tiny["bart"], SENTENCES, side="decoder")
     extract(f"path:{save_tiny(tmp_path / 'other', 'bart', seed=1)}", SENTENCES)
     extract(f"random:{tiny['bart']}", SENTENCES)
-    assert sum(forwards) == 5 * len(SENTENCES)
+    assert sum(forwards) == 4 * len(SENTENCES)
     extract(
         f"path:{save_tiny(tmp_path / 'renamed', 'bart', seed=1)}", SENTENCES
     )  # the same content, another folder
-    assert sum(forwards) == 5 * len(SENTENCES)
+    assert sum(forwards) == 4 * len(SENTENCES)
 
 
 def test_bfloat16_is_near(tiny) -> None:
@@ -151,13 +150,10 @@ def test_cls_and_mean_are_one_a_sentence(tiny) -> None:
     assert cls.sentence.tolist() == list(range(len(SENTENCES)))
 
 
-@pytest.mark.parametrize(
-    ("model_type", "side"),
-    [("gpt2", "encoder"), ("llama", "encoder"), ("t5", "encoder"), ("bart", "decoder")],
-)
-def test_cls_is_refused_where_there_is_none(tiny, model_type, side) -> None:
+@pytest.mark.parametrize("model_type", ["gpt2", "llama", "t5"])
+def test_cls_is_refused_where_there_is_none(tiny, model_type) -> None:
     with pytest.raises(ModelError, match=r"\[CLS\]"):
-        extract(tiny[model_type], SENTENCES, items="cls", side=side)
+        extract(tiny[model_type], SENTENCES, items="cls")
 
 
 def test_cls_is_refused_where_the_tokenizer_puts_none(tmp_path) -> None:
@@ -227,7 +223,6 @@ def test_no_sentences(tiny, forwards) -> None:
             assert result.vectors.shape == (LAYERS + 1, 0, D_MODEL)
             assert len(result.word) == len(result.sentence) == 0
             assert result.notices == ()
-    assert extract(tiny["t5"], [], side="decoder").vectors.shape == (3, 0, D_MODEL)
     assert fitting(tiny["bert"], []).shape == (0,)
     assert forwards == []
 
@@ -250,8 +245,6 @@ def test_requests_that_do_not_fit_are_refused(tiny, wrong, sentence) -> None:
 
 
 def test_other_refusals(tiny) -> None:
-    with pytest.raises(ModelError, match="side must be encoder or decoder"):
-        extract(tiny["t5"], SENTENCES, side="both")
     with pytest.raises(ModelError, match="dtype must be one of"):
         extract(tiny["bert"], SENTENCES, dtype="int8")
 

@@ -37,7 +37,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return Made()
 
 
-def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
+def plain_loop(ref: str, sentences) -> list[np.ndarray]:
     """float32 (layer, word, d_model) a sentence: no batches, no padding, no tricks."""
     import torch
     from tokenizers import Tokenizer
@@ -59,14 +59,7 @@ def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
         inputs.pop("token_type_ids", None)
         owners = inputs.word_ids()
         with torch.no_grad():
-            if side == "decoder":
-                start = torch.tensor([[model.config.decoder_start_token_id]])
-                said = torch.cat([start, inputs["input_ids"]], 1)
-                states = model(
-                    **inputs, decoder_input_ids=said, output_hidden_states=True
-                ).decoder_hidden_states
-                owners = [None, *owners]
-            elif model.config.is_encoder_decoder:
+            if model.config.is_encoder_decoder:
                 states = model.get_encoder()(**inputs, output_hidden_states=True).hidden_states
             else:
                 states = model(**inputs, output_hidden_states=True).hidden_states
@@ -153,33 +146,12 @@ def test_functions_of_layers_equal_those_of_a_base_with_one_layer_of_the_other(
     assert max(np.abs(made[i].words - states[i].words).max() for i in made) > 0.01
 
 
-@pytest.mark.parametrize(
-    "model_type", exhaustive(["t5", "mt5", "bart", "mbart", "pegasus", "marian"], "t5", "bart")
-)
-def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type) -> None:
-    result = extract(tiny[model_type], SENTENCES, side="decoder")
-    expected = np.concatenate(plain_loop(tiny[model_type], SENTENCES, "decoder"), 1)
-    assert len(result.vectors) == 3  # two blocks and the embeddings
-    np.testing.assert_allclose(result.vectors, expected, atol=2e-3, rtol=1e-3)
-
-
 def edit(folder: Path, **changes: object) -> None:
     """Change settings of a configuration; None takes one out."""
     path = folder / "config.json"
     settings = json.loads(path.read_text()) | changes
     kept = {name: value for name, value in settings.items() if value is not None}
     path.write_text(json.dumps(kept))
-
-
-@pytest.mark.parametrize(
-    ("model_type", "start"),
-    [("t5", None), ("mbart", None), ("t5", -1), ("bart", -1), ("bart", 10**6)],
-)
-def test_a_decoder_without_a_start_token_is_refused(tmp_path, model_type, start) -> None:
-    edit(save_tiny(tmp_path, model_type), decoder_start_token_id=start)
-    with pytest.raises(ModelError, match=r"decoder_start_token_id .* or choose side encoder"):
-        extract(f"path:{tmp_path}", SENTENCES, side="decoder")
-    assert extract(f"path:{tmp_path}", SENTENCES).vectors.shape[2] == D_MODEL
 
 
 @pytest.mark.parametrize(

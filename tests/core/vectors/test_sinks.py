@@ -223,9 +223,9 @@ def test_models_that_share_their_words_leave_out_the_union() -> None:
         sinks = sinks_in(ref, massive, np.ones(4, dtype=int))
         values[ref] = {"sinks": record([sinks], 1, 4) | {"positions": [word]}}
     plain = Result("tokens", {}, "", {})
-    result = with_sinks(plain, Outputs(values, {}, 0, 0.0))
+    result = with_sinks(plain, Outputs(values))
     assert any("2 of 4 words" in notice for notice in result.notices)
-    assert with_sinks(plain, Outputs({"text": corpus()["demo"]}, {}, 0, 0.0)) is plain
+    assert with_sinks(plain, Outputs({"text": corpus()["demo"]})) is plain
 
 
 def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None:

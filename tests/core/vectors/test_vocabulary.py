@@ -80,7 +80,7 @@ def _ready(share: float, role: str = "text") -> Outputs:
     known = {
         ("identity", ref): Identity(ref, "weights words", 3, 32, "bert", 1_000) for ref in refs
     }
-    return Outputs({**known, (vocabulary.UNKNOWN, "words", role): share}, {}, 0, 0.0)
+    return Outputs({**known, (vocabulary.UNKNOWN, "words", role): share})
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
     def seen(ready: Outputs) -> list[Task]:
         raise Seen
 
-    monkeypatch.setattr("core.study.run_here", lambda tasks, **options: Outputs({}, {}, 0, 0.0))
+    monkeypatch.setattr("core.study.run_here", lambda tasks, **options: Outputs({}))
     monkeypatch.setattr("core.study.unknown_word_tasks", seen)
     reading = {
         name

@@ -112,7 +112,9 @@ def test_a_figure_renames_models_only_while_it_is_drawn() -> None:
 def test_a_chart_has_the_name_in_lines_and_words() -> None:
     from core.studies.rsa.layers.charts import similarity_chart
 
-    chart: Any = in_names(lambda: similarity_chart(similarities()), {"zoo:parse-0": "Parser"})()
+    chart: Any = in_names(
+        lambda: similarity_chart(similarities(), "states"), {"zoo:parse-0": "Parser"}
+    )()
     spec = str(chart.to_dict())
     assert "Parser" in spec
     assert "parse-0" not in spec.replace("zoo:parse-0", "")

@@ -14,9 +14,9 @@ from ui.lessons.guesses import BINS, count_guesses, guesses_of, note_guess
 
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
-    guesses._guesses.clear()
+    guesses._guesses.begin()
     yield
-    guesses._guesses.clear()
+    guesses._guesses.begin()
 
 
 def guess_as(monkeypatch: pytest.MonkeyPatch, session: str, value: float) -> None:

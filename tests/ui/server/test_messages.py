@@ -52,7 +52,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         except WebSocketDisconnect:
             return
 
-    refusals._last.clear()
+    refusals._last.begin()
     routes = [WebSocketRoute(STREAM, stream), WebSocketRoute("/other", stream)]
     return TestClient(Starlette(routes=routes, middleware=[Middleware(OnlyItsMessages)]))
 
@@ -100,7 +100,7 @@ def test_a_socket_that_vanishes_in_use_is_a_line_in_the_log(
         await websocket.close()
         await websocket.send_text("too late")
 
-    refusals._last.clear()
+    refusals._last.begin()
     app = Starlette(
         routes=[WebSocketRoute(STREAM, spoken_to)], middleware=[Middleware(OnlyItsMessages)]
     )
@@ -137,7 +137,7 @@ def test_an_exception_of_one_place_is_logged_once_a_minute(
     from streamlit import error_util
 
     clock = [1000.0]
-    refusals._last.clear()
+    refusals._last.begin()
     monkeypatch.setattr(memory.time, "monotonic", lambda: clock[0])
     logger = logging.getLogger(refusals.OF_PAGES)
     assert logger is error_util._LOGGER

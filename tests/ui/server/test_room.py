@@ -56,7 +56,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     ]
     monkeypatch.setattr(room, "PATIENCE", 0.2)
     monkeypatch.setattr(room, "SETTLE", 0.2)
-    refusals._last.clear()
+    refusals._last.begin()
     return TestClient(Starlette(routes=routes, middleware=[Middleware(room.Room)]))
 
 
@@ -176,7 +176,7 @@ def test_a_process_that_cannot_even_look_has_none(monkeypatch: pytest.MonkeyPatc
 def test_a_lack_of_files_is_one_line_and_another_failure_is_told_in_full(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    refusals._last.clear()
+    refusals._last.begin()
     loop = asyncio.new_event_loop()
     for _ in range(3):
         lack = {"message": "accept", "exception": OSError(errno.EMFILE, "Too many open files")}

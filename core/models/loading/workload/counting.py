@@ -74,11 +74,8 @@ def make_counted(factory: Any, config: Any) -> Any:
         if next(left, None) is None:
             raise TooMuchError(f"of more than {MOST_MODULES:,} modules, which no model has")
 
-    handle = register_module_module_registration_hook(count)
-    try:
+    with register_module_module_registration_hook(count):
         return make_empty(factory, config).to(META)  # XLNet's weights are elsewhere
-    finally:
-        handle.remove()
 
 
 def count_work(model: Any, model_type: str) -> None:

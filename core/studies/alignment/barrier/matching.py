@@ -7,8 +7,8 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,19 +27,8 @@ UNCHANGED = 1e-3  # of the largest logit: what another order of additions may ch
 WRITTEN = ("ff2", "output")  # what reads units, and what reads heads
 MADE = ("ff1", "gate")  # whose rows are units
 Weights = Mapping[str, "torch.Tensor"]
+Layer = Mapping[str, Slot]  # its matrices, by role
 UNITS, HEADS = "units", "heads"
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One layer's matrices, by role."""
-
-    slots: Mapping[str, Slot]
-
-    @property
-    def made(self) -> tuple[Slot, ...]:
-        """Those whose rows are the units of the feed-forward part."""
-        return tuple(self.slots[role] for role in MADE if role in self.slots)
 
 
 def layers_of(model: Any) -> list[Layer]:
@@ -54,8 +43,8 @@ def layers_of(model: Any) -> list[Layer]:
     by_layer: dict[int, dict[str, Slot]] = {}
     for slot in find_slots(str(model.config.model_type), names, config):
         by_layer.setdefault(slot.layer, {})[slot.family] = slot
-    layers = [Layer(by_layer[number]) for number in sorted(by_layer)]
-    if any({"query", "key", "value", *WRITTEN, "ff1"} - {*layer.slots} for layer in layers):
+    layers: list[Layer] = [by_layer[number] for number in sorted(by_layer)]
+    if any({"query", "key", "value", *WRITTEN, "ff1"} - {*layer} for layer in layers):
         raise ModelError(
             f"The units and heads of a {model.config.model_type} are not matched: its layers are "
             "not all one attention and one feed-forward part; choose another model."
@@ -67,42 +56,27 @@ def read_inputs(model: Any, layers: list[Layer], asked: Asked) -> dict[tuple[int
     """Read what enters the matrices that read units and heads, (row, unit), by layer and role; rows
     are subwords of the text."""
     read: dict[tuple[int, str], list[np.ndarray]] = {}
+    at: dict[str, Any] = {}
+    with ExitStack() as hooks:
+        for number, layer in enumerate(layers):
+            for role in WRITTEN:
+                module = module_at(model, layer[role].tensor.removesuffix(".weight"))
+                if module is None:
+                    raise ModelError(
+                        f"{layer[role].tensor} belongs to no module that can be listened to; "
+                        "choose another model."
+                    )
 
-    def keep(place: tuple[int, str], states: np.ndarray) -> None:
-        read.setdefault(place, []).append(states)
+                def keep(module: Any, inputs: Any, place: tuple[int, str] = (number, role)) -> None:
+                    rows = inputs[0].reshape(-1, inputs[0].shape[-1])  # some have them flat
+                    kept = rows[at["mask"].ravel()].double().numpy()
+                    read.setdefault(place, []).append(kept)
 
-    with _heard(model, layers, keep) as at:
+                hooks.enter_context(module.register_forward_pre_hook(keep))
         for batch, _ in asked:
             at["mask"] = batch.mask.bool()
             run_model(model, batch)
     return {place: np.concatenate(parts) for place, parts in read.items()}
-
-
-@contextmanager
-def _heard(
-    model: Any, layers: list[Layer], hear: Callable[[tuple[int, str], np.ndarray], Any]
-) -> Iterator[dict[str, Any]]:
-    at: dict[str, Any] = {}
-    handles = []
-    for number, layer in enumerate(layers):
-        for role in WRITTEN:
-            module = module_at(model, layer.slots[role].tensor.removesuffix(".weight"))
-            if module is None:
-                raise ModelError(
-                    f"{layer.slots[role].tensor} belongs to no module that can be listened to; "
-                    "choose another model."
-                )
-
-            def tell(module: Any, inputs: Any, place: tuple[int, str] = (number, role)) -> None:
-                rows = inputs[0].reshape(-1, inputs[0].shape[-1])  # some have them flat
-                hear(place, rows[at["mask"].ravel()].double().numpy())
-
-            handles.append(module.register_forward_pre_hook(tell))
-    try:
-        yield at
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @dataclass(frozen=True)
@@ -171,7 +145,8 @@ def reorder(model: Any, layers: list[Layer], orders: list[Order], asked: Asked) 
         try:
             for layer, order in zip(layers, orders, strict=True):
                 permute(model, layer, order)
-            unchanged = _is_near(before, _logits(model, asked))
+            moved = float((before - _logits(model, asked)).abs().max())
+            unchanged = moved <= UNCHANGED * float(before.abs().max())
         except (ModelError, ValueError, IndexError):  # stored in pieces, or of other sizes
             unchanged = False
         if unchanged:
@@ -205,27 +180,24 @@ def _logits(model: Any, asked: Asked) -> torch.Tensor:
     return logits
 
 
-def _is_near(before: torch.Tensor, after: torch.Tensor) -> bool:
-    return float((before - after).abs().max()) <= UNCHANGED * float(before.abs().max())
-
-
 def _permute_units(model: Any, layer: Layer, order: Order) -> None:
-    for slot in layer.made:
-        _take(model, slot, order.units)
-    _take(model, layer.slots["ff2"], order.units, columns=True)
+    for role in MADE:
+        if role in layer:
+            _take(model, layer[role], order.units)
+    _take(model, layer["ff2"], order.units, columns=True)
 
 
 def _permute_heads(model: Any, layer: Layer, order: Order) -> None:
     heads, parts = value_heads(model.config)
     width = order.within.shape[1]
     values = (order.heads[:, None] * width + order.within).ravel()
-    _take(model, layer.slots["value"], values)
+    _take(model, layer["value"], values)
     keys = (order.heads[:, None] * width + np.arange(width)).ravel()
-    _take(model, layer.slots["key"], keys)
+    _take(model, layer["key"], keys)
     places = np.arange(heads * parts * width).reshape(heads, parts, width)[order.heads]
-    _take(model, layer.slots["query"], places.ravel())
+    _take(model, layer["query"], places.ravel())
     columns = np.stack([places[head][:, order.within[head]] for head in range(heads)])
-    _take(model, layer.slots["output"], columns.ravel(), columns=True)
+    _take(model, layer["output"], columns.ravel(), columns=True)
 
 
 def _take(model: Any, slot: Slot, order: np.ndarray, *, columns: bool = False) -> None:

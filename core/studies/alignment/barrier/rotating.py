@@ -43,8 +43,8 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
         for layer, block in zip(layers, layer_list(model), strict=True):
             for name, roles in READ:
                 gains: Any = getattr(block, name).weight
-                for role in set(roles) & {*layer.slots}:
-                    matrix = layer.slots[role].within(weights[layer.slots[role].tensor])
+                for role in set(roles) & {*layer}:
+                    matrix = layer[role].within(weights[layer[role].tensor])
                     matrix *= gains.numpy()
                 gains.fill_(1.0)
         head: Any = model.get_output_embeddings()
@@ -79,7 +79,7 @@ def rotate(model: Any, layers: list[Layer], rotation: np.ndarray) -> None:
         for embedding in {model.get_input_embeddings(), model.get_output_embeddings()}:
             embedding.weight.copy_(embedding.weight @ turned)
         for layer in layers:
-            for role, slot in layer.slots.items():
+            for role, slot in layer.items():
                 matrix = slot.within(weights[slot.tensor])
                 matrix[:] = (
                     turned.T.numpy() @ matrix if role in WRITTEN else matrix @ turned.numpy()

@@ -48,24 +48,20 @@ def barrier_tables(
         relations: Whether the models of a pair come from one origin.
         counts: How often each sentence is drawn, (draw, sentence).
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str], list[Line]] = {}
     for pair, value in values.items():
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
             line = ratios(losses, value["tokens"], counts)
-            row = (*pair, relations[pair], way, *_peak(line), *_ends(line))
-            rows.append(dict(zip(BARRIERS, row, strict=True)))
+            rows.append((*pair, relations[pair], way, *_peak(line), *_ends(line)))
             together.setdefault((relations[pair], way), []).append(line)
-    means = []
-    for (relation, way), paths in together.items():
+    means: list[tuple[Any, ...]] = []
+    for kind, paths in together.items():
         excess, drawn = (excess_of(part, SHARES) for part in _mean(paths))
-        low, high = bootstrap_interval(excess, drawn)
-        means += [
-            dict(zip(PATHS, (relation, way, *values_at, len(paths)), strict=True))
-            for values_at in zip(SHARES, excess, low, high, strict=True)
-        ]
+        columns = (SHARES, excess, *bootstrap_interval(excess, drawn))
+        means += [(*kind, *numbers, len(paths)) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
 
 
@@ -87,7 +83,7 @@ def score_tables(
         metrics: What each model is scored by, with its majority baseline.
         draws, seed: Of the bootstrap over sentences.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str, str], list[Line]] = {}
     for pair, value in values.items():
         metric, chance = metrics[pair[0]]
@@ -102,18 +98,17 @@ def score_tables(
                 continue
             line = ratios(right, total, counts)
             peak = _peak((-line[0], -line[1]))
-            row = (*pair, relation, way, metric, *peak, *_ends(line), chance)
-            rows.append(dict(zip(SCORED, row, strict=True)))
+            rows.append((*pair, relation, way, metric, *peak, *_ends(line), chance))
             together.setdefault((relation, way, metric), []).append(line)
-    chances, means = dict(metrics.values()), []
+    chances = dict(metrics.values())
+    means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
         score, drawn = _mean(paths)
         excess, moved = (excess_of(part, SHARES) for part in (score, drawn))
-        columns = [score, *bootstrap_interval(score, drawn)]
+        columns = [SHARES, score, *bootstrap_interval(score, drawn)]
         columns += [excess, *bootstrap_interval(excess, moved)]
-        for share, *numbers in zip(SHARES, *columns, strict=True):
-            row = (*kind, share, *numbers, len(paths), chances[kind[2]])
-            means.append(dict(zip(SCORE_PATHS, row, strict=True)))
+        more = (len(paths), chances[kind[2]])
+        means += [(*kind, *numbers, *more) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
 
 

@@ -23,7 +23,7 @@ from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import OfWidth, channel, layered
 from core.results.names import short_names
-from core.results.numbers import label_expr, text_of
+from core.results.numbers import labels_of, text_of
 from core.studies.alignment.seeds.curves import ceiling_of, with_labels
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
@@ -57,7 +57,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     room = round(4.4 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [floor, 1.0], "nice": False, "zero": False, "range": [0, beside]}
-    axis = {"labelExpr": str(label_expr("per cent")), "tickCount": 6}
+    axis = {**labels_of("per cent"), "tickCount": 6}
 
     def along(column: str) -> dict[str, Any]:
         return channel(f"{column}:Q", title=PREDICTED, scale=scale, axis=axis)
@@ -115,22 +115,14 @@ def _marks(rows: pd.DataFrame) -> str:
 
 
 def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the error of the map from every source layer into every target layer of the first pair.
-
-    Raises:
-        SpecError: If the study has no such maps.
-    """
-    table = result.tables.get("grid")
-    if table is None:
-        raise SpecError(
-            "This study has no maps between different layers: choose a map under Layer into layer."
-        )
+    """Draw the error of the map from every source layer into every target layer of the first
+    pair."""
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     title = "Every layer into every layer"
     below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
     return heatmap(
-        table,
+        result.tables["grid"],
         title,
         below,
         x="target_layer",

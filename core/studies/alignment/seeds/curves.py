@@ -40,7 +40,6 @@ def error_chart(
     what: str,
     below: str,
     *,
-    value: str = "nmse",
     x_title: str = LAYER_TITLE,
     again: pd.DataFrame | None = None,
     context: Context,
@@ -49,10 +48,9 @@ def error_chart(
     target's mean.
 
     Args:
-        table: method, layer, the value, and `low` and `high` where there are intervals.
+        table: method, layer, nmse, and `low` and `high` where there are intervals.
         what: Title.
         below: Subtitle.
-        value: Column of the error.
         x_title: Title of the layer axis.
         again: The same columns of one method's map into a second run of the seed.
     """
@@ -64,10 +62,10 @@ def error_chart(
         rows = pd.concat([rows, second], ignore_index=True)
         colour = METHODS[str(second["method"].iloc[0])].colour
         looks[str(second["name"].iloc[0])] = Look(colour, dash=DASHES[0], point=False)
-    top = ceiling_of(rows[value])
+    top = ceiling_of(rows["nmse"])
     return layer_chart(
         rows,
-        value,
+        "nmse",
         looks,
         what,
         below,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from core.maths.progress import tick
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
 from core.vectors.forward import plan_whole_batches
+from core.vectors.padding import pad_rows
 
 BATCH = 64
 ROWS = 512  # mapped at once, in double precision
@@ -33,13 +35,9 @@ def batches(
     """
     encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
     for chosen in plan_whole_batches([len(ids) for ids in encoded], BATCH):
-        width = len(encoded[chosen[0]])
-        ids = torch.full((len(chosen), width), tokenizer.pad or 0)
-        mask = torch.zeros(len(chosen), width, dtype=torch.long)
-        for row, number in enumerate(chosen):
-            ids[row, : len(encoded[number])] = torch.tensor(encoded[number])
-            mask[row, : len(encoded[number])] = 1
-        yield Batch(ids, mask, chosen)
+        rows = [encoded[number] for number in chosen]
+        mask = pad_rows([[1] * len(row) for row in rows], 0)
+        yield Batch(pad_rows(rows, tokenizer.pad or 0), mask, chosen)
 
 
 def subword_rows(
@@ -74,20 +72,16 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     def hook(module: nn.Module, inputs: Any, output: Any) -> None:
         captured.append(first_of(output))
 
-    handles = []
-    for layer in layer_list(model):
-        attention = getattr(getattr(layer, "attention", None), "self", None)
-        if attention is None:
-            raise ModelError(
-                f"The attention of {type(model).__name__} was not found: choose a BERT-like model."
-            )
-        handles.append(attention.register_forward_hook(hook))
-    try:
-        with torch.inference_mode():
-            result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
-    finally:
-        for handle in handles:
-            handle.remove()
+    with ExitStack() as hooks, torch.inference_mode():
+        for layer in layer_list(model):
+            attention = getattr(getattr(layer, "attention", None), "self", None)
+            if attention is None:
+                raise ModelError(
+                    f"The attention of {type(model).__name__} was not found: choose a BERT-like "
+                    "model."
+                )
+            hooks.enter_context(attention.register_forward_hook(hook))
+        result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
     if not result.attentions or result.attentions[0] is None:
         raise ModelError(
             f"{type(model).__name__} does not return its attention probabilities: "

@@ -127,11 +127,13 @@ def _predicts(name: str, row: pd.Series) -> Statement:
 def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
     """By how many points of variance a map or a group predicts more than its baseline; the error's
     sign turned."""
-    points = Estimate(
-        -100 * row["difference"], -100 * row["high"], -100 * row["low"], float(row["level"]), "gain"
-    )
+    value, low, high = (-100 * row[column] for column in ("difference", "high", "low"))
+    return _judged(name, Estimate(value, low, high, float(row["level"]), "gain"), (), baseline)
+
+
+def _judged(name: str, points: Estimate, at: tuple[int, ...], baseline: str) -> Statement:
     verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
-    return Statement(name, verdict, points, baseline=baseline)
+    return Statement(name, verdict, points, at, baseline)
 
 
 def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
@@ -145,13 +147,10 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
     ].sort_values("layer")
     for subject, gain in ((LAYERS, GAIN_OF_LAYERS), (BESIDE, GAIN_BESIDE)):
         for _, row in rows[rows["gain"] == gain].iterrows():
-            points = Estimate(
-                100 * row["difference"], 100 * row["low"], 100 * row["high"], kind="gain"
-            )
-            verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
+            value, low, high = (100 * row[name] for name in ("difference", "low", "high"))
             at = () if row["layer"] == OVERALL else (int(row["layer"]),)
             if subject == LAYERS or at:
-                yield Statement(subject, verdict, points, at, WINDOW)
+                yield _judged(subject, Estimate(value, low, high, kind="gain"), at, WINDOW)
 
 
 def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:

@@ -124,15 +124,15 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
             else:
                 tasks.append(Task.of(name, align_pair, role=role, group=second, **arguments))
         if static:
-            arguments = {**common, "methods": static, "layers": layers}
-            name = f"{first} ↔ {second}: static window"
             tasks.append(
                 Task.of(
-                    name,
+                    f"{first} ↔ {second}: static window",
                     align_static,
                     role=(group, first, second, static),
                     group=second,
-                    **arguments,
+                    methods=static,
+                    layers=layers,
+                    **common,
                 )
             )
         if spec.grid and (group, first, second) == pairs[0]:
@@ -178,11 +178,11 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
     values = joined_parts({role: outputs.values[role] for role in outputs.values if role != "grid"})
     if all(group == AGAIN for group, *_ in values):
         values = {}  # a second run is compared with pairs, of which none is left
-    tables = {"alignment": error_table(spec, values)}
+    tables = {"alignment": error_table(values)}
     tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
     if len(gains):
         tables["gains"] = gains
-    curves = training_table(spec, values)
+    curves = training_table(values)
     if len(curves):
         tables["curves"] = curves
     if "grid" in outputs.values:

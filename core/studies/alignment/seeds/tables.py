@@ -6,7 +6,7 @@ into other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 
 Role = tuple[str, str, str, tuple[str, ...]]
 Values = Mapping[Role, Value]
+Kind = tuple[str, str, str]  # group, method, words
+Ends = list[tuple[str, str]]  # source and target of each map
 MEASURED = {
     "nmse": "nmse",
     "l2": "l2",
@@ -50,7 +52,7 @@ PAIRS = {
 CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
 
 
-def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+def error_table(values: Values) -> pd.DataFrame:
     """Make the table (COLUMNS) of each map's training and test errors on all, seen and unseen
     words."""
     frames = []
@@ -78,16 +80,13 @@ def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
             }
         )
         frames.append(frame.dropna(subset=["nmse"]))
-    if not frames:
-        return pd.DataFrame(columns=list(COLUMNS))
     order = {method: number for number, method in enumerate(METHODS)}
-    table = pd.concat(frames, ignore_index=True)
-    return table.sort_values(
+    return joined(frames, COLUMNS).sort_values(
         "method", key=lambda names: names.map(order), kind="stable", ignore_index=True
     )
 
 
-def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+def training_table(values: Values) -> pd.DataFrame:
     """Make the table (CURVES) of each network's errors at each check, until it has converged."""
     frames = []
     for _, source, target, method, direction, value in _maps(values):
@@ -108,7 +107,7 @@ def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
             }
         )
         frames.append(frame.dropna(subset=["validation"]))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVES))
+    return joined(frames, CURVES)
 
 
 def grid_table(nmse: np.ndarray) -> pd.DataFrame:
@@ -157,50 +156,28 @@ def band_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Make tables of errors with intervals by layer and over all layers, of differences, and of
     gains."""
-    by_layer: list[pd.DataFrame] = []
-    overall: list[dict[str, Any]] = []
-    replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
-    of_layers: dict[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]] = {}
-    for (group, method, words), (ends, layers, estimate) in _replicates(values):
-        low, high = estimate.band()
-        columns = {"layer": layers, "nmse": estimate.point, "low": low, "high": high}
-        by_layer.append(pd.DataFrame({"group": group, "method": method, "words": words, **columns}))
-        whole = estimate.mean()
-        ends_of_band = {
-            name: float(end[0]) for name, end in zip(("low", "high"), whole.band(), strict=True)
-        }
-        overall.append(
-            {
-                "group": group,
-                "method": method,
-                "words": words,
-                "nmse": float(whole.point[0]),
-                **ends_of_band,
-            }
+    estimates = dict(_replicates(values))
+    by_layer = [
+        pd.DataFrame(
+            {**dict(zip(BANDS[:3], kind, strict=True)), "layer": layers, **estimate.columns("nmse")}
         )
-        replicates[group, method, words] = (ends, whole)
-        of_layers[group, method, words] = (ends, layers, estimate)
-    overall.sort(
-        key=lambda row: (
-            list(spec.groups).index(row["group"]),
-            WORDS.index(row["words"]),
-            row["nmse"],
-        )
-    )
-    columns_of_layers = [*BANDS[:3], "layer", *BANDS[3:]]
+        for kind, (_, layers, estimate) in estimates.items()
+    ]
+    means = {kind: (ends, estimate.mean()) for kind, (ends, _, estimate) in estimates.items()}
+    overall: list[tuple[Any, ...]] = [
+        (*kind, *_numbers(*mean.columns("nmse").values())) for kind, (_, mean) in means.items()
+    ]
+    groups = list(spec.groups)
+    overall.sort(key=lambda row: (groups.index(row[0]), WORDS.index(row[2]), row[3]))
     return (
-        pd.concat(by_layer, ignore_index=True)
-        if by_layer
-        else pd.DataFrame(columns=columns_of_layers),
+        joined(by_layer, (*BANDS[:3], "layer", *BANDS[3:])),
         pd.DataFrame(overall, columns=list(BANDS)),
-        pd.DataFrame(_differences(replicates), columns=list(DIFFERENCES)),
-        _gains(of_layers),
+        pd.DataFrame(_differences(means), columns=list(DIFFERENCES)),
+        _gains(estimates),
     )
 
 
-def _gains(
-    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]],
-) -> pd.DataFrame:
+def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.DataFrame:
     """GAINS: how much lower one map's error is than another's, layer by layer and over all that are
     run (layer -1), which layer 0 is not.
 
@@ -208,29 +185,22 @@ def _gains(
     band.
     """
     frames = []
-    for (group, method, words), (ends, layers, estimate) in replicates.items():
+    for (group, method, words), (ends, layers, estimate) in estimates.items():
         for gain, (better, rival) in PAIRS.items():
-            rival_ends, _, rival_estimate = replicates.get((group, rival, words), ([], None, None))
+            rival_ends, _, rival_estimate = estimates.get((group, rival, words), ([], None, None))
             if method != better or rival_estimate is None or rival_ends != ends:
                 continue
             difference = rival_estimate - estimate
             mean = difference.mean(layers > 0)
             for part, places in ((difference, layers), (mean, np.array([OVERALL]))):
-                low, high = part.band()
-                columns = {"layer": places, "difference": part.point, "low": low, "high": high}
+                columns = {"layer": places, **part.columns("difference")}
                 frames.append(
                     pd.DataFrame({"group": group, "gain": gain, "words": words, **columns})
                 )
-    return (
-        pd.concat(frames, ignore_index=True)[list(GAINS)]
-        if frames
-        else pd.DataFrame(columns=list(GAINS))
-    )
+    return joined(frames, GAINS)
 
 
-def _replicates(
-    values: Values,
-) -> Iterator[tuple[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]]]:
+def _replicates(values: Values) -> Iterator[tuple[Kind, tuple[Ends, np.ndarray, Replicates]]]:
     """(group, method, words) with the pairs, the layers and the error's jackknife replicates."""
     by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
     for group, source, target, method, direction, value in _maps(values):
@@ -238,84 +208,50 @@ def _replicates(
             by_method.setdefault((group, method), []).append(((source, target), direction, value))
     for (group, method), maps in by_method.items():
         depth = min(len(value["layers"]) for _, _, value in maps)
-        units = np.unique(np.concatenate([value["units"] for _, _, value in maps]))
-        error = [
-            spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units)
-            for _, way, value in maps
-        ]
-        spread = [
-            spread_out(value["spread"][way][:, :depth], value["units"], units)
-            for _, way, value in maps
-        ]
+        ways = [(way, value) for _, way, value in maps]
+        error, spread = (sums_of(ways, name, depth) for name in (f"{method}/error", "spread"))
         ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
-        for words, sides in (("all", [0, 1]), ("seen", [0]), ("unseen", [1])):
-            left, right = (
-                np.stack([part[sides].sum(0) for part in parts]) for parts in (error, spread)
-            )
+        for words, sides in (("all", slice(0, 2)), ("seen", slice(0, 1)), ("unseen", slice(1, 2))):
+            left, right = (part[:, sides].sum(1) for part in (error, spread))
             if right.any():
                 yield (group, method, words), (ends, layers, leave_out(left, right, ends))
 
 
 def _differences(
-    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
-) -> list[dict[str, object]]:
+    estimates: Mapping[Kind, tuple[Ends, Replicates]],
+) -> list[tuple[object, ...]]:
     """Every map compared with `RIVALS` in its group, and every map of another group with the
-    first.
+    first: DIFFERENCES.
 
     The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
     the headline names the best of these maps.
     """
-    rows: list[dict[str, object]] = []
-    for (group, method, words), (ends, estimate) in replicates.items():
+    rows: list[tuple[object, ...]] = []
+    for (group, method, words), (ends, estimate) in estimates.items():
         rivals = METHODS[method].kind == "non-linear"
         tried = sum(
-            METHODS[m].kind == "non-linear" for g, m, w in replicates if (g, w) == (group, words)
+            METHODS[m].kind == "non-linear" for g, m, w in estimates if (g, w) == (group, words)
         )
         for rival in RIVALS:
-            pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
+            pairs, rival_estimate = estimates.get((group, rival, words), ([], None))
             if rival_estimate is None or rival == method or pairs != ends:
                 continue  # one of the two failed on some pairs, so the rows differ
             level = 1 - SIGNIFICANT / tried if rivals and rival == "ridge" else LEVEL
             difference = estimate - rival_estimate
-            low, high = difference.band(level)
-            rows.append(
-                _difference(group, method, group, rival, words, difference.point, low, high, level)
-            )
-        if group in ("against", AGAIN) and ("models", method, words) in replicates:
-            first = replicates["models", method, words][1]
+            numbers = _numbers(difference.point, *difference.band(level))
+            rows.append((group, method, group, rival, words, *numbers, level))
+        if group in ("against", AGAIN) and ("models", method, words) in estimates:
+            first = estimates["models", method, words][1]
             if first.units.shape == estimate.units.shape:
-                low, high = estimate.band_of_difference(first)
-                point = estimate.point - first.point
-                rows.append(
-                    _difference(group, method, "models", method, words, point, low, high, LEVEL)
-                )
+                band = estimate.band_of_difference(first)
+                numbers = _numbers(estimate.point - first.point, *band)
+                rows.append((group, method, "models", method, words, *numbers, LEVEL))
     return rows
 
 
-def _difference(
-    group: str,
-    method: str,
-    other_group: str,
-    other_method: str,
-    words: str,
-    point: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    level: float,
-) -> dict[str, object]:
-    ends = {
-        "difference": float(point[0]),
-        "low": float(low[0]),
-        "high": float(high[0]),
-        "level": level,
-    }
-    names = {
-        "group": group,
-        "method": method,
-        "other_group": other_group,
-        "other_method": other_method,
-    }
-    return {**names, "words": words, **ends}
+def _numbers(*columns: np.ndarray) -> tuple[float, ...]:
+    """The only number of each column."""
+    return tuple(float(column[0]) for column in columns)
 
 
 def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
@@ -326,12 +262,26 @@ def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
                 yield group, source, target, method, direction, value
 
 
-def spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Sums per unit, (2, layer, unit), on the units of all pairs: a pair whose models leave words
-    out has fewer."""
-    whole = np.zeros((*part.shape[:-1], len(wanted)))
-    whole[..., np.searchsorted(wanted, units)] = part
-    return whole
+def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Join frames to a table of these columns, which may have no rows."""
+    empty = [pd.DataFrame(columns=list(columns))]
+    return pd.concat(frames or empty, ignore_index=True)[list(columns)]
+
+
+def sums_of(ways: Sequence[tuple[int, Value]], name: str, depth: int) -> np.ndarray:
+    """Sums per unit of several maps, (map, 2, layer, unit), on the units of all: a pair whose
+    models leave words out has fewer.
+
+    Args:
+        ways: The direction of each map in the output that holds it.
+        name: Of the sums there.
+        depth: Layers that all have.
+    """
+    units = np.unique(np.concatenate([value["units"] for _, value in ways]))
+    sums = np.zeros((len(ways), 2, depth, len(units)))
+    for whole, (way, value) in zip(sums, ways, strict=True):
+        whole[..., np.searchsorted(units, value["units"])] = value[name][way][:, :depth]
+    return sums
 
 
 def _place(whole: np.ndarray, part: np.ndarray) -> None:

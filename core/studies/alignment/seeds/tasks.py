@@ -142,17 +142,15 @@ def joined_parts(values: Mapping[Any, Value]) -> dict[Any, Value]:
         if not isinstance(role[-1], int):
             joined[role] = value
         elif role[-1] == 0:
-            parts = [values.get((*role[:-1], part)) for part in range(PARTS)]
-            if all(part is not None for part in parts):
-                joined[role[:-1]] = _joined([part for part in parts if part is not None])
+            roles = [(*role[:-1], part) for part in range(PARTS)]
+            parts = [values[each] for each in roles if each in values]
+            layered = [
+                {name: part[name] for name in part if "/" in name or name in LAYERED}
+                for part in parts
+            ]
+            if len(parts) == PARTS:
+                joined[role[:-1]] = value | by_layer(layered)
     return joined
-
-
-def _joined(parts: list[Value]) -> Value:
-    by_part = [
-        {name: part[name] for name in part if "/" in name or name in LAYERED} for part in parts
-    ]
-    return parts[0] | by_layer(by_part)
 
 
 def _grid_cost(

@@ -61,11 +61,6 @@ def layer_sentence(result: Result) -> str:
     )
 
 
-def gains_sentence(result: Result) -> str:
-    """What the layers add to the static window."""
-    return gain_sentence(result.statements)
-
-
 def grid_sentence(result: Result) -> str:
     """How much higher the error from the same layer is than that from the best layer, for layers of
     the first pair's target."""
@@ -269,7 +264,7 @@ VIEWS = (
     View(
         GAINS,
         draw=draw_gains,
-        headline=gains_sentence,
+        headline=lambda result: gain_sentence(result.statements),
         table="gains",
     ),
     View(

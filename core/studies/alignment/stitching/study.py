@@ -24,6 +24,7 @@ from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
+from core.studies.alignment.seeds.tables import joined
 from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.tasks import UNLIKE, stitch_pair
@@ -105,19 +106,21 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
                     stitched.setdefault(method, []).append(
                         np.asarray(value[f"{method}/correct"], dtype=np.float64)
                     )
-    table = (
-        pd.concat(rows, ignore_index=True)[list(COLUMNS)]
-        if rows
-        else pd.DataFrame(columns=list(COLUMNS))
-    )
     mine = pd.DataFrame(unstitched.values(), columns=["model", "accuracy", "low", "high"])
-    means, differences = _means(stitched, unmodified, counts) if stitched else _no_means()
+    means, differences = (joined([], columns) for columns in (MEANS, DIFFERENCES))
+    if stitched:
+        means, differences = _means(stitched, unmodified, counts)
     statements = statements_of(means, differences, float(mine["accuracy"].mean()))
     corpus: Corpus = ready.values["text"]
     return Findings(
         headline=make_headline(statements),
         statements=statements,
-        tables={"stitching": table, "own": mine, "means": means, "differences": differences},
+        tables={
+            "stitching": joined(rows, COLUMNS),
+            "own": mine,
+            "means": means,
+            "differences": differences,
+        },
         notices=[*corpus.notices, *notices],
         models=tuple(unstitched),
         corpus=corpus,
@@ -137,20 +140,14 @@ def _means(
         counts: Bootstrap counts (draw, text).
     """
     whole = np.mean(list(unmodified.values()), axis=0)
-    tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
+    means, differences = [], []
     for method, pairs in stitched.items():
         mean = np.mean(pairs, axis=0)
-        accuracy, difference = (_accuracy(part, counts) for part in (mean, mean - whole))
-        for frames, frame in zip(tables, (accuracy, difference), strict=True):
-            frames.append(frame.assign(method=method, layer=range(len(frame))))
-    means, differences = (pd.concat(frames, ignore_index=True) for frames in tables)
-    return means[list(MEANS)], differences.rename(columns={"accuracy": "difference"})[
-        list(DIFFERENCES)
-    ]
-
-
-def _no_means() -> tuple[pd.DataFrame, pd.DataFrame]:
-    return pd.DataFrame(columns=list(MEANS)), pd.DataFrame(columns=list(DIFFERENCES))
+        named = {"method": method, "layer": range(len(mean))}
+        means.append(_accuracy(mean, counts).assign(**named))
+        apart = _accuracy(mean - whole, counts).rename(columns={"accuracy": "difference"})
+        differences.append(apart.assign(**named))
+    return joined(means, MEANS), joined(differences, DIFFERENCES)
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

@@ -18,6 +18,7 @@ REACHES = "reaches"
 EMPTY = "reaches where no layer of the source is run, or no map is needed"
 BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
 AVERAGE = "a per-subword average"
+BESIDE = {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}
 
 
 def statements_of(
@@ -69,11 +70,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
         return words_beside(__file__).sentence("nothing")
-    reached = {
-        fact.subject: fact.number.value_text
-        for fact in facts
-        if fact.verdict == REACHES and fact.estimate
-    }
+    reached = {fact.subject: fact.number.value_text for fact in facts if fact.verdict == REACHES}
     compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
     if compared is None:
         return (
@@ -84,7 +81,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     text = (
         f"{'Only in part' if compared.verdict == BELOW else 'Yes'}, with a map ({best}): stitched "
         f"at layer {compared.layers[0]}, models reach {reached[compared.subject]} accuracy, "
-        f"{_beside(compared.verdict)} {reached[UNMODIFIED]} of unmodified ones"
+        f"{BESIDE[compared.verdict]} {reached[UNMODIFIED]} of unmodified ones"
     )
     if "identity" in reached:
         text += f"; without a map {reached['identity']}"
@@ -101,12 +98,6 @@ def make_headline(facts: Sequence[Statement]) -> str:
     if "lookup" in reached:
         text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
     return text + "."
-
-
-def _beside(verdict: str) -> str:
-    return {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}[
-        verdict
-    ]
 
 
 def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:

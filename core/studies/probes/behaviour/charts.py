@@ -16,12 +16,12 @@ from core.results.drawing.training import step_chart
 from core.results.drawing.vega import Chart, layered
 from core.results.export import Result
 from core.results.names import short_name, short_names
+from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
 from core.studies.probes.behaviour.text import NAMES, score_name
 
 HEIGHT, ROW = 244, 24
 ACCURACY = "Accuracy (%)"
-CHANCE = 50.0
 BIGRAM_NAME = "bigram baseline"
 
 

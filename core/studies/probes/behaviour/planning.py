@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import TaskError
-from core.models.loading.language_models import HEAD, head_tasks
+from core.models.loading.language_models import head_tasks
 from core.studies.kit import Outputs, Task, Text, identities, identity_tasks
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.tables import BIGRAM
@@ -19,6 +19,8 @@ from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
+    headless,
+    heads_of,
     model_task,
     training_arguments,
 )
@@ -56,9 +58,9 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
         TaskError: If no model has such a head.
         CorpusError: If a text could not be read, or is too small.
     """
-    identified, heads = identities(ready), heads_of(spec, ready)
+    identified, heads = identities(ready), heads_of(spec.refs, ready)
     if not heads:
-        refused = [refusal(without)] if (without := refused_of(spec, ready)) else []
+        refused = [refusal(without)] if (without := headless(spec.refs, ready)) else []
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
     first = next(iter(heads))
     given = {"own": ready.need(OWN)} if spec.pairs_file else {}
@@ -101,15 +103,3 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             tasks.append(model_task(probes, identified[ref], common, layers, maps=False))
             tasks += [edge_task(edges, identified[ref], each) for each in labelled]
     return tasks
-
-
-def heads_of(spec: BehaviourSpec, ready: Outputs) -> dict[str, str]:
-    """List the models that can be scored, each with how its head reads a sentence."""
-    identified = identities(ready)
-    kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in spec.refs}
-    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
-
-
-def refused_of(spec: BehaviourSpec, ready: Outputs) -> list[str]:
-    """List the models that were found and have no language-model head."""
-    return [ref for ref in spec.refs if ready.values.get((HEAD, ref)) == ""]

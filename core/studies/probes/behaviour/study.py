@@ -21,14 +21,14 @@ from core.maths.structural.bands import draw_sample
 from core.studies.kit import Findings, Outputs, Study, View, words_beside
 from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
-from core.studies.probes.behaviour.planning import PAIRS, heads_of, plan, prepare, refused_of
+from core.studies.probes.behaviour.planning import PAIRS, plan, prepare
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.edges.statements import best_scores_of
 from core.studies.probes.minimal_pairs.own import OWN, own_groups
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.planning import TREEBANK, few_sentences
+from core.studies.probes.trees.planning import TREEBANK, few_sentences, headless, heads_of
 
 UUAS = "uuas"
 
@@ -41,7 +41,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         `rank_correlations`, the latter not on a text that the parser cannot read; see `tables`.
         Scores are in per cent.
     """
-    heads, values = heads_of(spec, ready), outputs.values
+    heads, values = heads_of(spec.refs, ready), outputs.values
     hits: dict[str, tables.Hits] = {}
     whole: dict[str, tables.Hits] = {}
     for ref in heads:
@@ -77,7 +77,12 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
     counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
     texts = treebank.notices if treebank else ()
-    notices = (*few, *text.make_notices(doubts, refused_of(spec, ready)), *texts, *outputs.notices)
+    notices = (
+        *few,
+        *text.make_notices(doubts, headless(spec.refs, ready)),
+        *texts,
+        *outputs.notices,
+    )
     return Findings(
         headline=" ".join([text.make_headline(statements), *few]),
         tables=made,

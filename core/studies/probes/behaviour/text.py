@@ -25,6 +25,7 @@ from core.studies.probes.minimal_pairs.own import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR
+from core.studies.probes.trees.text import beside
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
@@ -96,7 +97,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     ]
     if ends:
         yield f"It ranges from {' to '.join(ends)}."
-    clauses = [_compared(each, names[each.baseline]) for each in margins if each is not bigrams]
+    clauses = [beside(each, names[each.baseline]) for each in margins if each is not bigrams]
     if clauses:
         yield f"Its accuracy is {listed(clauses)}."
     for each in rest:
@@ -109,13 +110,6 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
         if each.verdict in (CORRELATES, UNDECIDED):
             yield _correlation(each)
     yield from _too_few(rest)
-
-
-def _compared(margin: Statement, baseline: str) -> str:
-    gap = margin.number.direction("above", "below")
-    if margin.verdict == SIMILAR:
-        return f"not detectably different from {baseline} ({gap})"
-    return f"{gap} {baseline}"
 
 
 def _too_few(statements: Sequence[Statement]) -> Iterator[str]:

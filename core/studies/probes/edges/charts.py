@@ -6,7 +6,6 @@ from functools import partial
 
 import pandas as pd
 
-from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
@@ -69,11 +68,8 @@ def edges_chart(
 
     Args:
         result: Of an edge-probing study.
-        target: "pos", "label" or "distance".
+        target: Of those that are `drawable` in this view.
         view: One of VIEWS.
-
-    Raises:
-        SpecError: If the result has no such scores.
     """
     rows, title, label = _rows(result, target, view), NAMES[target].capitalize(), VIEWS[view]
     if view == GAIN:
@@ -99,15 +95,13 @@ def edges_chart(
         y_title=label,
         kind="gain" if view == SELECTIVITY else None,
         zero=view == SELECTIVITY,
-        rules=baseline_rules(lines, _short_label, DASHES),
+        # there is no room for the last word
+        rules=baseline_rules(
+            lines, lambda model: SHOWN.get(model, model).removesuffix(" baseline"), DASHES
+        ),
         height=HEIGHT,
         context=context,
     )
-
-
-def _short_label(model: str) -> str:
-    """The name of a baseline without its last word, for which there is no room."""
-    return SHOWN.get(model, model).removesuffix(" baseline")
 
 
 def first_scores(result: Result, view: str = ACCURACY) -> Result:
@@ -140,9 +134,6 @@ def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAG
 
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     """The rows of a panel, with the models' short names."""
-    if target not in drawable(result, view):
-        there = ", ".join(drawable(result, ACCURACY))
-        raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
     names = short_names(dict.fromkeys(result.table["model"]))
     if view == GAIN:
         rows = rows_of(result, GAIN)["added"]

@@ -26,9 +26,15 @@ ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to 
 
 
 class Frame:
-    """The items of a study in three parts, and sums over the items of each sentence."""
+    """The items of a study in three parts, their words among all words, and sums over the items of
+    each sentence."""
 
     def __init__(self, items: Items, words: Words, sizes: Sizes) -> None:
+        starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
+        self.items = items
+        self.rows = starts[items.sentence] + items.word
+        self.with_heads = bool(len(items)) and bool((items.head >= 0).all())
+        self.heads = starts[items.sentence] + items.head
         self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # of parts, in items
         self.training = self.ends[0]
         self.sizes = sizes
@@ -42,6 +48,15 @@ class Frame:
         self.unseen = unseen(plain, self.training)
         sentences = np.searchsorted(items.sentence, block_ends(sizes[0]), side="left").tolist()
         self.blocks = [end for end in dict.fromkeys(sentences) if end]
+
+    def features(self, vectors: np.ndarray) -> Tensor:
+        """The vector of each item's word, after that of its head where the target uses heads,
+        standardised by the training items, from those of all words (word, layer, feature)."""
+        from core.maths.classifier.fitting import standardised
+
+        words = vectors[self.rows]
+        joined = np.concatenate([vectors[self.heads], words], 2) if self.with_heads else words
+        return standardised(joined, self.training)
 
     def counted(self) -> Value:
         """Numbers of items by sentence, and the names of the classes."""
@@ -72,22 +87,6 @@ class Frame:
             "unseen_correct": self.by_test_sentence(test & new),
             "bits": self.by_coded_sentence(bits),
         }
-
-
-def item_rows(items: Items, words: Words) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows of the items' words among all words, and of their heads where the target uses them."""
-    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
-    pairs = bool(len(items)) and bool((items.head >= 0).all())
-    return (
-        starts[items.sentence] + items.word,
-        starts[items.sentence] + items.head if pairs else None,
-    )
-
-
-def item_vectors(vectors: np.ndarray, rows: np.ndarray, heads: np.ndarray | None) -> np.ndarray:
-    """The vector of each item's word, after that of its head where the target uses heads."""
-    words = vectors[rows]
-    return words if heads is None else np.concatenate([vectors[heads], words], 2)
 
 
 def joined_layers(parts: Sequence[Value]) -> Value:

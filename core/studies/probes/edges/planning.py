@@ -54,9 +54,15 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
                 continue
             tasks.append(model_task(spec, identified[model], common))
             if model in spec.models:
-                name, role = f"static window, {target}: {model}", (WINDOW, model, target)
-                asked = _model_arguments(spec, identified[model], common)
-                tasks.append(Task.of(name, work.probe_window, role=role, group=model, **asked))
+                tasks.append(
+                    Task.of(
+                        f"static window, {target}: {model}",
+                        work.probe_window,
+                        role=(WINDOW, model, target),
+                        group=model,
+                        **_model_arguments(spec, identified[model], common),
+                    )
+                )
                 if spec.conditional:
                     tasks.append(_beside_task(spec, identified[model], common))
     return tasks
@@ -87,11 +93,13 @@ def model_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Ta
 
 def _beside_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
     """The classifiers of one target on every layer of a model beside its static window."""
-    arguments = _model_arguments(spec, model, common)
-    layers = planning.chosen_layers(spec.as_probes, model)
-    name, role = f"{common['target']}, {BESIDE}: {model.ref}", (BESIDE, model.ref, common["target"])
     return Task.of(
-        name, work.probe_beside_window, role=role, group=model.ref, layers=layers, **arguments
+        f"{common['target']}, {BESIDE}: {model.ref}",
+        work.probe_beside_window,
+        role=(BESIDE, model.ref, common["target"]),
+        group=model.ref,
+        layers=planning.chosen_layers(spec.as_probes, model),
+        **_model_arguments(spec, model, common),
     )
 
 
@@ -107,9 +115,18 @@ def _tag_tasks(
 ) -> list[Task]:
     """Classifiers of parts of speech, for targets that are none, where the text has tags."""
     classes = planning.word_classes(treebank, common["trees"].rows) if target != "pos" else ()
-    arguments = {"classes": classes, "penalty": spec.penalty, **common}
-    name = f"parts of speech: {target}"
-    return [Task.of(name, work.score_tags, role=(TAGGED, target), **arguments)] if classes else []
+    if not classes:
+        return []
+    return [
+        Task.of(
+            f"parts of speech: {target}",
+            work.score_tags,
+            role=(TAGGED, target),
+            classes=classes,
+            penalty=spec.penalty,
+            **common,
+        )
+    ]
 
 
 def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,27 +23,25 @@ WIDEST = 12  # words between a head and its dependent; greater distances are one
 Contexts = list[tuple[Hashable, ...]]
 
 
-@dataclass
 class Counts:
     """Counts of labels by context.
 
-    Attributes:
+    Args:
         classes: Number of labels.
         kinds: Number of kinds of contexts.
+
+    Attributes:
         items: Number of items counted so far.
         overall: Counts of the labels in all items.
         tables: For each kind of context, coarse to fine, context -> counts of the labels.
     """
 
-    classes: int
-    kinds: int
-    items: int = 0
-    overall: np.ndarray = field(init=False)
-    tables: list[dict[Hashable, np.ndarray]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.overall = np.zeros(self.classes)
-        self.tables = [defaultdict(lambda: np.zeros(self.classes)) for _ in range(self.kinds)]
+    def __init__(self, classes: int, kinds: int) -> None:
+        self.items = 0
+        self.overall = np.zeros(classes)
+        self.tables: list[dict[Hashable, np.ndarray]] = [
+            defaultdict(lambda: np.zeros(classes)) for _ in range(kinds)
+        ]
 
     def add(self, contexts: Contexts, labels: Int[np.ndarray, " item"], end: int) -> Counts:
         """Count the items up to `end` that are not yet counted."""
@@ -57,8 +54,8 @@ class Counts:
 
     def probabilities(self, contexts: Contexts) -> Float[np.ndarray, "item class"]:
         """Probabilities of every label, for items given by their contexts."""
-        result = np.empty((len(contexts), self.classes))
-        coarsest = (self.overall + 1) / (self.overall.sum() + self.classes)
+        result = np.empty((len(contexts), len(self.overall)))
+        coarsest = (self.overall + 1) / (self.overall.sum() + len(self.overall))
         for row, of_item in enumerate(contexts):
             chances = coarsest
             for table, context in zip(self.tables, of_item, strict=True):

@@ -58,26 +58,15 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     treebank = ready.values[TREEBANK]
     values = outputs.values
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
-    frames: dict[str, list[pd.DataFrame]] = {
-        "edges": [],
-        "codes": [],
-        "differences": [],
-        "edge_margins": [],
-        "best_layers": [],
-        "added": [],
-    }
+    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
     for target in spec.targets:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
         _add_target(spec, target, trained, values, frames)
     tables_by_name = {
-        "edges": as_table(frames["edges"], tables.SCORES),
-        "codes": as_table(frames["codes"], tables.CODES),
-        "differences": as_table(frames["differences"], tables.DIFFERENCES),
-        "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
-        "best_layers": as_table(frames["best_layers"], tables.BEST_LAYERS),
+        name: as_table(frames[name], columns)
+        for name, columns in tables.COLUMNS.items()
+        if name != "added" or spec.conditional
     }
-    if spec.conditional:
-        tables_by_name["added"] = as_table(frames["added"], tables.ADDED)
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
@@ -123,7 +112,10 @@ def _add_target(
     for kind, names in named.items():
         if (kind, target) in values:
             scores = tables.groups_of(values[kind, target], sample)
-            rivals |= tables.split_rivals(scores, names)
+            rivals |= {
+                name: {metric: group.only([row]) for metric, group in scores.items()}
+                for row, name in enumerate(names)
+            }
             frames["codes"] += tables.code_rows("", target, values[kind, target], names)
     windows = {ref: values[key] for ref in groups if (key := (WINDOW, ref, target)) in values}
     rivals |= {(WINDOW, ref): tables.groups_of(value, sample) for ref, value in windows.items()}
@@ -140,24 +132,14 @@ def _add_target(
         if (BESIDE, ref, target) in values:
             both = tables.groups_of(values[BESIDE, ref, target], sample)
             frames["added"] += comparisons.gains_over_window(
-                ref, both, sample, _chooser, probe=target
+                ref, both, sample, tables.CHOOSERS, probe=target
             )
     for ref, theirs in comparisons.baselines_of(groups, rivals):
         frames["edge_margins"] += comparisons.margins(
-            {ref: groups[ref]},
-            theirs,
-            sample,
-            _chooser,
-            tables.UNLAYERED,
-            probe=target,
+            {ref: groups[ref]}, theirs, sample, tables.CHOOSERS, probe=target
         )
     accuracy = {ref: {tables.ACCURACY: group[tables.ACCURACY]} for ref, group in groups.items()}
-    frames["best_layers"] += comparisons.best_layers(accuracy, sample, str, probe=target)
-
-
-def _chooser(metric: str) -> str:
-    """The metric that chooses layers, whichever is compared: accuracy."""
-    return tables.ACCURACY
+    frames["best_layers"] += comparisons.best_layers(accuracy, sample, {}, probe=target)
 
 
 STUDY = Study(

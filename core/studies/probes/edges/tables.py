@@ -18,7 +18,7 @@ from core.maths.statistics import ratios
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.results.export import Result
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.studies.probes.trees.comparisons import BEST_LAYERS as COMPARED
+from core.studies.probes.trees.comparisons import BEST_LAYERS
 from core.studies.probes.trees.tables import (
     EMBEDDINGS,
     TAGS,
@@ -40,11 +40,6 @@ SCORES = (
     "probes",
     "sd",
 )
-CODES = (
-    *("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression"),
-    *("penalty", "reach"),
-)
-DIFFERENCES = ("model", "base", "layer", "probe", "metric", "difference", "low", "high")
 MARGINS = (
     "model",
     "layer",
@@ -57,13 +52,22 @@ MARGINS = (
     "low",
     "high",
 )
-ADDED = (*MARGINS, "level")
-BEST_LAYERS = (*COMPARED[:1], "probe", *COMPARED[1:])
+COLUMNS = {
+    "edges": SCORES,
+    "codes": (
+        *("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression"),
+        *("penalty", "reach"),
+    ),
+    "differences": ("model", "base", "layer", "probe", "metric", "difference", "low", "high"),
+    "edge_margins": MARGINS,
+    "best_layers": (*BEST_LAYERS[:1], "probe", *BEST_LAYERS[1:]),
+    "added": (*MARGINS, "level"),
+}  # of the tables
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
 GAIN = "gain"  # of a layer beside the static window over the window alone
+CHOOSERS = dict.fromkeys(METRICS, ACCURACY)  # layers are chosen by accuracy, see `comparisons`
 RIVALS = (MAJORITY, LOOKUP, PLACES)  # the rows of the task of baselines
-UNLAYERED = (*RIVALS, *TAGS.values(), WINDOW)
 SHOWN = {
     MAJORITY: "majority baseline",
     LOOKUP: "word-lookup baseline",
@@ -112,14 +116,6 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         group = Group(layers, layers, points, resampled, 100.0 * chosen[fitted], bounds=bounds)
         groups[metric] = group.pooled(shared=control)
     return groups
-
-
-def split_rivals(groups: Groups, names: Sequence[str]) -> dict[str, Groups]:
-    """The baselines of a task, each as one row, by name."""
-    return {
-        name: {m: group.only([row]) for m, group in groups.items()}
-        for row, name in enumerate(names)
-    }
 
 
 def score_rows(
@@ -171,7 +167,7 @@ def selectivity_rows(
 def code_rows(
     model: str, probe: str, value: Value, baselines: Sequence[str] = ()
 ) -> list[pd.DataFrame]:
-    """Rows of CODES: total lengths, with that of the uniform code of as many labels.
+    """Rows of `codes`: total lengths, with that of the uniform code of as many labels.
 
     With `baselines` the rows are these, and have no layer.
     """

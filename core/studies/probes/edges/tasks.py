@@ -10,7 +10,7 @@ import numpy as np
 
 from core.models import describe, load_tokenizer
 from core.studies.probes.edges import coding, prices
-from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items
+from core.studies.probes.edges.items import Tags, control_labels, edge_items
 from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
@@ -69,14 +69,10 @@ def probe_edges(
     """
     import torch
 
-    from core.maths.classifier.fitting import standardised
-
-    words = trees.words
-    items = edge_items(target, trees.heads, trees.keep, tags)
-    frame, (rows, heads) = coding.Frame(items, words, sizes), coding.item_rows(items, words)
-    drawn = _control_labels(load_tokenizer(model).forms(words), items, frame, target, seed)
+    words, frame = trees.words, _frame(target, trees, tags, sizes)
+    drawn = _control_labels(load_tokenizer(model).forms(words), frame, target, seed)
     labels = torch.from_numpy(np.stack([frame.labels, *islice(drawn, controls)]))
-    width = (describe(model).d_model * (1 if heads is None else 2) + 1) * 4 * len(items)
+    width = (describe(model).d_model * (1 + frame.with_heads) + 1) * 4 * len(frame.items)
     together = max(1, LARGEST // width)
     parts: list[Value] = []
     notices: list[str] = []
@@ -89,7 +85,7 @@ def probe_edges(
         with span(low, low + 0.3 * (high - low)):
             vectors, said = read_vectors(model, words, chosen)
         notices += [notice for notice in said if notice not in notices]
-        features = standardised(coding.item_vectors(vectors, rows, heads), frame.training)
+        features = frame.features(vectors)
         del vectors
         with span(low + 0.3 * (high - low), high):
             sets = labels if chosen[0] in controlled else labels[:1]
@@ -102,10 +98,11 @@ def probe_edges(
 
 
 def _control_labels(
-    forms: Sequence[Sequence[str]], items: Items, frame: coding.Frame, target: str, seed: int
+    forms: Sequence[Sequence[str]], frame: coding.Frame, target: str, seed: int
 ) -> Iterator[np.ndarray]:
     """Draws of control labels, by word types as the model's tokenizer tells them apart."""
-    types = [forms[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    places = zip(frame.items.sentence, frame.items.word, strict=True)
+    types = [forms[number][word] for number, word in places]
     counts = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes))
     shares = (counts / frame.training).tolist()
     return (control_labels(types, shares, target, seed, draw) for draw in count())
@@ -135,12 +132,11 @@ def probe_window(
     """
     with span(0.0, 0.2):
         _, embeddings, notices = read_with_embeddings(model, trees.words)
-    items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = coding.Frame(items, trees.words, sizes)
+    frame = _frame(target, trees, tags, sizes)
     with span(0.2, 0.6):
-        window, reach, chosen = _chosen_window(embeddings, items, trees, frame, penalty)
+        window, reach, chosen = _chosen_window(embeddings, trees, frame, penalty)
     with span(0.6, 1.0):
-        scored = _fitted(window, items, trees, frame, chosen)
+        scored = _fitted(window, frame, chosen)
     named = {"layers": np.arange(1), "reach": np.array([reach]), "notices": notices}
     return scored | frame.counted() | named
 
@@ -175,23 +171,20 @@ def probe_beside_window(
     """
     import torch
 
-    from core.maths.classifier.fitting import standardised
-
     with span(0.0, 0.2):
         states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
-    items = edge_items(target, trees.heads, trees.keep, tags)
-    frame, rows = coding.Frame(items, trees.words, sizes), coding.item_rows(items, trees.words)
+    frame = _frame(target, trees, tags, sizes)
     with span(0.2, 0.4):
-        window, reach, _ = _chosen_window(embeddings, items, trees, frame, penalty)
-    beside = standardised(coding.item_vectors(window[:, None], *rows), frame.training)[..., :-1]
-    labels, parts = torch.from_numpy(frame.labels[None]), []
-    together = max(1, LARGEST // (4 * (beside.numel() + len(items) * states.shape[-1])))
+        window, reach, _ = _chosen_window(embeddings, trees, frame, penalty)
+    beside = frame.features(window[:, None])[..., :-1]
+    labels, parts = _labels(frame), []
+    together = max(1, LARGEST // (4 * (beside.numel() + len(frame.items) * states.shape[-1])))
     for first in range(0, len(layers) + 1, together):
         chosen = states[:, first : first + together]
         with span(
             *(0.4 + 0.6 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
         ):
-            features = standardised(coding.item_vectors(chosen, *rows), frame.training)
+            features = frame.features(chosen)
             if first + together > len(layers):
                 nothing = torch.zeros(1, *features.shape[1:])
                 nothing[..., -1] = 1.0  # the constant
@@ -204,14 +197,14 @@ def probe_beside_window(
 
 
 def _chosen_window(
-    embeddings: np.ndarray, items: Items, trees: Trees, frame: coding.Frame, penalty: float
+    embeddings: np.ndarray, trees: Trees, frame: coding.Frame, penalty: float
 ) -> tuple[np.ndarray, int, Tensor]:
     """The static window that predicts the development items best; its reach and penalty."""
-    rows, labels = coding.item_rows(items, trees.words), _labels(frame)
+    labels = _labels(frame)
     penalties: dict[int, Tensor] = {}
 
     def score(window: np.ndarray) -> float:
-        features = _features(window, rows, frame)
+        features = frame.features(window[:, None])
         penalties[window.shape[1]], shares = coding.choose_penalties(
             features, labels, penalty, frame
         )
@@ -233,12 +226,10 @@ def score_tags(
     Returns:
         As `probe_edges`, without control labels; its two "layers" are those of `trees.tables.TAGS`.
     """
-    items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = coding.Frame(items, trees.words, sizes)
-    parts = []
+    frame, parts = _frame(target, trees, tags, sizes), []
     for number, reach in enumerate(TAGS):
         with span(number / len(TAGS), (number + 1) / len(TAGS)):
-            parts.append(_fitted(tag_windows(classes, reach), items, trees, frame, penalty))
+            parts.append(_fitted(tag_windows(classes, reach), frame, penalty))
     return (
         coding.joined_layers(parts)
         | frame.counted()
@@ -260,8 +251,8 @@ def score_rivals(
     """
     import torch
 
-    items = edge_items(target, trees.heads, trees.keep, tags)
-    frame = coding.Frame(items, trees.words, sizes)
+    frame = _frame(target, trees, tags, sizes)
+    items = frame.items
     contexts = word_contexts(items, trees.words)
     nothing: Contexts = [()] * len(items)
     tables = [coding.score_counts(table, frame) for table in (nothing, contexts)]
@@ -281,21 +272,16 @@ def score_rivals(
     )
 
 
-def _fitted(
-    vectors: np.ndarray, items: Items, trees: Trees, frame: coding.Frame, penalty: float | Tensor
-) -> Value:
+def _frame(target: str, trees: Trees, tags: Tags, sizes: coding.Sizes) -> coding.Frame:
+    """The items of a target."""
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    return coding.Frame(items, trees.words, sizes)
+
+
+def _fitted(vectors: np.ndarray, frame: coding.Frame, penalty: float | Tensor) -> Value:
     """Code and score one linear classifier of word vectors (word, feature), without controls."""
-    features = _features(vectors, coding.item_rows(items, trees.words), frame)
+    features = frame.features(vectors[:, None])
     return coding.score_classifiers(features, _labels(frame), penalty, frame)
-
-
-def _features(
-    vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: coding.Frame
-) -> Tensor:
-    """The items' vectors (word, feature), standardised, as those of one layer."""
-    from core.maths.classifier.fitting import standardised
-
-    return standardised(coding.item_vectors(vectors[:, None], *rows), frame.training)
 
 
 def _labels(frame: coding.Frame) -> Tensor:

@@ -132,12 +132,8 @@ def _gap(statement: Statement, tied: Mapping[tuple[str, str], Statement]) -> str
     return f"{gap} on {PLURALS[statement.metric]} ({layers_in_words(layers)})"
 
 
-def make_notices(doubts: Sequence[Statement]) -> list[str]:
+def make_notices(doubts: Sequence[Statement]) -> Iterator[str]:
     """A sentence for each of `doubts_of`."""
-    return [*_notices(doubts)]
-
-
-def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
     for doubt in doubts:
         target, model = doubt.metric, doubt.subject
         if doubt.verdict == NO_UNSEEN:

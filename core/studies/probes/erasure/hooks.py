@@ -46,13 +46,11 @@ def erased(model: nn.Module, layer: int, eraser: Eraser | None) -> Iterator[None
         )
     change = _Change(eraser)
     if layer == 0:
-        handle = layers[0].register_forward_pre_hook(change.before, with_kwargs=True)
+        hook = layers[0].register_forward_pre_hook(change.before, with_kwargs=True)
     else:
-        handle = layers[layer - 1].register_forward_hook(change.after)
-    try:
+        hook = layers[layer - 1].register_forward_hook(change.after)
+    with hook:
         yield
-    finally:
-        handle.remove()
 
 
 class _Change:

@@ -24,11 +24,7 @@ Own = tuple[tuple[str, str], ...]
 """(acceptable, unacceptable) sentences."""
 
 
-def _expected(sizes: object, path: str) -> Own:
-    return _read(path)
-
-
-@pure("probes.own_pairs", expect=_expected)
+@pure("probes.own_pairs", expect=lambda sizes, path: _read(path))
 def read_own(path: str) -> Own:
     """Read pairs from a file.
 
@@ -59,7 +55,7 @@ def _read(path: str) -> Own:
 def own_pairs(rows: Own) -> tuple[Pair, ...]:
     """Cut pairs of sentences into words."""
     cut = ([tuple(WORD.findall(side)) for side in row] for row in rows)
-    return tuple(Pair(OWN, good, bad, _shared(good, bad)) for good, bad in cut)
+    return tuple(Pair(good, bad, _shared(good, bad)) for good, bad in cut)
 
 
 def _shared(good: Sequence[str], bad: Sequence[str]) -> int:

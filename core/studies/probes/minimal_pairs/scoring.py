@@ -16,9 +16,8 @@ models, and for causal ones with bos_token=True where the tokenizer adds no firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -33,25 +32,6 @@ from core.models.loading.layers import body_of
 from core.models.loading.model import LoadedModel
 from core.models.loading.reading import LOGITS
 from core.vectors.forward import Subwords, cut_sentences, pass_budget
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """Tokens to predict, each in a row of ids.
-
-    Attributes:
-        ids: What the model reads, a row each; rows of equal length may form a batch.
-        places: Where the state is that predicts the token.
-        targets: The token.
-        sentences: The sentence that the token is of.
-        words: The word of that sentence.
-    """
-
-    ids: list[list[int]]
-    places: list[int]
-    targets: list[int]
-    sentences: list[int]
-    words: list[int]
 
 
 def score_words(
@@ -83,17 +63,22 @@ def score_words(
             f"The tokenizer of {loaded.info.ref} has no mask token, "
             "so no token can be predicted from its context: choose another model."
         )
-    return _predicted(loaded, masked_predictions(cut, loaded.tokenizer.mask), shape)
+    return _predicted(loaded, masked_rows(cut, loaded.tokenizer.mask), shape)
 
 
-def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
+def masked_rows(
+    sentences: Sequence[Subwords], mask: int
+) -> Iterator[tuple[list[int], tuple[int, int, int, int]]]:
     """Mask every token of every sentence in turn, with the tokens of its word that follow it.
 
     Args:
         sentences: Cut into tokens; special tokens are read and not predicted.
         mask: Id of the mask token.
+
+    Yields:
+        What the model reads, and the token that it predicts: its place, itself, and the sentence
+        and the word that it is of.
     """
-    asked = Predictions([], [], [], [], [])
     for number, sentence in enumerate(sentences):
         for place, word in enumerate(sentence.words):
             if word < 0:
@@ -102,25 +87,24 @@ def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
                 mask if at >= place and owner == word else token
                 for at, (token, owner) in enumerate(zip(sentence.ids, sentence.words, strict=True))
             ]
-            asked.ids.append(hidden)
-            asked.places.append(place)
-            asked.targets.append(sentence.ids[place])
-            asked.sentences.append(number)
-            asked.words.append(word)
-    return asked
+            yield hidden, (place, sentence.ids[place], number, word)
 
 
 def _predicted(
-    loaded: LoadedModel, asked: Predictions, shape: tuple[int, int]
+    loaded: LoadedModel,
+    masked: Iterable[tuple[list[int], tuple[int, int, int, int]]],
+    shape: tuple[int, int],
 ) -> NDArray[np.float64]:
     """Sum the log-probabilities of masked tokens over each word."""
-    total = np.zeros(shape)
-    places, targets = torch.tensor(asked.places), torch.tensor(asked.targets)
-    owners = np.array([asked.sentences, asked.words], dtype=np.int64)
+    total, asked = np.zeros(shape), [*masked]
+    ids = [hidden for hidden, _ in asked]
+    about = torch.tensor([token for _, token in asked], dtype=torch.long).reshape(-1, 4)
+    places, targets = about[:, 0], about[:, 1]
+    owners = about[:, 2:].T.numpy()
     with _one_place(loaded.model) as looked_at:
-        for rows in _batches(loaded, asked.ids):
-            looked_at.places = places[rows].to(loaded.device)
-            logits = _logits(loaded.model, _tensor(loaded, [asked.ids[row] for row in rows]))
+        for rows in _batches(loaded, ids):
+            looked_at["places"] = places[rows].to(loaded.device)
+            logits = _logits(loaded.model, _tensor(loaded, [ids[row] for row in rows]))
             chances = _log_chance(logits[:, 0], targets[rows].to(loaded.device))
             np.add.at(total, tuple(owners[:, rows]), chances.cpu().numpy())
     return total
@@ -182,25 +166,17 @@ def _log_chance(logits: Tensor, targets: Tensor) -> Tensor:
     return chosen - numbers.logsumexp(-1)
 
 
-class _Places:
-    """The place in each row of the next batch that its predicted token stands at."""
-
-    places: Tensor
-
-
 @contextmanager
-def _one_place(model: nn.Module) -> Iterator[_Places]:
-    """Hand the head one state of each row, because it costs as much as several layers."""
-    looked_at = _Places()
+def _one_place(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Hand the head one state of each row, because it costs as much as several layers: that at the
+    `places` of the predicted tokens, which are to be set before each batch."""
+    looked_at: dict[str, Tensor] = {}
 
     def only(module: nn.Module, inputs: Any, output: Any) -> Any:
         states = output[0]
         rows = torch.arange(len(states), device=states.device)
-        output["last_hidden_state"] = states[rows, looked_at.places][:, None]
+        output["last_hidden_state"] = states[rows, looked_at["places"]][:, None]
         return output
 
-    handle = body_of(model).register_forward_hook(only)
-    try:
+    with body_of(model).register_forward_hook(only):
         yield looked_at
-    finally:
-        handle.remove()

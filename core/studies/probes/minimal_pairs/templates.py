@@ -45,13 +45,11 @@ class Pair:
     """A minimal pair.
 
     Attributes:
-        kind: One of KINDS.
         good: The acceptable sentence, as words.
         bad: The unacceptable one.
         region: Place of the first word of the critical region.
     """
 
-    kind: str
     good: Sentence
     bad: Sentence
     region: int
@@ -145,7 +143,7 @@ def _agreement(rng: np.random.Generator, place: int) -> Pair:
         forms, rest = _any(rng, lexicon.AUXILIARIES), _any(rng, lexicon.STATES)
     begin = ["the", subject[number], "that", *inside]
     good, bad = ([*begin, forms[place], rest] for place in (number, 1 - number))
-    return _pair("agreement", good, bad, len(begin))
+    return _pair(good, bad, len(begin))
 
 
 def _reflexive(rng: np.random.Generator, place: int) -> Pair:
@@ -160,7 +158,7 @@ def _reflexive(rng: np.random.Generator, place: int) -> Pair:
     begin += [_any(rng, lexicon.MEETING), _any(rng, lexicon.HARMING)]
     forms = (singular, lexicon.THEMSELVES)
     good, bad = ([*begin, forms[place]] for place in (number, 1 - number))
-    return _pair("reflexive", good, bad, len(begin))
+    return _pair(good, bad, len(begin))
 
 
 def _polarity(rng: np.random.Generator, place: int) -> Pair:
@@ -178,7 +176,7 @@ def _polarity(rng: np.random.Generator, place: int) -> Pair:
         [first, subject[PLURAL], "that", second, inner[PLURAL], verb, "had", *end]
         for first, second in ((negative, positive), (positive, negative))
     )
-    return _pair("polarity", good, bad, good.index("ever"))
+    return _pair(good, bad, good.index("ever"))
 
 
 def _determiner(rng: np.random.Generator, place: int) -> Pair:
@@ -189,7 +187,7 @@ def _determiner(rng: np.random.Generator, place: int) -> Pair:
     end = [_any(rng, lexicon.ADJECTIVES)] if adjective else []
     end += [_any(rng, lexicon.THINGS)[number]]
     good, bad = ([*begin, forms[place], *end] for place in (number, 1 - number))
-    return _pair("determiner", good, bad, len(begin) + 1)
+    return _pair(good, bad, len(begin) + 1)
 
 
 def _arguments(rng: np.random.Generator, place: int) -> Pair:
@@ -202,19 +200,18 @@ def _arguments(rng: np.random.Generator, place: int) -> Pair:
     if frame in (0, 2):  # as many intransitive sentences as transitive ones
         meeting, guest = _any(rng, lexicon.MEETING), _any(rng, lexicon.PEOPLE)[SINGULAR]
         begin = ["the", person, "that", meeting, "the", guest]
-        return _pair("arguments", [*begin, without], [*begin, with_object], len(begin) + 1)
+        return _pair([*begin, without], [*begin, with_object], len(begin) + 1)
     if frame == 1:
         good, bad = (["the", person, verb, "the", noun] for verb in (with_object, without))
-        return _pair("arguments", good, bad, 3)
+        return _pair(good, bad, 3)
     state = _any(rng, lexicon.ADJECTIVES)
     good, bad = (
         ["the", noun, "that", "the", person, verb, "was", state] for verb in (with_object, without)
     )
-    return _pair("arguments", good, bad, 6)
+    return _pair(good, bad, 6)
 
 
-Maker = Callable[[np.random.Generator, int], Pair]
-MAKERS: dict[str, Maker] = {
+MAKERS: dict[str, Callable[[np.random.Generator, int], Pair]] = {
     "agreement": _agreement,
     "reflexive": _reflexive,
     "polarity": _polarity,
@@ -234,9 +231,9 @@ def _two(rng: np.random.Generator, items: Sequence[Item]) -> tuple[Item, Item]:
     return items[int(first)], items[int(second)]
 
 
-def _pair(kind: str, good: Sequence[str], bad: Sequence[str], region: int) -> Pair:
+def _pair(good: Sequence[str], bad: Sequence[str], region: int) -> Pair:
     """Write both as sentences: a capital at the beginning and a full stop at the end."""
-    return Pair(kind, _sentence(good), _sentence(bad), region)
+    return Pair(_sentence(good), _sentence(bad), region)
 
 
 def _sentence(words: Sequence[str]) -> Sentence:

@@ -217,9 +217,10 @@ def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
 def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
     """Depth in the parse and predicted depth as two bars under each word."""
     assert view.depths is not None
-    frame = _words_frame(view, centres)
     parts = [
-        pd.DataFrame({"x": frame["x"] + shift, "depth": values, "word": view.words, "kind": kind})
+        pd.DataFrame(
+            {"x": np.array(centres) + shift, "depth": values, "word": view.words, "kind": kind}
+        )
         for shift, values, kind in (
             (-5, view.gold_depths, "parse"),
             (5, view.depths.astype(float), "predicted"),

@@ -68,34 +68,30 @@ def label_of_edge(
     return f"{words[head]} → {words[dependent]}: {labels[dependent]}"
 
 
-def status(labelled: bool = False) -> Any:
+def status(labelled: bool) -> Any:
     """Make the colour of an edge: in both trees, or only in one; where heads and labels are
     predicted, whether those are right."""
     return _scaled(LABELLED_COLOURS if labelled else STATUS_COLOURS)
 
 
-def dash(labelled: bool = False) -> Any:
+def dash(labelled: bool) -> Any:
     """Make the dash of an edge, like its colour."""
     return _scaled(LABELLED_DASHES if labelled else STATUS_DASHES)
 
 
 def _scaled(given: Mapping[str, Any]) -> Any:
     scale = {"domain": list(given), "range": list(given.values())}
-    return channel("status:N", title=None, scale=scale, legend=edge_legend())
-
-
-def edge_legend() -> Any:
-    """A legend of edges, above the drawing."""
-    return {
+    legend = {
         "orient": "top",
         "direction": "horizontal",
         "symbolType": "stroke",
         "symbolStrokeWidth": 3,
         "symbolSize": 300,
     }
+    return channel("status:N", title=None, scale=scale, legend=legend)
 
 
-def edge_tooltip(labelled: bool = False) -> list[Any]:
+def edge_tooltip(labelled: bool) -> list[Any]:
     """The tooltip of an edge, with its label in both trees where labels are predicted."""
     labels = [channel("in_parse:N", title="Parse"), channel("in_prediction:N", title="Predicted")]
     return [

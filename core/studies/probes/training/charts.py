@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from core.errors import SpecError
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, graded
@@ -34,14 +33,9 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     Args:
         result: Of probes through training.
         metric: "uuas" or "dspr".
-
-    Raises:
-        SpecError: If the result has no scores of that metric.
     """
     best, scores = result.tables["best"], result.table
     best = best[best["metric"] == metric]
-    if best.empty:
-        raise SpecError(f"This result has no scores of {metric!r}: no step could be probed.")
     control = scores[
         (scores["metric"] == metric)
         & scores["probe"].str.endswith(CONTROL)

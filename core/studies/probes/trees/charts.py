@@ -108,15 +108,12 @@ def with_control(
     return pd.concat([scored, dotted]) if there else scored, {**looks, **more}
 
 
-def scores_chart(
-    result: Result, metric: str = "uuas", controls: bool = True, *, context: Context = PAGE
-) -> Chart:
+def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """One curve per model with its band, control trees dotted in its colour, baselines in grey.
 
     Args:
         result: Of a probe study.
         metric: "uuas", "dspr", "root" or "nspr", or one of them with " selectivity" after it.
-        controls: Whether curves of control trees are drawn, where there are any.
 
     Raises:
         SpecError: If the result has no scores of that metric.
@@ -124,7 +121,7 @@ def scores_chart(
     rows = _rows(result, metric)
     label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
     scored = rows[rows["layer"].notna() & ~learned]
-    control = rows[rows["layer"].notna() & learned & controls]
+    control = rows[rows["layer"].notna() & learned]
     lines = rows[rows["layer"].isna() & rows["model"].map(is_baseline) & ~learned]
     looks = looks_of(result.table["model"], scored["model"])
     drawn, looks = with_control(scored, control, looks, ON_CONTROL)
@@ -137,15 +134,9 @@ def scores_chart(
 
 
 def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Every model minus the base by layer, with the band of the difference and a line at zero.
-
-    Raises:
-        SpecError: If there was nothing to compare with the base.
-    """
+    """Every model minus the base by layer, with the band of the difference and a line at zero."""
     table = result.tables["differences"]
     rows = table[table["metric"] == metric]
-    if rows.empty:
-        raise SpecError(f"This result compares no models in {metric}: choose at least two models.")
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
     rows, base = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]]
     label = f"{NAMES[metric][0].upper()}{NAMES[metric][1:]}: difference from {base}"
@@ -165,14 +156,8 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
 
 
 def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """What each layer adds to the static window, one curve per model, with a line at zero.
-
-    Raises:
-        SpecError: If no layers were probed beside the window.
-    """
-    table = result.tables.get("added")
-    if table is None or not (table["metric"] == metric).any():
-        raise SpecError("This result has no probes beside the static window: set conditional.")
+    """What each layer adds to the static window, one curve per model, with a line at zero."""
+    table = result.tables["added"]
     rows = table[(table["metric"] == metric) & (table["rival"] == WINDOW)]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
     return gains_chart(
@@ -213,11 +198,7 @@ def _rows(result: Result, metric: str) -> pd.DataFrame:
 
 
 def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """UUAS by the length of the arcs, every model at its best layer, baselines in grey.
-
-    Raises:
-        SpecError: If the result has no scores by the length of arcs.
-    """
+    """UUAS by the length of the arcs, every model at its best layer, baselines in grey."""
     rows = _arc_rows(result, BY_LENGTH)
     best = result.tables["best_layers"].query("metric == 'uuas' and layer == best_layer")
     places = dict(zip(best["model"], best["best_layer"], strict=True))
@@ -245,11 +226,7 @@ def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """UUAS without adjacent arcs by layer, one curve per model, baselines in grey.
-
-    Raises:
-        SpecError: If the result has no scores by the length of arcs.
-    """
+    """UUAS without adjacent arcs by layer, one curve per model, baselines in grey."""
     rows = _arc_rows(result, (FAR,))
     scored, lines = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
     looks = looks_of(result.table["model"], scored["model"])
@@ -263,9 +240,7 @@ def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     """Rows of the scores by the length of arcs that are drawn, with the models' short names."""
-    table = result.tables.get("arcs")
-    if table is None:
-        raise SpecError("Scores by arc length need the probes distance and depth.")
+    table = result.tables["arcs"]
     rows = table[table["arcs"].isin(arcs)]
     models = list(dict.fromkeys(rows.loc[rows["layer"].notna(), "model"]))
     shown = statements.first_shown(

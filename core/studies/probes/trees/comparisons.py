@@ -3,7 +3,7 @@ the best layer from the other layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ ARC_MARGINS = (*MARGINS[:3], "arcs", *MARGINS[3:])
 BEST_LAYERS = (
     *("model", "metric", "best_layer", "layer", "difference", "low", "high", "level", "tied"),
 )
-UNLAYERED = (POSITION, WINDOW, CHAIN, *TAGS.values())
 CHOOSERS = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
 Scores = Mapping[str, Mapping[str, Group]]  # by model and metric
 Role = Any  # of a task, by which its output is found
@@ -54,10 +53,7 @@ def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
 
 def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
     """Every model minus every baseline; untrained models at their best layer."""
-    frames = margins(
-        groups, rivals, dict.fromkeys(PROBE_OF, sample), CHOOSERS.__getitem__, UNLAYERED
-    )
-    return as_table(frames, MARGINS)
+    return as_table(margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), CHOOSERS), MARGINS)
 
 
 def baseline_rows(
@@ -136,9 +132,7 @@ def arc_tables(
     margin_frames = [
         frame.rename(columns={"metric": "arcs"}).assign(metric="uuas")
         for ref, theirs in baselines_of(models, plain)
-        for frame in margins(
-            {ref: models[ref]}, theirs, dict.fromkeys(ARCS, sample), str, UNLAYERED
-        )
+        for frame in margins({ref: models[ref]}, theirs, dict.fromkeys(ARCS, sample), {})
     ]
     return {
         "arcs": as_table(frames, ARC_SCORES),
@@ -158,7 +152,7 @@ def added_rows(values: Mapping[Role, Value], sample: Sample) -> pd.DataFrame:
         if role[0] == BESIDE:
             samples = dict.fromkeys(PROBE_OF, sample)
             both = probe_groups(value, sample)
-            frames += gains_over_window(role[1], both, samples, CHOOSERS.__getitem__)
+            frames += gains_over_window(role[1], both, samples, CHOOSERS)
     return as_table(frames, ADDED)
 
 
@@ -166,7 +160,7 @@ def gains_over_window(
     model: str,
     both: Mapping[str, Group],
     samples: Mapping[str, Sample],
-    chooser: Callable[[str], str],
+    choosers: Mapping[str, str],
     **named: Any,
 ) -> list[pd.DataFrame]:
     """Each layer beside the static window minus the window alone, and minus layer 0 beside it
@@ -178,7 +172,7 @@ def gains_over_window(
     Args:
         model: Its reference.
         both: Scores of the layers beside the window; the last one is the window beside zeros.
-        samples, chooser, named: As for `margins`.
+        samples, choosers, named: As for `margins`.
     """
     *layers, alone = next(iter(both.values())).layers
     window = {metric: group.only([alone]) for metric, group in both.items()}
@@ -187,18 +181,18 @@ def gains_over_window(
     if 0 in layers:
         rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
     level = 1 - (1 - LEVEL) / len(layers)
-    frames = margins({model: beside}, rivals, samples, chooser, UNLAYERED, level=level, **named)
+    frames = margins({model: beside}, rivals, samples, choosers, level=level, **named)
     return [frame.assign(level=level) for frame in frames]
 
 
 def best_layer_rows(groups: Scores, sample: Sample) -> pd.DataFrame:
     """Every model's best layer compared with its other layers: BEST_LAYERS."""
-    frames = best_layers(groups, dict.fromkeys(PROBE_OF, sample), CHOOSERS.__getitem__)
+    frames = best_layers(groups, dict.fromkeys(PROBE_OF, sample), CHOOSERS)
     return as_table(frames, BEST_LAYERS)
 
 
 def best_layers(
-    groups: Scores, samples: Mapping[str, Sample], chooser: Callable[[str], str], **named: Any
+    groups: Scores, samples: Mapping[str, Sample], choosers: Mapping[str, str], **named: Any
 ) -> list[pd.DataFrame]:
     """The score at the best layer minus that at each layer, a frame per model and metric.
 
@@ -208,13 +202,13 @@ def best_layers(
     Args:
         groups: Scores of the models.
         samples: The sentences over which each metric is resampled.
-        chooser: As for `margins`.
+        choosers: As for `margins`.
         named: Further columns.
     """
     frames = []
     for model, scores in groups.items():
         for metric, group in scores.items():
-            place = best_place(scores[chooser(metric)])
+            place = best_place(scores[choosers.get(metric, metric)])
             level = 1 - (1 - LEVEL) / max(len(group.layers) - 1, 1)
             ahead = lead(group, place, samples[metric], level)
             between = {name: np.insert(ahead[name], place, 0.0) for name in ahead}
@@ -284,8 +278,7 @@ def margins(
     groups: Scores,
     rivals: Scores,
     samples: Mapping[str, Sample],
-    chooser: Callable[[str], str],
-    unlayered: Collection[str],
+    choosers: Mapping[str, str],
     level: float = LEVEL,
     **named: Any,
 ) -> list[pd.DataFrame]:
@@ -296,19 +289,20 @@ def margins(
     Args:
         groups, rivals: Scores of the models, and of the baselines.
         samples: The sentences over which each metric is resampled.
-        chooser: Metric -> the metric whose score on the development sentences chooses the layer.
-        unlayered: Baselines that have no layers.
+        choosers: Metric -> the metric whose score on the development sentences chooses the layer,
+            where that is another one.
         level: Of the intervals.
         named: Further columns.
     """
     frames = []
     for model, scores in groups.items():
         for rival, theirs in rivals.items():
+            has_layers = ":" in rival or rival == EMBEDDINGS  # a model, or its own layer 0
             for metric, every in scores.items():
                 kept = [layer for layer in every.layers if layer or rival != EMBEDDINGS]
                 if metric not in theirs or not kept:
                     continue
-                group, place = every.only(kept), best_place(theirs[chooser(metric)])
+                group, place = every.only(kept), best_place(theirs[choosers.get(metric, metric)])
                 best = theirs[metric].only([theirs[metric].layers[place]])
                 rows = best.only(best.layers * len(group.layers))
                 estimate = summary(samples[metric], (1, group), (-1, rows), level=level)
@@ -317,7 +311,7 @@ def margins(
                     "layer": group.layers,
                     "metric": metric,
                     "rival": rival,
-                    "rival_layer": None if rival in unlayered else best.layers[0],
+                    "rival_layer": best.layers[0] if has_layers else None,
                     "rival_value": float(best.points.mean()),
                     "margin": estimate.pop("value"),
                     **named,

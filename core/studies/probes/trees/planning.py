@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from core.errors import listed
 from core.models.identity import Identity, depths
+from core.models.loading.language_models import HEAD
 from core.options import layer_numbers
 from core.results.names import short_names
 from core.studies.kit import (
@@ -48,12 +49,14 @@ def prepare(
 ) -> list[Task]:
     """The first stage: read, parse and split the text (an upload, by CorpusRef), identify the
     models, compare their weights."""
-    reading: dict[str, Any] = {"spec": spec, "texts": texts, "others": others}
     return [
-        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, **reading),
+        Task.of(
+            "read the text", read_treebank, role=TREEBANK, fleeting=True,
+            spec=spec, texts=texts, others=others,
+        ),
         *identity_tasks(spec.probed),
         *change_tasks(spec.models[0], spec.models[1:]),
-    ]
+    ]  # fmt: skip
 
 
 def training_arguments(treebank: Treebank) -> dict[str, Any]:
@@ -88,39 +91,57 @@ def model_task(
         maps: Whether the trained maps are stored with their scores.
     """
     real: Callable[..., Value] = train_probes if maps else score_probes
-    arguments = {**model_arguments(spec, model), **common, "how": _regime(spec, model)}
-    role = ("model", model.ref)
-    return Task.of(model.ref, real, role=role, group=model.ref, layers=layers, **arguments)
+    return Task.of(
+        model.ref,
+        real,
+        role=("model", model.ref),
+        group=model.ref,
+        layers=layers,
+        how=_regime(spec, model.d_model),
+        **model_arguments(spec, model),
+        **common,
+    )
 
 
 def control_task(
     spec: ProbeSpec, model: Identity, common: Mapping[str, Any], layers: Sequence[int]
 ) -> Task:
     """Probes of one model on control trees; arguments as of `model_task`."""
-    how = replace(_regime(spec, model), draws=spec.controls, control=True)
-    arguments = {**model_arguments(spec, model), **common, "how": how, "layers": layers}
-    name, role = f"control trees: {model.ref}", ("control", model.ref)
-    return Task.of(name, train_probes, role=role, group=model.ref, **arguments)
+    return Task.of(
+        f"control trees: {model.ref}",
+        train_probes,
+        role=("control", model.ref),
+        group=model.ref,
+        layers=layers,
+        how=replace(_regime(spec, model.d_model), draws=spec.controls, control=True),
+        **model_arguments(spec, model),
+        **common,
+    )
 
 
-def _regime(spec: ProbeSpec, model: Identity) -> Regime:
-    rank = min(spec.rank, model.d_model)
-    return Regime(spec.probes, (rank,), spec.seeds, spec.seed, spec.epochs)
+def _regime(spec: ProbeSpec, width: int) -> Regime:
+    """How probes of vectors of this width are trained."""
+    return Regime(spec.probes, (min(spec.rank, width),), spec.seeds, spec.seed, spec.epochs)
 
 
 def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
     """Probes on a model's embedding table, read through a window of words."""
-    arguments = {**model_arguments(spec, model), **common, **_alone(spec)}
-    name = f"static window: {model.ref}"
-    return Task.of(name, score_window, role=(WINDOW, model.ref), group=model.ref, **arguments)
+    return Task.of(
+        f"static window: {model.ref}",
+        score_window,
+        role=(WINDOW, model.ref),
+        group=model.ref,
+        **model_arguments(spec, model),
+        **common,
+        **_alone(spec),
+    )
 
 
 def tag_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
     """Probes on parts of speech, alone and with their neighbours'; none for text without tags."""
     tags = word_classes(treebank, [tree for part in treebank.parts.values() for tree in part])
-    arguments = {"tags": tags, **_alone(spec), **common}
     return [
-        Task.of(name, score_tags, role=name, reach=reach, **arguments)
+        Task.of(name, score_tags, role=name, reach=reach, tags=tags, **_alone(spec), **common)
         for reach, name in TAGS.items()
         if tags
     ]
@@ -138,12 +159,16 @@ def word_classes(treebank: Treebank, trees: Sequence[Tree]) -> tuple[tuple[str, 
 
 def beside_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
     """Probes on each layer of a model beside its static window."""
-    arguments = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
-    rank = min(spec.rank, 2 * model.d_model)
-    how = Regime(spec.probes, (rank,), spec.seeds, spec.seed, spec.epochs)
-    name = f"beside the static window: {model.ref}"
-    role = (BESIDE, model.ref)
-    return Task.of(name, score_beside_window, role=role, group=model.ref, how=how, **arguments)
+    return Task.of(
+        f"beside the static window: {model.ref}",
+        score_beside_window,
+        role=(BESIDE, model.ref),
+        group=model.ref,
+        layers=chosen_layers(spec, model),
+        how=_regime(spec, 2 * model.d_model),
+        **model_arguments(spec, model),
+        **common,
+    )
 
 
 def _alone(spec: ProbeSpec) -> dict[str, Any]:
@@ -170,9 +195,15 @@ def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) 
         Task.of("position-only baseline", score_positions, role=POSITION, **_alone(spec), **common),
     ]
     if treebank.judged is not None:
-        parser: dict[str, Any] = {"pipeline": spec.pipeline, "pipeline_identity": treebank.parser}
         tasks.append(
-            Task.of("parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged), **parser)
+            Task.of(
+                "parser",
+                score_parser,
+                role=PARSED,
+                trees=Trees.of(treebank.judged),
+                pipeline=spec.pipeline,
+                pipeline_identity=treebank.parser,
+            )
         )
     return tasks
 
@@ -214,6 +245,23 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
         f"{listed(widths_in_words, MOST_NAMED, rest='more models')}, so a "
         "probe may fall below a baseline for want of text alone."
     ]
+
+
+def heads_of(refs: Iterable[str], ready: Outputs) -> dict[str, str]:
+    """List the models that kept a head that can be scored, each with the kind of its head.
+
+    Args:
+        refs: Models.
+        ready: Outputs of a first stage with `head_tasks`.
+    """
+    identified = identities(ready)
+    kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in refs}
+    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
+
+
+def headless(refs: Iterable[str], ready: Outputs) -> list[str]:
+    """List the models that were found and have no such head; arguments as of `heads_of`."""
+    return [ref for ref in refs if ready.values.get((HEAD, ref)) == ""]
 
 
 def layers_read(spec: ProbeSpec, ready: Outputs, controls: Sequence[str] = ()) -> str:

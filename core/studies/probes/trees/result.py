@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,17 +24,13 @@ from core.studies.probes.trees.tables import best_row
 
 
 @dataclass(frozen=True)
-class ModelProbes:
-    """One model's trained probes, the first of each layer, and their test predictions.
+class LayerProbes:
+    """One model's trained probes, the first of each layer.
 
     Attributes:
         layers: Layer of each probe.
-        distance_maps: (layer, rank, d_model); None where no distance probe was trained.
-        depth_maps: The same for depth.
         uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none; None
             without distances.
-        heads: Predicted heads, (layer, word), test sentences one after another; None unless both
-            were trained.
         centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
             else None.
         deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`
@@ -42,12 +38,45 @@ class ModelProbes:
     """
 
     layers: tuple[int, ...]
-    distance_maps: np.ndarray | None
-    depth_maps: np.ndarray | None
     uuas: np.ndarray | None
-    heads: np.ndarray | None
     centres: np.ndarray | None
     deviations: np.ndarray | None
+
+    @classmethod
+    def of(cls, value: Value, **more: Any) -> Self:
+        """Make probes of a training task's output, and of what else they have."""
+        first, uuas = np.flatnonzero(np.asarray(value["draws"]) == 0), None
+        if "hits" in value:
+            hits = np.asarray(value["hits"])[first]
+            edges = np.asarray(value["edges"], dtype=np.float64)
+            uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
+        layers = tuple(int(layer) for layer in np.asarray(value["layers"])[first])
+        return cls(layers, uuas, value.get("centres"), value.get("deviations"), **more)
+
+    def read(self, place: int, vectors: np.ndarray) -> np.ndarray:
+        """Take what the probe at a place among the layers reads of a sentence, (word, 1, feature),
+        from its words' vectors (word, layer, d_model)."""
+        read = vectors[:, [place]]
+        if self.centres is None or self.deviations is None:
+            return read
+        spread = self.centres[[place]], self.deviations[[place]]
+        return beside_positions(read, np.array([len(read)]), *spread)
+
+
+@dataclass(frozen=True)
+class ModelProbes(LayerProbes):
+    """One model's structural probes, and their test predictions.
+
+    Attributes:
+        distance_maps: (layer, rank, d_model); None where no distance probe was trained.
+        depth_maps: The same for depth.
+        heads: Predicted heads, (layer, word), test sentences one after another; None unless both
+            were trained.
+    """
+
+    distance_maps: np.ndarray | None
+    depth_maps: np.ndarray | None
+    heads: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -63,12 +92,11 @@ class TrainedResult(Result, ABC):
     test: tuple[Tree, ...] = ()
     parsed: bool = False
     pipeline: str = "box"
-    probes: Mapping[str, Any] = field(default_factory=dict)  # each with `layers` and `uuas`
+    probes: Mapping[str, LayerProbes] = field(default_factory=dict)
 
     @abstractmethod
-    def best_layer(self, model: str, metric: str = "") -> int:
-        """Return the layer at which a model scores highest on the development sentences; empty
-        for the study's own metric."""
+    def best_layer(self, model: str) -> int:
+        """Return the layer at which a model scores highest on the development sentences."""
 
     @abstractmethod
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
@@ -82,9 +110,9 @@ class ProbeResult(TrainedResult):
 
     probes: Mapping[str, ModelProbes] = field(default_factory=dict)
 
-    def best_layer(self, model: str, metric: str = "uuas") -> int:
-        """The layer at which a model scores highest on the development sentences."""
-        chosen = best_row(self.table, model, metric)
+    def best_layer(self, model: str) -> int:
+        """The layer with the highest UUAS on the development sentences."""
+        chosen = best_row(self.table, model, "uuas")
         return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
@@ -96,10 +124,7 @@ class ProbeResult(TrainedResult):
                 "Choose another layer, or add distance to probes."
             )
         place = probes.layers.index(layer)
-        read = vectors[:, [place]]
-        if probes.centres is not None and probes.deviations is not None:
-            spread = probes.centres[[place]], probes.deviations[[place]]
-            read = beside_positions(read, np.array([len(tree.words)]), *spread)
+        read = probes.read(place, vectors)
         depth = None if probes.depth_maps is None else probes.depth_maps[place]
         distance = probes.distance_maps[place]
         return view_sentence(
@@ -109,20 +134,8 @@ class ProbeResult(TrainedResult):
 
 def model_probes(value: Value) -> ModelProbes:
     """Make probes of a training task's output."""
-    first = np.flatnonzero(np.asarray(value["draws"]) == 0)
-    uuas = None
-    if "hits" in value:
-        hits, edges = np.asarray(value["hits"])[first], np.asarray(value["edges"], dtype=np.float64)
-        uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
-    return ModelProbes(
-        layers=tuple(int(layer) for layer in np.asarray(value["layers"])[first]),
-        distance_maps=value.get("distance_maps"),
-        depth_maps=value.get("depth_maps"),
-        uuas=uuas,
-        heads=value.get("heads"),
-        centres=value.get("centres"),
-        deviations=value.get("deviations"),
-    )
+    names = ("distance_maps", "depth_maps", "heads")
+    return ModelProbes.of(value, **{name: value.get(name) for name in names})
 
 
 def extra_files(result: ProbeResult) -> dict[str, bytes]:

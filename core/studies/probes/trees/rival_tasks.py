@@ -266,11 +266,7 @@ def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, 
     """
     names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
     marks = np.eye(len(names), dtype=np.float32)[places]
-    return windows_of_sentences(marks, _lengths(tags), reach)
-
-
-def _lengths(sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    return np.array([len(sentence) for sentence in sentences])
+    return windows_of_sentences(marks, np.array([len(row) for row in tags]), reach)
 
 
 def _with_positions(

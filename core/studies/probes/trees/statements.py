@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -97,25 +97,55 @@ def statements_of(
         return (selectivity, Statement(first, BEST, layers=(layer,)))
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
     statements += beside_rival(tables["margins"], first, metric, layer)
+    statements += of_others(best, first, metric, tables["differences"], tables["margins"])
+    return (*statements, *ties(statements, best, metric, tables["best_layers"]))
+
+
+def of_others(
+    best: Mapping[str, pd.Series],
+    first: str,
+    metric: str,
+    differences: pd.DataFrame,
+    margins: pd.DataFrame,
+) -> Iterator[Statement]:
+    """State the differences of the other trained models from the first one, each at its own best
+    layer, a single other model's after its own score and margin.
+
+    Args:
+        best: The row of each model's best layer.
+        first: Of the models.
+        metric: Of the rows.
+        differences, margins: Of models from the first, and over baselines.
+    """
     others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
     for ref, row in others.items():
         at = int(row["layer"])
-        differences = at_layer(tables["differences"], ref, metric, at)
-        if len(others) == 1 and len(differences):  # the fine-tuned model that the page asks about
-            statements.append(Statement(ref, SCORES, estimate_of(row, "value"), (at,)))
-            statements += beside_rival(tables["margins"], ref, metric, at)
-        statements += [
-            compared(ref, difference, "difference", first)
-            for _, difference in differences.iterrows()
-        ]
-    tied = {ref: tied_of(tables["best_layers"], ref, metric) for ref in best}
+        rows = at_layer(differences, ref, metric, at)
+        if len(others) == 1 and len(rows):  # the fine-tuned model that the page asks about
+            yield Statement(ref, SCORES, estimate_of(row, "value"), (at,))
+            yield from beside_rival(margins, ref, metric, at)
+        yield from (compared(ref, row, "difference", first) for _, row in rows.iterrows())
+
+
+def ties(
+    statements: Sequence[Statement], models: Iterable[str], metric: str, best_layers: pd.DataFrame
+) -> Iterator[Statement]:
+    """State which layers are not distinguishable from the best one, of each model that the
+    statements name and that has such layers."""
     named = {each.subject for each in statements}
-    statements += [
-        Statement(ref, TIED, layers=layers)
-        for ref, layers in tied.items()
-        if ref in named and len(layers) > 1
+    for ref in models:
+        layers = tied_of(best_layers, ref, metric)
+        if ref in named and len(layers) > 1:
+            yield Statement(ref, TIED, layers=layers)
+
+
+def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
+    """State which baselines a model is not detectably above at a layer."""
+    rows = at_layer(margins, model, metric, layer)
+    return [
+        Statement(model, SIMILAR, estimate_of(row, "margin"), (layer,), str(row["rival"]))
+        for _, row in rows[rows["low"] <= 0].iterrows()
     ]
-    return tuple(statements)
 
 
 def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
@@ -128,10 +158,10 @@ def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> 
     return [compared(model, strongest, "margin", str(strongest["rival"]))]
 
 
-def leader_of(statements: Sequence[Statement]) -> str:
-    """The model that a headline describes first: the one compared with the first model, where that
-    is a single one."""
-    return next((each for each in statements if each.verdict == SCORES), statements[0]).subject
+def leading_of(statements: Sequence[Statement]) -> Statement:
+    """The score of the model that a headline describes first: the one compared with the first
+    model, where that is a single one."""
+    return next((each for each in statements if each.verdict == SCORES), statements[0])
 
 
 def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[str]:
@@ -141,7 +171,7 @@ def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[s
         statements: Of the headline.
         margins: Of models over baselines.
     """
-    leader = leader_of(statements)
+    leader = leading_of(statements).subject
     windows = windows_of(margins.loc[margins["rival"] == WINDOW, "model"])
     rivals = {each.baseline for each in statements if each.subject == leader}
     named = {windows[leader] if rival == WINDOW else rival for rival in rivals}
@@ -167,7 +197,7 @@ def arc_statements(
     stated = statements_of(tables, models, "uuas")
     if not stated or "arcs" not in tables:
         return ()
-    first = next((each for each in stated if each.verdict == SCORES), stated[0])
+    first = leading_of(stated)
     statements = []
     for arcs in (FAR, ADJACENT):
         here = [
@@ -209,11 +239,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
         alone = len(tied_of(tables["best_layers"], ref, "uuas")) < 2
         if alone and len(of_model) > 2 and layer in (first, int(of_model["layer"].max())):
             doubts.append(Statement(ref, FIRST if layer == first else LAST, layers=(layer,)))
-        here = at_layer(margins, ref, "uuas", layer)
-        doubts += [
-            Statement(ref, SIMILAR, estimate_of(row, "margin"), (layer,), str(row["rival"]))
-            for _, row in here[here["low"] <= 0].iterrows()
-        ]
+        doubts += unbeaten(margins, ref, "uuas", layer)
     doubts += [*overfitted(tables["added"], "uuas")] if "added" in tables else []
     if not (scores["model"] == PARSED).any():
         doubts.append(Statement(PARSED, UNSCORED))

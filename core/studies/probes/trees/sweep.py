@@ -65,8 +65,6 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
     for model, layer in layers.items():
         if model not in identified:
             continue
-        asked = chosen_layers(replace(spec, layers=(layer,)), identified[model])
-        arguments = {**model_arguments(spec, identified[model]), **common, "layers": asked}
         ranks = sweep_ranks(identified[model].d_model, spec.rank)
         how = Regime(("distance",), ranks, spec.seeds, spec.seed, spec.epochs)
         tasks.append(
@@ -75,8 +73,10 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
                 train_probes,
                 role=("sweep", model),
                 group=model,
+                layers=chosen_layers(replace(spec, layers=(layer,)), identified[model]),
                 how=how,
-                **arguments,
+                **model_arguments(spec, identified[model]),
+                **common,
             )
         )
     return tasks

@@ -10,6 +10,7 @@ error of that mean, with a variance pooled over a model's layers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from core.vectors.window import REACHES
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
-HEADS_METRIC = "uas"
 CONTROL = " control"  # after the name of a probe trained on control trees
 SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
 NAMES = {
@@ -121,13 +121,18 @@ def arc_groups(
         points, resampled = (
             100.0 * each[..., None] for each in ratios(right, counts, sample.weights)
         )
-        layers: tuple[int, ...] = (0,)
-        dev, sd, freedom = np.full(1, np.nan), 0.0, 0
+        group = Group((0,), (0,), points, resampled, np.full(1, np.nan), bounds=SCALE["uuas"])
         if whole is not None:
-            layers, dev = whole.layers, whole.dev
-            freedom = whole.freedom
             sd = float(whole.sd * np.sqrt(every / count.sum()))
-        groups[arcs] = Group(layers, layers, points, resampled, dev, sd, freedom, SCALE["uuas"])
+            group = replace(
+                group,
+                layers=whole.layers,
+                ranks=whole.layers,
+                dev=whole.dev,
+                sd=sd,
+                freedom=whole.freedom,
+            )
+        groups[arcs] = group
     return groups
 
 
@@ -234,7 +239,7 @@ def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
         PARSED,
         None,
         "heads",
-        HEADS_METRIC,
+        "uas",
         100 * float(score),
         100 * float(low),
         100 * float(high),
@@ -297,33 +302,30 @@ def score_table(
             control = probe_groups(values["control", ref], sample, control=True)
             frames.append(score_rows(ref, CONTROL, control, sample))
             frames.append(score_rows(ref, "", of_model, sample, control=control))
-    if POSITION in values:
-        frames.append(
-            score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False)
-        )
-    for ref, name in windows_of(ref for ref in groups if (WINDOW, ref) in values).items():
-        window = probe_groups(values[WINDOW, ref], sample)
-        frames.append(score_rows(name, "", window, sample, layered=False))
-    for name in TAGS.values():
-        if name in values:
-            tagged = probe_groups(values[name], sample)
-            frames.append(score_rows(name, "", tagged, sample, layered=False))
-    if BASELINES in values:
-        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
-            baselines = baseline_groups(values[BASELINES], sample, prefix)
+    windows = windows_of(ref for ref in groups if (WINDOW, ref) in values)
+    roles: dict[str, Any] = {POSITION: POSITION}
+    roles |= {name: (WINDOW, ref) for ref, name in windows.items()}
+    roles |= {name: name for name in TAGS.values()}
+    for name, role in roles.items():
+        if role in values:
+            probed = probe_groups(values[role], sample)
+            frames.append(score_rows(name, "", probed, sample, layered=False))
+    controls = [("control", ref) for ref in groups if ("control", ref) in values]
+    plain: list[tuple[str, str, Any, str]] = [
+        (CHAIN, "", BASELINES, "chain_"),
+        (RANDOM, "", BASELINES, "random_"),
+        # word types of the first model; others may distinguish fewer
+        *((CHAIN, CONTROL, role, "chain_") for role in controls[:1]),
+    ]
+    for name, probe, role, prefix in plain:
+        if role in values:
+            baselines = baseline_groups(values[role], sample, prefix)
             wanted = {
                 metric: group
                 for metric, group in baselines.items()
                 if PROBE_OF[metric] in spec.probes
             }
-            frames.append(score_rows(name, "", wanted, sample, layered=False))
-    controlled = next((ref for ref in groups if ("control", ref) in values), None)
-    if controlled:  # word types of the first model; others may distinguish fewer
-        chain = baseline_groups(values["control", controlled], sample, "chain_")
-        wanted = {
-            metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes
-        }
-        frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
+            frames.append(score_rows(name, probe, wanted, sample, layered=False))
     if PARSED in values:
         lengths = np.asarray(values[PARSED]["lengths"])
         own_sample = (

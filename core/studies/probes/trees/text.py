@@ -83,7 +83,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if score is not None:  # the fine-tuned model first, with what it is compared with
         of = [each for each in rest if each.subject == score.subject and each is not score]
         compared = [
-            _beside(each, name) if each.baseline == first.subject else compared_with(each)
+            beside(each, name) if each.baseline == first.subject else compared_with(each)
             for each in sorted(of, key=lambda each: each.baseline != first.subject)
         ]
         lead = _lead(score, names[score.subject], metric, edges, tied)
@@ -99,7 +99,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
-        yield f"At {where}, {names[each.subject]} is {_beside(each, name)}."
+        yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
 
 
 def _lead(
@@ -113,12 +113,12 @@ def _lead(
     )  # fmt: skip
 
 
-def _beside(difference: Statement, name: str) -> str:
-    """Compare a model with the first one, by its name."""
-    gap = f"{difference.number.direction('above', 'below')} {name}"
+def beside(difference: Statement, name: str) -> str:
+    """Write a difference from a model or a baseline of this name."""
+    gap = difference.number.direction("above", "below")
     if difference.verdict == trees_statements.SIMILAR:
-        return f"not detectably different from {name} ({gap.removesuffix(f' {name}')})"
-    return gap
+        return f"not detectably different from {name} ({gap})"
+    return f"{gap} {name}"
 
 
 def best_in_words(layers: Sequence[int]) -> str:
@@ -132,11 +132,7 @@ def best_in_words(layers: Sequence[int]) -> str:
 
 def compared_with(statement: Statement) -> str:
     """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
-    gap = statement.number.direction("above", "below")
-    baseline = baseline_name(statement.baseline)
-    if statement.verdict == trees_statements.SIMILAR:
-        return f"not detectably different from {baseline} ({gap})"
-    return f"{gap} {baseline}"
+    return beside(statement, baseline_name(statement.baseline))
 
 
 def baseline_name(baseline: str) -> str:

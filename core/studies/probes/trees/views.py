@@ -93,11 +93,6 @@ def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
     return {"arcs": result.tables["arcs"], "arc_margins": margins[margins["arcs"] == FAR]}
 
 
-def no_rows(result: Result) -> dict[str, pd.DataFrame]:
-    """Show no table."""
-    return {}
-
-
 def _has(result: Result, table: str, metric: str) -> bool:
     return table in result.tables and bool((result.tables[table]["metric"] == metric).any())
 
@@ -119,7 +114,7 @@ VIEWS = (
     ),
     View(
         SENTENCE,
-        tables=no_rows,
+        tables=lambda result: {},
     ),
     View(
         RANKS,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.studies.rsa.bits.tasks import FIRST
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 BITS = (
     *("model", "bits_per_byte", "low", "high", "bits_per_character", "bits_per_subword"),
@@ -51,8 +48,6 @@ def build_tables(
         sentences: Words of each.
         draws, seed: Of the bootstrap over sentences, the same for every model.
     """
-    import pandas as pd
-
     kept = shared_sentences(values, sentences) if values else np.zeros(0, np.int64)
     if not len(kept):
         return pd.DataFrame(columns=list(BITS)), pd.DataFrame(columns=list(BIT_GAPS))

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import listed
 from core.models.steps import origin_of, run_of
 from core.results.estimates import Estimate, estimate_of
+from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
+from core.studies.rsa.bits.spec import BitsSpec
 from core.vectors.predicting import EVERY
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-    from core.studies.rsa.bits.spec import BitsSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"

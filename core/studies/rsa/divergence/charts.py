@@ -20,9 +20,9 @@ from core.results.drawing.style import (
     shapes_of,
 )
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result, check_chosen
+from core.results.export import Result
 from core.results.names import short_names
-from core.results.numbers import label_expr
+from core.results.numbers import labels_of
 from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
 
 HEIGHT, LINE, GROUPS = 270, 26, 255
@@ -98,7 +98,10 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names, looks = short_names(tuple(dict.fromkeys(result.table["model"]))), looks_of(result)
     rows = result.table.assign(
         name=result.table["model"].map(names),
-        group=[_in_words(str(by), str(word)) for by, word in _pairs(result.table)],
+        group=[
+            _in_words(str(by), str(words))
+            for by, words in zip(result.table["by"], result.table["words"], strict=True)
+        ],
     )
     tips = (
         *(Tip("name", "Model"), Tip("group", "Words"), "divergence.items"),
@@ -169,23 +172,18 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     Args:
         result: Of the study.
         model: One compared model's reference.
-
-    Raises:
-        SpecError: If there is no such model.
     """
-    table = result.need("coloured", "a text")
-    check_chosen(model, dict.fromkeys(table["model"]))
+    table = result.tables["coloured"]
     rows = _in_lines(table[table["model"] == model])
     drawn, tooltip = told(rows, ("word", "js", "base_token", "predicted_token"))
     drawn = drawn.assign(light=drawn["js"] > 0.6)
     x = channel("start:Q", axis=None, scale={"domain": [0, ACROSS], "nice": False})
     y = channel("line:O", axis=None)
-    written = label_expr("share")
     colour = channel(
         "js:Q",
         title=JS,
         scale={"scheme": "viridis", "domain": [0, 1], "clamp": True},
-        legend=gradient(JS, **({"labelExpr": written} if written else {}), context=context),
+        legend=gradient(JS, **labels_of("share"), context=context),
     )
     base = Chart(drawn).encode(y=y, tooltip=tooltip)
     cells = base.mark_rect(cornerRadius=2).encode(x=x, x2="end:Q", color=colour)
@@ -198,7 +196,11 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     names = short_names((str(result.spec["base"]), model))
     what = f"Where the predictions of {names[model]} differ"
     said = cells_in_words(
-        rows.assign(place=[f"{word} ({at})" for word, at in _words(rows)]),
+        rows.assign(
+            place=[
+                f"{word} ({at})" for word, at in zip(rows["word"], rows["position"], strict=True)
+            ]
+        ),
         what, row="sentence", column="place", value="js", value_title=JS, kind="amount",
     )  # fmt: skip
     return layered(cells, words).properties(
@@ -211,17 +213,9 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
 
 def _states(result: Result) -> tuple[pd.DataFrame, dict[str, Look]]:
     """The rows of the states with the models' names, and the models' looks."""
-    table = result.need("states", "two models whose states can be read")
+    table = result.tables["states"]
     names = short_names(tuple(dict.fromkeys(result.table["model"])))
     return table.assign(name=table["model"].map(names)), looks_of(result)
-
-
-def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(table["by"], table["words"], strict=True))
-
-
-def _words(table: pd.DataFrame) -> list[tuple[str, int]]:
-    return list(zip(table["word"], table["position"], strict=True))
 
 
 def _in_words(by: str, group: str) -> str:

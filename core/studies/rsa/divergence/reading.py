@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from core.vectors.forward import Subwords
+from core.vectors.forward import Subwords, plan_batches
 
 MASKING = {
     "masked": "each word masked: one pass per word",
@@ -110,8 +110,6 @@ def batches(
         pad: Put after shorter inputs.
         tokens: Most tokens of a batch, padding included.
     """
-    from core.vectors.forward import plan_batches
-
     lengths = [len(sentences[query.sentence].ids) for query in queries]
     for numbers in plan_batches(lengths, tokens):
         chosen = [queries[number] for number in numbers]

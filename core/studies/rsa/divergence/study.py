@@ -142,7 +142,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
             rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
     made: dict[str, pd.DataFrame] = {
         "divergence": tables.as_table(rows["divergence"], tables.DIVERGENCE),
-        "gaps": tables.as_table(_gaps(spec, outputs, parts), tables.GAPS),
+        "gaps": tables.as_table(_gaps(outputs, parts), tables.GAPS),
         "states": tables.as_table(rows["states"], tables.STATES),
         "coloured": tables.as_table(rows["coloured"], tables.SHOWN),
     }
@@ -162,7 +162,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *corpus.notices,
             *([unread] if (unread := _unread(corpus)) else []),
             *sentence_notices(len(corpus.sentences)),
-            *_base_among(spec),
+            *([base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []),
             *notices,
         ),
         models=(spec.base, *parts),
@@ -186,11 +186,6 @@ def _named(spec: DivergenceSpec) -> list[str]:
     return [ref for text in spec.compare for ref in matching_refs(text)]
 
 
-def _base_among(spec: DivergenceSpec) -> list[str]:
-    """The notice of a base that is named among the models to compare or the baselines."""
-    return [base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []
-
-
 def _own_tags(corpus: Corpus) -> tuple[str, ...]:
     """The text's own parts of speech, word by word; none where a sentence has none."""
     if any(sentence.upos is None for sentence in corpus.sentences):
@@ -203,7 +198,7 @@ def _unread(corpus: Corpus) -> str:
     return "" if _own_tags(corpus) else foreign_notice(corpus.words)
 
 
-def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
+def _gaps(outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Compare each model's divergence with each baseline's."""
     gaps = [
         tables.gap_row(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ModelError, ShapeError
 from core.maths.similarity.divergence import Divergences, divergences
@@ -16,9 +17,6 @@ from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs
 from core.vectors.forward import cut_sentences, pass_budget
 from core.vectors.notices import read_by_layer, too_long
 from core.vectors.pairs import Items, extract_pair
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 512  # words whose cosines with all words are held at once
 VOCABULARY = 30_000  # tokens, where they are not counted
@@ -117,8 +115,9 @@ def compare_predictions(
     for name in ("top", "base_top"):
         tops = value.pop(f"{name}_token")
         value[name] = tokenizer.tokens([int(tops[at]) for at in shown])
+    lost = " ".join(sentences[long[0]][:6]) if long else ""
     value["notices"] = [
-        *_notices(base, sentences, long, longest),
+        *([too_long(base, len(long), len(sentences), longest, lost)] if long else []),
         *(
             read_by_layer(model.ref, model.loaded.info.parameters)
             for model in (first, second)
@@ -256,9 +255,3 @@ def _by_word(read: list[tuple[Inputs, Divergences]]) -> dict[str, Any]:
     for name, attribute in (("top_token", "second_top"), ("base_top_token", "first_top")):
         value[name] = np.concatenate([getattr(compared, attribute) for _, compared in read])[first]
     return value
-
-
-def _notices(base: str, sentences: Words, long: list[int], longest: int) -> list[str]:
-    if not long:
-        return []
-    return [too_long(base, len(long), len(sentences), longest, " ".join(sentences[long[0]][:6]))]

@@ -15,10 +15,9 @@ from core.models.zoo import second_run
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
-from core.results.export import Result, check_chosen
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.studies.rsa.layers.differences import text_differences
@@ -31,24 +30,15 @@ RATIO = "Distance, times that after a random change"
 RANDOM = "random change"
 
 
-def similarity_chart(result: Result, part: str | None = None, *, context: Context = PAGE) -> Chart:
-    """Draw one curve per model by layer, with its band: what its layers compute, beside how similar
-    its states are, with chance level in grey and dashed reference models.
+def similarity_chart(result: Result, part: str, *, context: Context = PAGE) -> Chart:
+    """Draw one curve per model by layer, with its band: what its layers compute, or how similar its
+    states are, with chance level in grey and dashed reference models.
 
     Args:
         result: Of the RSA study.
         part: Of `parts_of`: "random_functions" for how far outputs on the base's input moved
-            compared with random changes, or "functions" for these outputs, and "states"; for a
-            chart that stretches. Without it, all in one chart.
-
-    Raises:
-        SpecError: If the result has no such part.
+            compared with random changes, or "functions" for these outputs, and "states".
     """
-    parts = parts_of(result)
-    if part is None:
-        drawn = [similarity_chart(result, name, context=context) for name in parts]
-        return beside(drawn, across_of(len(drawn)), context=context)
-    check_chosen(part, parts)
     if part == RATIOS:
         return _ratio_chart(result.tables[RATIOS], context=context)
     base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
@@ -58,7 +48,7 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
         return _curves(
             result, result.tables[FUNCTIONS], None, title=title, near=True, context=context
         )
-    title = f"States: similarity to {name} by layer" if len(parts) > 1 else ""
+    title = f"States: similarity to {name} by layer" if len(parts_of(result)) > 1 else ""
     references = result.tables.get("references")
     references = references if references is not None and len(references) else None
     return _curves(result, result.table, references, title=title, context=context)
@@ -77,13 +67,8 @@ def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Ch
     Args:
         result: Of an RSA study with a second corpus.
         corpus: One of the table's texts.
-
-    Raises:
-        SpecError: If the study had only one text, or not this one.
     """
-    table = result.need("domains", "a second text (--against)")
-    corpora = list(dict.fromkeys(table["corpus"]))
-    check_chosen(corpus, corpora)
+    table = result.tables["domains"]
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     rows = table[table["corpus"] == corpus]
     below = "bands: 95 %; in brackets: weight change"  # one line: the panels stand at one height
@@ -97,7 +82,7 @@ def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
     Args:
         result: Of an RSA study with a second corpus.
     """
-    table = result.need("domains", "a second text (--against)")
+    table = result.tables["domains"]
     first, second = dict.fromkeys(table["corpus"])
     rows = text_differences(table)
     names = short_names(tuple(dict.fromkeys(rows["model"])))
@@ -117,13 +102,20 @@ def grid_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
     Args:
         result: Of an RSA study with a grid.
         model: Reference of a compared model.
-
-    Raises:
-        SpecError: If the study had no grid, or not this model.
     """
-    table = result.need("grid", "a layer-by-layer grid (--grid)")
-    check_chosen(model, tuple(dict.fromkeys(table["model"])))
-    return _heatmap(result, table[table["model"] == model], model, context=context)
+    table, names = result.tables["grid"], short_names((result.spec["base"], model))
+    return heatmap(
+        table[table["model"] == model],
+        f"{names[model]}, layer against layer",
+        x="layer",
+        y="base_layer",
+        value="similarity",
+        x_title=f"Layer of {names[model]}",
+        y_title=f"Layer of {names[result.spec['base']]}",
+        value_title=MEASURES[result.spec["measure"]].label,
+        height=GRID,
+        context=context,
+    )
 
 
 def _curves(
@@ -201,22 +193,6 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
         else f"{names[ref]}, {'second run' if ref == again else 'another seed'}"
         for ref in refs
     }
-
-
-def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context) -> Chart:
-    names = short_names((result.spec["base"], model))
-    return heatmap(
-        rows,
-        f"{names[model]}, layer against layer",
-        x="layer",
-        y="base_layer",
-        value="similarity",
-        x_title=f"Layer of {names[model]}",
-        y_title=f"Layer of {names[result.spec['base']]}",
-        value_title=MEASURES[result.spec["measure"]].label,
-        height=GRID,
-        context=context,
-    )
 
 
 def across_of(count: int) -> int:

@@ -37,7 +37,8 @@ def tuned_models(spec: RsaSpec, ready: Outputs) -> tuple[str, ...]:
 
 def fits_whole(base: Identity) -> bool:
     """Whether the base's weights are all in memory at once, so that a change can be rotated."""
-    return not is_layerwise(base, random=base.ref.startswith("random:"))
+    random = base.ref.startswith("random:")
+    return not is_layerwise(base.parameters, base.model_type, random=random)
 
 
 def inseparable(base: Identity) -> str:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from core.errors import SpecError
 from core.maths.statistics import t_interval
-from core.models import parse_ref, zoo_folder, zoo_models
+from core.models import parse_ref, read_manifest, zoo_folder
 from core.models.identity import describe_copies, find_copies, identities
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
@@ -73,7 +73,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
         SpecError: If a pattern matches nothing that can be compared.
         ModelError: If something is not a reference.
     """
-    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    entries = {str(entry["ref"]): entry for entry in read_manifest()}
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
@@ -139,7 +139,7 @@ def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _entries() -> dict[str, dict[str, Any]]:
     """The manifest's entries of models and adapters, by reference."""
-    return {str(entry["ref"]): entry for entry in (*zoo_models(), *read_adapters())}
+    return {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
 
 
 def _is_numbered_run(ref: str) -> bool:
@@ -252,7 +252,7 @@ def find_references(spec: RsaSpec) -> tuple[str, ...]:
     ref = parse_ref(spec.base)
     references: list[str] = []
     if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
-        names = [str(entry.get("name", "")) for entry in zoo_models()]
+        names = [str(entry.get("name", "")) for entry in read_manifest()]
         names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
         siblings = {
             seed: name

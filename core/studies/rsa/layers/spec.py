@@ -10,7 +10,7 @@ from core import options
 from core.errors import SpecError
 from core.maths.similarity.kernels import KERNELS
 from core.maths.similarity.rdm import COMPARISONS
-from core.maths.similarity.registry import MEASURES, Options
+from core.maths.similarity.registry import MEASURES
 from core.options import Spec
 
 ITEMS = {
@@ -184,11 +184,6 @@ class RsaSpec(Spec):
                 f"{self.comparison}, which keeps every pair of items in memory, not {items}: "
                 "use fewer, or compare by pearson."
             )
-
-    @property
-    def options(self) -> Options:
-        """Give kernel and comparison to the RSA measure."""
-        return Options(self.kernel, self.comparison)
 
     @property
     def second_corpus(self) -> tuple[str, tuple[str, ...]] | None:

@@ -60,13 +60,13 @@ from core.studies.rsa.layers.views import VIEWS
 from core.vectors.pairs import Items, choose_items
 
 CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
-TASKS = {  # part -> the name of its task, in progress and failures
-    "model": "{}",
-    "grid": "all pairs of layers of {}",
-    layers_functions.PART: "layer functions of {}",
-    RANDOM_PART: "random changes of {}",
-    "reference": "{} for reference",
-    "against": "{} on the second text",
+TASKS: dict[str, tuple[str, Any]] = {  # part -> name in progress and failures, function
+    "model": ("{}", layers_tasks.compare_models),
+    "grid": ("all pairs of layers of {}", layers_tasks.compare_layers),
+    layers_functions.PART: ("layer functions of {}", layers_tasks.compare_functions),
+    RANDOM_PART: ("random changes of {}", compare_random),
+    "reference": ("{} for reference", layers_tasks.compare_models),
+    "against": ("{} on the second text", layers_tasks.compare_models),
 }
 
 
@@ -103,15 +103,10 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     how = _settings(spec)
 
     def task(part: str, model: str) -> Task:
-        functions: dict[str, Any] = {
-            "grid": layers_tasks.compare_layers,
-            layers_functions.PART: layers_tasks.compare_functions,
-            RANDOM_PART: compare_random,
-        }
-        function = functions.get(part, layers_tasks.compare_models)
+        name, function = TASKS[part]
         more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
         return Task.of(
-            TASKS[part].format(model),
+            name.format(model),
             function,
             role=(part, model),
             group=spec.base,

@@ -53,12 +53,6 @@ class Settings:
         chosen = self.measure, self.kernel, self.comparison
         return scoring(*chosen, items.count, width, len(items.sentences))
 
-    def held(self, items: Items, numbers: float) -> float:
-        """Estimate the bytes at the peak, with this many numbers in one model's vectors."""
-        chosen = self.measure, self.kernel, self.comparison
-        held = holding(*chosen, items.count, len(items.sentences))
-        return held + COPIES * numbers * costs.SINGLE
-
     def prepared(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Two layers (item, d_model), as the measure takes them."""
         together = get_measure(self.measure).coordinates
@@ -95,9 +89,11 @@ def compare_cost(
     """Estimate what it takes to score every layer of two models."""
     width, states = costs.shape_of(sizes, base, other)
     most = max((size.layers + 1) * size.d_model for size in (sizes[base], sizes[other]))
+    sentences = len(items.sentences)
+    held = holding(how.measure, how.kernel, how.comparison, items.count, sentences)
     return Cost(
         states * how.seconds(items, width),
-        how.held(items, items.count * most),
+        held + COPIES * items.count * most * costs.SINGLE,
         shared=costs.reading(sizes, (base, other), items.sentences),
     )
 

@@ -21,6 +21,8 @@ from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
 
+said = words_beside(__file__).sentence
+NO_SIZE = said("no_size")
 HIGH_CHANCE = 0.5
 UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
 PER_CENT = text_of(THRESHOLD, "per cent")
@@ -126,7 +128,7 @@ def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
 def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
     """Tell what the sizes of the weight changes leave open."""
     if spec.matched_size:
-        return [INTERPOLATED]
+        return [said("interpolated")]
     sizes = moved_sizes(table)
     if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
         return []
@@ -150,11 +152,6 @@ WITHOUT_SIZE = (
 )
 
 
-_said = words_beside(__file__).sentence
-NO_SIZE = _said("no_size")
-INTERPOLATED = _said("interpolated")
-
-
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
     """Write a methods paragraph, ready to paste.
 
@@ -176,27 +173,27 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         items_in_words(spec, items, sentences),
     ]
     if spec.one_per_word:
-        parts.append(ONCE)
+        parts.append(said("once"))
     if spec.drop_rogue:
         parts.append(
             f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each "
             f"space."
         )
     if spec.standardise:
-        parts.append(STANDARDISED)
+        parts.append(said("standardised"))
     if spec.drop_influential:
         parts.append(influence_in_words(spec.drop_influential))
     parts.append(jackknife_in_words(sentences))
     if spec.measure == "rsa" and spec.comparison != "pearson":
-        parts.append(RANKS)
+        parts.append(said("ranks"))
     if measure.of_size:
         parts.append(same_size(measure.label, items))
     if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
-        parts.append(POOLED)
-    parts.append(SIZE)
+        parts.append(said("pooled"))
+    parts.append(said("size"))
     if spec.matched_size:
-        parts.append(MATCHED)
-    parts += [NULL, RULE]
+        parts.append(said("matched"))
+    parts += [said("null"), RULE]
     return " ".join(parts)
 
 
@@ -225,12 +222,3 @@ def jackknife_in_words(sentences: int) -> str:
         f"Bands are 95 % t-intervals from a jackknife that leaves out one of "
         f"{min(JACKKNIFE_GROUPS, sentences)} groups of sentences at a time."
     )
-
-
-ONCE = _said("once")
-STANDARDISED = _said("standardised")
-RANKS = _said("ranks")
-POOLED = _said("pooled")
-SIZE = _said("size")
-MATCHED = _said("matched")
-NULL = _said("null")

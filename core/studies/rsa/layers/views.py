@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from core.models.zoo import second_run
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
@@ -63,21 +61,16 @@ def _each(result: Result, table: str, column: str) -> list[str]:
     return [] if rows is None else list(dict.fromkeys(rows[column]))
 
 
-def curve_tables(result: Result) -> dict[str, pd.DataFrame]:
-    """Take the tables of all panels."""
-    return {
-        name: table
-        for name, table in result.tables.items()
-        if name in ("similarity", FUNCTIONS, RATIOS)
-    }
-
-
 VIEWS = (
     View(
         CURVES,
         draw=draw_curves,
         headline=curves_sentence,
-        tables=curve_tables,
+        tables=lambda result: {
+            name: table
+            for name, table in result.tables.items()
+            if name in ("similarity", FUNCTIONS, RATIOS)
+        },
         first=first_curves,
     ),
     View(

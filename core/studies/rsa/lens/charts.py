@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
@@ -24,6 +24,7 @@ from core.results.drawing.style import (
     shapes_of,
 )
 from core.results.drawing.vega import Chart, channel
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.studies.rsa.lens.sentence_charts import room_of, sentence_chart
@@ -37,11 +38,6 @@ from core.studies.rsa.lens.tables import (
     two_models,
 )
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 WORDS, OUTPUT, LAYERS, SENTENCE = "words", "output", "layers", "sentence"
 PARTS = {

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
 
 from core.maths.maps.linear import Ridge
 from core.models.loading.layers import (
@@ -28,13 +31,7 @@ from core.models.loading.layers import (
     run_model,
     run_seen,
 )
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-    from numpy import ndarray
-    from torch import Tensor
-
-    from core.vectors.predicting import Asked
+from core.vectors.predicting import Asked
 
 FIRST = 5  # places of a sentence that are averaged beside all of them
 HELD = 2**22  # numbers of a block of logits

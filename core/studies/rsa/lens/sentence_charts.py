@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.results.columns import told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
+from core.results.export import Result
 from core.results.names import short_names
 from core.studies.rsa.lens.tables import PLAIN
-
-if TYPE_CHECKING:
-    from core.results.export import Result
 
 CELL = 22  # height of a layer's row
 MOST_BITS = 8.0  # end of the colours

@@ -9,16 +9,19 @@ The headline's number: `core.studies.rsa.lens.lenses.raise_words`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from core.models.describing import zoo_models
-from core.models.zoo import read_adapters
+import pandas as pd
+
+from core.models.zoo import read_adapters, read_manifest
 from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Findings,
     Outputs,
+    Result,
     Study,
     Task,
+    Text,
     View,
     contents,
     identity_tasks,
@@ -41,11 +44,6 @@ from core.studies.rsa.lens.text import (
     states_sentence,
 )
 from core.text.labelled import read_labelled
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.kit import Result, Text
 
 CITATIONS = ("nostalgebraist2020", "belrose2023lens", "minder2025")
 MOST_TYPED = 16  # words of the typed sentence
@@ -88,7 +86,7 @@ def parts_of(spec: LensSpec) -> dict[str, str]:
 
 def base_for(ref: str, base: str) -> str:
     """Name the model that another is compared with: an included fine-tune's own base."""
-    for entry in (*zoo_models(), *read_adapters()):
+    for entry in (*read_manifest(), *read_adapters()):
         if entry.get("ref") == ref and entry.get("base"):
             return str(entry["base"])
     return base

@@ -4,21 +4,17 @@ the output favours."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from core.maths.arrays import Value
 from core.maths.statistics import interval
 from core.studies.rsa.divergence.tables import as_table, mean_band
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-
 PLAIN, TUNED = "logit lens", "tuned lens"
-LENSES = (PLAIN, TUNED)
 FIRST_FIVE, EVERYWHERE = "first five", "all"
-PLACES = (FIRST_FIVE, EVERYWHERE)
 TUNE, RIVAL = "fine-tune", "rival"
 KINDS = {TYPICAL: "the fine-tune's text", UNTYPICAL: "the other text", 0: "neither, or rare"}
 PROMOTED = (
@@ -48,7 +44,7 @@ def change_tables(
     for model, value in values.items():
         about = {"model": model, "base": bases[model], "part": parts[model]}
         low, high = interval(value["shuffled"])
-        for number, places in enumerate(PLACES):
+        for number, places in enumerate((FIRST_FIVE, EVERYWHERE)):
             for layer, auc in enumerate(value["auc"][number]):
                 words, halves = value["words"][number][layer], value["halves"][:, number, layer]
                 at = {"places": places, "layer": layer}
@@ -102,7 +98,7 @@ def layer_tables(values: Mapping[str, Value]) -> dict[str, pd.DataFrame]:
     decided: list[dict[str, Any]] = []
     said: list[dict[str, Any]] = []
     for model, value in values.items():
-        for number, lens in enumerate(LENSES):
+        for number, lens in enumerate((PLAIN, TUNED)):
             about = {"model": model, "lens": lens}
             sentence = value["sentence"]
             low, high = mean_band(value["first"][number].astype(float), sentence)
@@ -136,19 +132,15 @@ def _said(about: Mapping[str, str], lens: int, value: Value) -> list[dict[str, A
     ]
 
 
-def middle_layer(promoted: pd.DataFrame, model: str) -> int:
-    """The layer halfway up, at which a change is read, as Minder et al. do.
+def at_middle(table: pd.DataFrame, promoted: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the layer halfway up each model, at which Minder et al. read a change, too; first
+    words of the sentences.
 
     Args:
-        promoted: PROMOTED.
-        model: Of which there are rows.
+        table: Columns `model`, `layer` and `places`.
+        promoted: PROMOTED, of the same models.
     """
-    return int(promoted.loc[promoted["model"] == model, "layer"].max()) // 2
-
-
-def at_middle(table: pd.DataFrame, promoted: pd.DataFrame) -> pd.DataFrame:
-    """The rows of each model's middle layer, first words of the sentences."""
-    middle = {model: middle_layer(promoted, model) for model in dict.fromkeys(promoted["model"])}
+    middle = promoted.groupby("model")["layer"].max() // 2
     return table[(table["layer"] == table["model"].map(middle)) & (table["places"] == FIRST_FIVE)]
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.errors import by_number, counted, listed
+from core.maths.arrays import Value
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,
     PLAIN,
@@ -23,12 +25,6 @@ from core.studies.rsa.lens.tables import (
     two_models,
 )
 from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.maths.arrays import Value
-    from core.studies.rsa.lens.spec import LensSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 PROMOTES = "words of the fine-tune's text promoted at the middle layer"

@@ -17,7 +17,7 @@ from core.results.drawing.maps import MOST_STRESS, Ends, stress_in_words
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import Result
 from core.results.names import short_names
-from core.results.numbers import label_expr
+from core.results.numbers import labels_of
 from core.studies.rsa.spaces.tables import (
     BY_LAYER,
     CHANCE,
@@ -116,7 +116,7 @@ def _map(
     colours = {groups[ref]: colour for ref, colour in style.colours_of(refs).items()}
     colours |= {BASES: style.BROWN, STEP: style.GREY}
     scale = {"domain": kinds, "range": [colours[kind] for kind in kinds]}
-    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("degrees"))}
+    axis = {"tickCount": 5, "grid": False, **labels_of("degrees")}
     sides = {
         side: channel(f"{side}:Q", title=None, scale={"domain": end, "nice": False}, axis=axis)
         for side, end in zip("xy", ends, strict=True)

@@ -49,8 +49,10 @@ from core.studies.rsa.spaces.text import (
 )
 from core.vectors.pairs import choose_items
 
-OF_SHAPE = ("garrido2023", "agrawal2022", "ethayarajh2019", "shao1989")
-CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021", *OF_SHAPE)
+CITATIONS = (
+    *("williams2021", "schonemann1966", "torgerson1952", "ding2021"),
+    *("garrido2023", "agrawal2022", "ethayarajh2019", "shao1989"),
+)
 
 
 def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -154,7 +154,9 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
             cells = [
                 (angles.at(pair[0], layer), angles.at(pair[1], layer))
                 for pair in related
-                if all(_has(angles, ref, layer) for ref in pair)
+                if all(
+                    layer in angles.layer[angles.model == angles.refs.index(ref)] for ref in pair
+                )
             ]
             if cells:
                 value = float(np.mean([angles.values[cell] for cell in cells]))
@@ -171,8 +173,6 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
 
 def shape_table(values: Mapping[str, Value]) -> pd.DataFrame:
     """List the shape of every space, with intervals over sentences: SHAPES."""
-    import pandas as pd
-
     rows = []
     for ref, value in values.items():
         steps, tokens, *_ = progress_of(ref)
@@ -196,10 +196,6 @@ def of_one_base(refs: Sequence[str]) -> tuple[str, list[str], list[str]]:
     base = max(tuned, key=lambda ref: len(tuned[ref]), default=refs[0])
     steps = in_order_of_training([ref for ref in refs if run_of(ref) == base != ref])
     return base, list(steps[:1]), tuned.get(base, [])
-
-
-def _has(angles: Angles, ref: str, layer: int) -> bool:
-    return layer in angles.layer[angles.model == angles.refs.index(ref)]
 
 
 def pair_table(angles: Angles) -> pd.DataFrame:

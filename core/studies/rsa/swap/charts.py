@@ -21,7 +21,7 @@ from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, S
 from core.results.drawing.vega import Chart, layered
 from core.results.export import Result
 from core.results.names import metric_title, short_names
-from core.studies.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
+from core.studies.rsa.swap.interventions import WAYS
 from core.vectors.examples import METRICS
 
 HEIGHT = 286  # the toggle stands above it, and the figure ends on the first screen
@@ -38,7 +38,10 @@ LOOKS = {  # colour, dash
     "noise layer": (ORANGE, [2, 3]),
     "random layer": (GREY, [6, 4]),
 }
-KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
+KINDS = {
+    "cut": ("below", "noise below", "above", "truncated", "random below"),
+    "single": ("layer", "noise layer", "random layer", "removed", "only"),
+}
 FIGURES = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}  # kinds by file name
 FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
 TITLES = {"cut": "layers 0 to k reverted", "single": "one layer reverted"}

@@ -20,5 +20,3 @@ WAYS = {
     "noise layer": "layer k: random change of equal size",
     "random layer": "layer k has random weights",
 }
-UP_TO_L = ("below", "noise below", "above", "truncated", "random below")
-ONE_LAYER = ("layer", "noise layer", "random layer", "removed", "only")

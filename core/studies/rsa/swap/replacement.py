@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.maths.progress import tick
-from core.models.loading.layers import Batch, layer_list, run_seen, state_list
+from core.models.loading.layers import Batch, layer_list, run_seen
 from core.studies.rsa.swap.interventions import MOST_KEPT, TESTED
 from core.studies.rsa.swap.layer_changes import Pair, first_of_batch
 from core.vectors.examples import Encoded, hits
@@ -115,7 +115,7 @@ class Work:
 
 def states_of(donor: nn.Module, batch: Batch) -> States:
     """Compute a donor's states, each (sentence, subword, d_model), without the places of words."""
-    return dict(enumerate(state_list(donor, replace(batch, starts=None))))
+    return dict(enumerate(run_seen(donor, replace(batch, starts=None))[0]))
 
 
 def same_run(entering: Tensor, layers: Layers) -> Hashable:

@@ -58,8 +58,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         lower layers, as far as random changes of them were made.
     """
     counts, total = _counts(value, draws, seed)
-    whole = value["own"][None]
-    unmodified, own_drawn = ratios(whole, total, counts)
+    unmodified, own_drawn = ratios(value["own"][None], total, counts)
     frames = []
     noise = {
         way: _noise(value[f"noise/{way}"], total, counts)

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import CorpusError, TaskError
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.identity import Identity, depths
 from core.options import layer_numbers
 from core.results.notices import base_left_out, nothing_but_base
@@ -172,7 +172,7 @@ def _some_layers(spec: SwapSpec, model: Identity) -> tuple[tuple[int, ...], tupl
 def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
     """Find included fine-tunes of the same task and base with frozen lower layers, and how many are
     frozen."""
-    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    entries = {str(entry["ref"]): entry for entry in read_manifest()}
     mine = entries.get(ref)
     if not spec.frozen or mine is None or mine.get("frozen") or mine.get("base") != spec.base:
         return {}

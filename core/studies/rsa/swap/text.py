@@ -24,8 +24,7 @@ from core.results.words import words_beside
 from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
 
-WORDS = words_beside(__file__)
-NOTHING = WORDS.sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"
@@ -239,12 +238,19 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
     unrelated to the base."""
     unmodified = tables["own"]
     parsed = [str(name) for name in unmodified.loc[unmodified["answers"] == PARSE, "model"]]
-    notices = [parsed_answers(parsed)] if parsed else []
+    notices = []
+    if parsed:
+        notices.append(
+            f"{listed(parsed)}: the score is agreement with a parser, not with gold annotation. A "
+            "parser and a tagger trained on one treebank make the same mistakes; choose the text "
+            "demo-gold for hand-checked answers."
+        )
     for _, row in unmodified.iterrows():
         if row["low"] <= row["chance"]:
-            scores = text_of(row["score"]), text_of(row["chance"])
             notices.append(
-                near_baseline(str(row["model"]), scores[0], str(row["commonest"]), scores[1])
+                f"{row['model']} scores {text_of(row['score'])}, not significantly above the "
+                f"majority baseline ({row['commonest']}: {text_of(row['chance'])}), so no layer "
+                "can lower its score by much."
             )
     blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
     sizes = (
@@ -255,25 +261,6 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
     # Unrelated weights of one norm lie sqrt(2) times that norm apart.
     return notices + start_notices(
         base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()}
-    )
-
-
-def parsed_answers(models: Sequence[str]) -> str:
-    """Say that the right answers come from a parser."""
-    return (
-        f"{listed(models)}: the score is agreement with a parser, not with gold annotation. A "
-        f"parser and a tagger "
-        "trained on one treebank make the same mistakes; choose the text demo-gold for "
-        "hand-checked answers."
-    )
-
-
-def near_baseline(model: str, score: str, answer: str, chance: str) -> str:
-    """Say that a model has nothing to lose."""
-    return (
-        f"{model} scores {score}, not significantly above the majority baseline ({answer}: "
-        f"{chance}), so no layer can "
-        "lower its score by much."
     )
 
 

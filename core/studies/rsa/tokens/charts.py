@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import SpecError, listed
+from core.errors import listed
 from core.results.drawing import maps, style
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.panels import Panels, share_of_variance
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result, check_chosen
+from core.results.export import Result
 from core.results.names import short_names
-from core.results.numbers import label_expr, text_of
+from core.results.numbers import labels_of, text_of
 from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
 LITTLE = 0.5  # of the variance: where two axes explain less, the map can be turned to a third
@@ -67,48 +67,18 @@ def token_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the words of the passage at one layer, coloured by role; every layer and model has axes
-    of the same directions.
+    """Draw the words of one model at one layer, coloured by role; axes have the same directions at
+    all layers and the same ends for all models of a layer. On a page the chart holds all layers,
+    and words move between them.
 
     Args:
-        result: Of `tokens.run_tokens`.
-        layer: Which layer.
-        model: Reference.
-        wanted: Parts of words to mark, separated by commas.
-        ringed: Place of a word that gets a ring.
-
-    Raises:
-        SpecError: If there is no such layer or model.
-    """
-    table = result.need("tokens", "a passage (--passage)")
-    if layer not in set(table["layer"]):
-        raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
-    check_chosen(model, tuple(dict.fromkeys(table["model"])))
-    return token_map(result, table, layer, model, wanted, ringed, context=context)
-
-
-def token_map(
-    result: Result,
-    table: pd.DataFrame,
-    layer: int,
-    model: str,
-    wanted: str = "",
-    ringed: int | None = None,
-    *,
-    context: Context = PAGE,
-) -> Chart:
-    """Draw the words of one model at one layer; axes have the same directions at all layers and the
-    same ends for all models of a layer. On a page the chart holds all layers, and words move
-    between them.
-
-    Args:
-        result: Of `tokens.run_tokens`.
-        table: Its words.
+        result: Of the token map.
         layer: Which layer; on a page, the one at which words are where nobody moves them.
         model: The model's reference.
         wanted: Parts of words to mark, separated by commas.
         ringed: Place of a word that gets a ring.
     """
+    table = result.table
     of_model = table[table["model"] == model]
     layers = sorted({*of_model["layer"]}) if context.moves else [layer]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
@@ -196,7 +166,7 @@ def _colour(table: pd.DataFrame, context: Context) -> dict[str, Any]:
 def _axis(number: int, ends: list[Any], shares: Sequence[float], *, turns: bool) -> dict[str, Any]:
     """The channel of the first or second axis."""
     title = share_of_variance(f"PC {number + 1}", shares[number])
-    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
+    axis = {"grid": False, "tickCount": 5, **labels_of("share")}
     if turns and number == 0:
         axis["title"] = f"{title}; turned by 90°: PC 3 ({text_of(shares[2], 'per cent')})"
     return channel(

@@ -55,7 +55,7 @@ def nearness(
     kinds = np.array(given)
     question = kinds == QUESTION
     counted = ~question & np.array([word.casefold() not in asked for word in words])
-    near = kinds[counted] == counted_role(given)
+    near = kinds[counted] == (ANSWER if ANSWER in given else SUPPORTING)
     if not question.any() or not near.any() or near.all():
         return np.full(len(vectors), np.nan), float("nan"), 0
     gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(
@@ -63,11 +63,6 @@ def nearness(
     )
     ratios = span_ratios(gaps, near)
     return ratios[0], lowest_p(ratios), len(ratios)
-
-
-def counted_role(given: Sequence[str]) -> str:
-    """The words that the test is about: the answer's, or without them the supporting sentence's."""
-    return ANSWER if ANSWER in given else SUPPORTING
 
 
 def span_ratios(

@@ -10,20 +10,16 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from core.errors import SpecError
 from core.maths.similarity.preparing import centred
+from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 NEAREST = 10
 WORDS_NEAR, DISTANCES_NEAR = "nearest words", "distances of nearest words"  # arrays of the result
@@ -78,8 +74,6 @@ def neighbour_rows(result: Result, position: int) -> pd.DataFrame:
     Raises:
         SpecError: If the map has no such word.
     """
-    import pandas as pd
-
     table = result.table
     models = list(dict.fromkeys(table["model"]))
     first = table[(table["model"] == models[0]) & (table["layer"] == 0)] if models else table

@@ -60,21 +60,17 @@ AXES = 3
 CITATIONS = ("vanaken2019",)
 
 
-@dataclass(frozen=True)
-class Projection:
-    """Joint PCA: `points` (model, layer, word, 3); `explained` (3,), shares of the variance of all
-    vectors."""
-
-    points: NDArray[np.float64]
-    explained: NDArray[np.float64]
-
-
-def project(vectors: NDArray[np.floating]) -> Projection:
+def project(
+    vectors: NDArray[np.floating],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit three axes to all layers and models; the map shows the first two, turned towards the
     third.
 
     Args:
         vectors: Shape (model, layer, word, d_model).
+
+    Returns:
+        Points (model, layer, word, 3); shares of the variance of all vectors (3,).
 
     Raises:
         ShapeError: If the array has another number of dimensions, or fewer than 3 words.
@@ -95,7 +91,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     # same on every machine.
     first = first * np.sign(first[np.abs(first).argmax(axis=0), range(AXES)])
     shares = variances[::-1][:AXES] / max(float(variances.sum()), np.finfo(np.float64).tiny)
-    return Projection((flat @ first).reshape(models, layers, words, AXES), shares)
+    return (flat @ first).reshape(models, layers, words, AXES), shares
 
 
 @pure("rsa.tokens", guard=as_identified, cost=questions.reading_cost)
@@ -251,11 +247,10 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     spans = questions.answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(AXES)
     if models:
-        projection = project(np.stack([arrays[ref] for ref in models]))
-        explained = projection.explained
-        for ref, layers in zip(models, projection.points, strict=True):
-            for layer, points in enumerate(layers):
-                frame = layer_rows(ref, layer, words, drawn, points, given)
+        points, explained = project(np.stack([arrays[ref] for ref in models]))
+        for ref, layers in zip(models, points, strict=True):
+            for layer, placed in enumerate(layers):
+                frame = layer_rows(ref, layer, words, drawn, placed, given)
                 answered = spans[(spans["model"] == ref) & (spans["layer"] == layer)]
                 for first, last in zip(answered["first"], answered["last"], strict=True):
                     shift = len(asked.passage.question)

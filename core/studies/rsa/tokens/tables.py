@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.studies.rsa.tokens.questions import OTHER
 from core.vectors.sinks import POSITIONS, TABLE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def drawn_words(values: Iterable[Value], words: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.layers.differences import measured
-from core.studies.rsa.layers.tables import with_calibrated
+from core.studies.rsa.layers.tables import curve_rows, with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
 from core.studies.rsa.training.charts import figures, first_layers
@@ -123,18 +123,12 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tokens, loss) and `others` (other runs).
     """
     there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
-    frames = []
-    for part, refs in (
-        ("step", there),
-        ("other", [ref for ref in spec.others if ("other", ref) in outputs.values]),
-    ):
-        for ref in refs:
-            value = outputs.values[part, ref]
-            columns = {
-                name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")
-            }
-            layers = np.arange(len(value["similarity"]))
-            frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
+    others = [ref for ref in spec.others if ("other", ref) in outputs.values]
+    frames = [
+        curve_rows({ref: outputs.values[part, ref] for ref in refs}).assign(part=part)
+        for part, refs in (("step", there), ("other", others))
+        if refs
+    ]
     empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
     table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
     columns_of = [*COLUMNS, *CALIBRATED]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
@@ -12,14 +13,10 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart
+from core.results.export import Result
 from core.results.names import metric_title, short_names
 from core.results.numbers import text_of
 from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
 
 ACROSS = 2
 HEIGHT = 80.0  # pixels of a plot: two rows and the legend of colours fit a screen
@@ -66,8 +63,6 @@ def _harms(harms: pd.DataFrame, names: dict[str, str], context: Context) -> Char
 
 def _scores(table: pd.DataFrame, name: str, place: Place, context: Context) -> Chart:
     """Draw one model's score by the factor of its change, alone, with all, and with random ones."""
-    import pandas as pd
-
     together = table[table["way"] == TOGETHER]
     random = together.assign(
         name=RANDOM, score=together["random_score"], low=float("nan"), high=float("nan")

@@ -17,8 +17,8 @@ from core.errors import SpecError
 from core.studies.kit import Findings, Outputs, Study, Task, Text, View, words_beside
 from core.studies.weights.arithmetic.charts import draw_view
 from core.studies.weights.arithmetic.spec import ArithmeticSpec
-from core.studies.weights.arithmetic.sums import sums_of
-from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic, build_harms
+from core.studies.weights.arithmetic.sums import ADDED, sums_of
+from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic
 from core.studies.weights.arithmetic.tasks import score_sums
 from core.studies.weights.arithmetic.text import make_headline, make_methods, statements_of
 from core.studies.weights.arithmetic.vectors import compare_vectors
@@ -110,7 +110,8 @@ def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
         spec.draws,
         spec.seed,
     )
-    harms = build_harms(table)
+    # what another's change, added whole, does to each fine-tune's score
+    harms = table[(table["way"] == ADDED) & (table["scale"] == 1)].reset_index(drop=True)
     alike, by_layer = build_alike(outputs.need(VECTORS), refs)
     statements = statements_of(table, harms, alike)
     return Findings(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
-from core.studies.weights.arithmetic.sums import ADDED, ALONE, Sum
+from core.studies.weights.arithmetic.sums import ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 ARITHMETIC = (
     *("model", "metric", "way", "added", "scale", "score", "low", "high", "score_change"),
@@ -53,8 +50,6 @@ def build_arithmetic(
         `score_change` is the score minus that of the fine-tune itself, `score_excess` the score
         minus the mean with the others' changes rotated at random; NaN where none is added.
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for model, value in values.items():
         total = np.asarray(value["total"])
@@ -94,11 +89,6 @@ def _excess(
     }  # fmt: skip
 
 
-def build_harms(table: pd.DataFrame) -> pd.DataFrame:
-    """Take from ARITHMETIC what another's change, added whole, does to each fine-tune's score."""
-    return table[(table["way"] == ADDED) & (table["scale"] == 1)].reset_index(drop=True)
-
-
 def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Build ALIKE, whole and by layer: cosines and signs of the changes of every two fine-tunes.
 
@@ -110,8 +100,6 @@ def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.Dat
         A row for each pair, with the cosine of their whole changes, from inner products and norms
         summed over matrices and not a mean of those by layer; and a row for each pair and layer.
     """
-    import pandas as pd
-
     layers = np.array([int(layer) for _, layer in value["places"]])
     sums = {name: np.asarray(value[name]) for name in ("products", "changed", "conflicts")}
     whole, by_layer = [], []

@@ -10,7 +10,6 @@ which was trained on that fine-tune's states; none is trained on those of the su
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,6 @@ from core.vectors.examples import Pairs, batches, count_hits, encode
 
 if TYPE_CHECKING:
     import torch
-
-    from core.models.loading.layers import Batch
-    from core.models.loading.task_models import TaskModel
-    from core.vectors.examples import Encoded
 
 WRITTEN = 6e-9  # processor seconds per number of a model to add a change
 Factors = tuple[float, ...]
@@ -85,7 +80,7 @@ def score_sums(
             weights of other shapes, or has changed since the study began.
     """
     from core.models.loading.adapters import load_task_on
-    from core.models.loading.layers import body_weights
+    from core.models.loading.layers import body_weights, put_body
 
     for ref, identity in zip((model, *models), (model_identity, *identities), strict=True):
         next(deltas_of(open_pair(base, ref, base_identity, identity)))  # refuses strangers
@@ -97,18 +92,23 @@ def score_sums(
     for ref, each in zip((model, *models), weights, strict=True):
         _refuse_misfits(base, ref, start, each)
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
-    scoring = Scoring(task, encoded, tuple(batches(encoded)), start)
+    parts = tuple(batches(encoded))
+
+    def hits(added: Sequence[Weights], factors: Factors) -> NDArray[np.int64]:
+        put_body(task.model, add_changes(start, added, factors))
+        return count_hits(task.model, encoded, parts)
+
     right, random = [], np.full((randoms, len(sums), len(pairs)), -1, dtype=np.int64)
     for place, row in enumerate(sums):
         tick(0.1 + 0.9 * place / len(sums) / (1 + randoms), "sums of task vectors")
-        right.append(scoring.hits(weights, row))
+        right.append(hits(weights, row))
     for draw in range(randoms):
         turned = [weights[0], *_turned(start, weights[1:], seed + draw)]
         for place, row in enumerate(sums):
             done = (1 + draw + place / len(sums)) / (1 + randoms)
             tick(0.1 + 0.9 * done, f"random changes, draw {draw + 1} of {randoms}")
             if has_others(row):
-                random[draw, place] = scoring.hits(turned, row)
+                random[draw, place] = hits(turned, row)
     return {"total": encoded.total, "hits": np.stack(right), "random": random}
 
 
@@ -125,35 +125,6 @@ def _refuse_misfits(base: str, ref: str, start: Weights, weights: Weights) -> No
                 f"{ref} has other shapes than {base} ({name}), so their weights cannot be added: "
                 "choose fine-tunes with the base's vocabulary."
             )
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """A fine-tune whose body is written over.
-
-    Attributes:
-        task: With its head.
-        encoded: What it is scored on.
-        batches: The same, as the model reads it.
-        start: The base's weights.
-    """
-
-    task: TaskModel
-    encoded: Encoded
-    batches: tuple[Batch, ...]
-    start: Weights
-
-    def hits(self, weights: Sequence[Weights], factors: Factors) -> NDArray[np.int64]:
-        """Write a sum into the model, and count each sentence's right answers.
-
-        Args:
-            weights: Of each fine-tune, the one whose head scores first.
-            factors: Of their changes.
-        """
-        from core.models.loading.layers import put_body
-
-        put_body(self.task.model, add_changes(self.start, weights, factors))
-        return count_hits(self.task.model, self.encoded, self.batches)
 
 
 def add_changes(start: Weights, weights: Sequence[Weights], factors: Factors) -> Weights:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.errors import counted, listed
 from core.results.estimates import Estimate, estimate_of
@@ -11,12 +13,8 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.weights.arithmetic.spec import ArithmeticSpec
 from core.studies.weights.arithmetic.sums import ALONE, SCALES, TOGETHER
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.studies.weights.arithmetic.spec import ArithmeticSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 HARMED, BEYOND, REACHES, ALIKE = "changed most by", "beyond random", "together reaches", "cosine"

@@ -8,7 +8,7 @@ whose distances are stored or precomputed does not need them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
 from core.studies.task_kit import Value, pure
 from core.studies.weights.activations import compare_states
-from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_shapes
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -56,13 +55,6 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
         for vector in VECTORS
     }
     return {"models": list(features), **distances}
-
-
-def select_distances(measured: Value, refs: Sequence[str]) -> dict[str, ndarray]:
-    """Select the distances between some of the models that `measure_distances` compared."""
-    places = [measured["models"].index(ref) for ref in refs]
-    rows = np.ix_(places, places)
-    return {vector: np.asarray(measured[vector])[rows] for vector in VECTORS}
 
 
 def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
@@ -103,8 +95,8 @@ def condensed(outputs: Outputs, rank: int) -> Outputs:
 
 
 def run_condensed(
+    spec: WeightsSpec,
     tasks: Sequence[Task],
-    rank: int,
     *,
     store: Store | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -113,12 +105,12 @@ def run_condensed(
     """Run a study's tasks and store what it reads of them; run none if that is stored already.
 
     Args:
+        spec: The study.
         tasks: With roles ("delta", model), ("weights", model) and ("states", model).
-        rank: See `calc_distances`.
         store, progress, options: As for `core.runs.runner.run`.
     """
     kept = store or current_store()
-    keys = condensed_keys(tasks, rank)
+    keys = condensed_keys(tasks, spec.rank)
     stored, shipped = kept.find(keys.values())
     if len(stored) == len(set(keys.values())):
         if progress is not None:
@@ -135,9 +127,9 @@ def run_condensed(
                     sum(key in shipped for key in keys.values()),
                 )
             )
-        return Outputs({role: stored[key] for role, key in keys.items()}, {}, len(keys), 0.0)
+        return Outputs({role: stored[key] for role, key in keys.items()}, stored=len(keys))
     outputs = run(tasks, store=kept, progress=progress, **options)
-    values = condense(outputs, rank)
+    values = condense(outputs, spec.rank)
     if not outputs.failures:
         made = {key: values[role] for role, key in keys.items() if role[0] == "delta"}
         kept.put_many({**made, keys[DISTANCES]: values[DISTANCES]})
@@ -155,44 +147,29 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
     return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The models of a study that can be compared.
-
-    Attributes:
-        members: These models, in order.
-        features: Of each, by reference.
-        distances: Between them, by vector.
-        notices: What was left out, and what the tasks say.
-        outputs: Of the tasks, condensed.
-    """
-
-    members: list[Member]
-    features: dict[str, Features]
-    distances: dict[str, ndarray]
-    notices: list[str]
-    outputs: Outputs
-
-    @property
-    def sizes(self) -> ndarray:
-        """Return the relative size of each model's weight change."""
-        return np.array([relative_size(model) for model in self.features.values()])
-
-    def drawn(self, vector: str) -> ModelMap:
-        """Draw the map of a vector's distances, by PCA."""
-        return draw_map(self.distances[vector], "pca")
-
-
-def compare(spec: WeightsSpec, selection: Selection, outputs: Outputs) -> Compared:
+def compare(
+    spec: WeightsSpec, selection: Selection, outputs: Outputs
+) -> tuple[dict[str, Features], dict[str, ndarray], list[str]]:
     """Select the models that every vector can compare, with their distances.
 
+    Args:
+        spec: The study.
+        selection: Its models.
+        outputs: Of the tasks, see `condensed`.
+
+    Returns:
+        Features of each model that can be compared, in order; their distances by vector; notices of
+        what was left out and of the tasks.
+
     Raises:
-        TaskError: If every task failed.
+        TaskError: If hidden states are asked for and none can be compared.
     """
-    outputs = condensed(outputs, spec.rank)
     values, notices = outputs.values, list(selection.notices)
-    present = [member for member in selection.members if ("delta", member.ref) in values]
-    every = {member.ref: unpack_features(values["delta", member.ref]) for member in present}
+    every = {
+        member.ref: unpack_features(values["delta", member.ref])
+        for member in selection.members
+        if ("delta", member.ref) in values
+    }
     features = comparable(every)
     notices += [describe_shapes(ref, next(iter(features))) for ref in every if ref not in features]
     notices += [n for ref in features for n in values["delta", ref]["notices"]]
@@ -201,9 +178,21 @@ def compare(spec: WeightsSpec, selection: Selection, outputs: Outputs) -> Compar
         kept, by_state, said = compare_states(spec.base, features, outputs)
         features = {ref: features[ref] for ref in kept}
         notices += said
-    present = [member for member in present if member.ref in features]
-    distances = select_distances(values[DISTANCES], list(features)) | by_state
-    return Compared(present, features, distances, notices, outputs)
+    measured = values[DISTANCES]
+    places = [measured["models"].index(ref) for ref in features]
+    chosen = np.ix_(places, places)
+    distances = {vector: np.asarray(measured[vector])[chosen] for vector in VECTORS} | by_state
+    return features, distances, notices
+
+
+def sizes_of(features: Mapping[str, Features]) -> ndarray:
+    """Return the relative size of each model's weight change."""
+    return np.array([relative_size(model) for model in features.values()])
+
+
+def draw_pca(distances: ndarray) -> ModelMap:
+    """Draw the map that a study has at first."""
+    return draw_map(distances, "pca")
 
 
 def maps_of(result: Result) -> dict[str, str]:

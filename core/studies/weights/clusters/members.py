@@ -19,7 +19,7 @@ from typing import Any
 
 from core.errors import ModelError, SpecError
 from core.maths.progress import tick
-from core.models import parse_ref, zoo_models
+from core.models import parse_ref, read_manifest
 from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
@@ -142,7 +142,7 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
 
 
 def add_listed(
-    base: str, patterns: Sequence[str], count: int, say: Callable[[str], None] = lambda text: None
+    base: str, patterns: Sequence[str], count: int, say: Callable[[str], None]
 ) -> tuple[str, ...]:
     """Add the first `count` fine-tunes that the Hub lists, in place of the included ones. Raises
     ModelError if the Hub does not answer."""
@@ -165,7 +165,7 @@ def earlier_steps(members: Sequence[Member], labels: Sequence[str]) -> list[int]
 def fine_tunes() -> list[dict[str, Any]]:
     """Entries of the included fine-tunes, without intermediate checkpoints of pretraining."""
     return [
-        entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING
+        entry for entry in read_manifest() if entry.get("base") and entry.get("task") != PRETRAINING
     ]
 
 
@@ -198,7 +198,7 @@ def _describe(ref: str, base: str) -> Member:
     if ref == base:
         raise SpecError(f"{ref} is the base itself; choose its fine-tunes.")
     if parsed.kind == "zoo":
-        listed = [*zoo_models(), *read_adapters()]
+        listed = [*read_manifest(), *read_adapters()]
         entry = next((entry for entry in listed if entry.get("ref") == ref), None)
         if entry is None:
             return Member(ref, base, task=_guess(parsed.name), guessed=True)

@@ -36,14 +36,6 @@ def describe_named_data(names: str) -> str:
     return f"Data sets read from the models' names, because their cards name none: {names}."
 
 
-def describe_rounding(model: str, rounded: int, changed: int) -> str:
-    """The notice of updates that are hardly larger than the rounding of the file."""
-    return (
-        f"{model}: the updates of {rounded} of {changed} changed matrices are hardly larger than "
-        "the rounding of its file, so their ranks are those of rounding errors."
-    )
-
-
 def describe_aside(aside: Mapping[str, bool]) -> list[str]:
     """The notices of models that are on the map and in no score, by the reason.
 

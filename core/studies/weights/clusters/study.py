@@ -14,7 +14,6 @@ The headline's number: `core.maths.spectra.neighbours.calc_neighbour_shares`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,19 @@ from core.studies.kit import (
     Outputs,
     Result,
     Study,
-    Task,
     Value,
     words_beside,
 )
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.clusters import planning, tables, text
-from core.studies.weights.clusters.distances import compare, redraw, run_condensed
+from core.studies.weights.clusters.distances import (
+    compare,
+    condensed,
+    draw_pca,
+    redraw,
+    run_condensed,
+    sizes_of,
+)
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
@@ -39,7 +44,13 @@ from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
 from core.studies.weights.pairs import state_pair
-from core.studies.weights.unlabelled import UNLABELLED, WORDS, state_unlabelled, unlabelled_sentence
+from core.studies.weights.unlabelled import (
+    UNLABELLED,
+    WORDS,
+    build_unlabelled,
+    state_unlabelled,
+    unlabelled_sentence,
+)
 
 
 def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -50,19 +61,28 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         SpecError: If too many failed for the neighbours or clusters asked for.
     """
     selection: Selection = ready.values["models"]
-    compared = compare(spec, selection, outputs)
-    present, features, distances = compared.members, compared.features, compared.distances
+    outputs = condensed(outputs, spec.rank)
+    features, distances, notices = compare(spec, selection, outputs)
+    present = [member for member in selection.members if member.ref in features]
+    sizes = sizes_of(features)
     labels = planning.labels_of(spec, ready, present)
     aside = planning.aside_of(spec, present, labels)
     scored = tables.score(spec, labels, distances, aside)
-    doses = compare_doses(present, compared.sizes, distances)
-    notices = [*compared.notices, *planning.table_notices(spec, ready), *scored.notices]
+    doses = compare_doses(present, sizes, distances)
+    notices += [*planning.table_notices(spec, ready), *scored.notices]
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
-    spectra = rank_tables.build_spectra(features, _weights(selection, compared.outputs))
-    drawn = compared.drawn(spec.vector)
-    unlabelled = tables.build_unlabelled(
-        spec, present, labels, aside, distances, compared.sizes, scored
+    spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
+    drawn = draw_pca(distances[spec.vector])
+    unlabelled = build_unlabelled(
+        {member.ref: member.base for member in present},
+        labels,
+        [*scored.predictions],
+        [n for n, label in enumerate(labels) if not label and n not in aside],
+        distances[spec.vector],
+        sizes,
+        scored.k,
+        spec.seed,
     )
     cast = state_unlabelled(unlabelled, WORDS[spec.label_by])
     built = {
@@ -117,11 +137,6 @@ def _weights(selection: Selection, outputs: Outputs) -> dict[str, Value]:
     }
 
 
-def perform(spec: WeightsSpec, tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run the planned tasks and keep distances, spectra and norms of their outputs."""
-    return run_condensed(tasks, spec.rank, **options)
-
-
 def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) -> Result:
     """Draw the result on the map that was asked for."""
     return redraw(result, spec.map, **options)
@@ -135,7 +150,7 @@ STUDY = Study(
     plan=planning.plan,
     collect=collect,
     collecting=planning.collecting,
-    perform=perform,
+    perform=run_condensed,
     finish=finish,
     views=VIEWS,
     compared=ComparedTable("vectors", ("vector", "k"), "share", along="k"),

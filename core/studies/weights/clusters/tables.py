@@ -21,7 +21,6 @@ from core.maths.spectra.neighbours import (
     predict_labels,
 )
 from core.maths.spectra.registry import Features, relative_size
-from core.studies.weights import unlabelled
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
@@ -100,7 +99,7 @@ def score(
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
     predictions = _predict(distances[spec.vector][np.ix_(places, places)], labelled, places, k)
     votes = _votes(spec, labelled, distances, places, k)
-    told = tuple(filter(None, [unlabelled]))
+    told = (unlabelled,) if unlabelled else ()
     return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
 
 
@@ -242,24 +241,6 @@ def build_predictions(
         for place, guess in scored.predictions.items()
     ]
     return pd.DataFrame(rows, columns=columns)
-
-
-def build_unlabelled(
-    spec: WeightsSpec,
-    members: Sequence[Member],
-    labels: Sequence[str],
-    aside: Collection[int],
-    distances: Mapping[str, ndarray],
-    sizes: Float[ndarray, " model"],
-    scored: Scored,
-) -> pd.DataFrame:
-    """Build the table of what the labelled models vote for, see `unlabelled.build_unlabelled`."""
-    bases = {member.ref: member.base for member in members}
-    asked = [n for n, label in enumerate(labels) if not label and n not in aside]
-    chosen, voters = distances[spec.vector], [*scored.predictions]
-    return unlabelled.build_unlabelled(
-        bases, labels, voters, asked, chosen, sizes, scored.k, spec.seed
-    )
 
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:

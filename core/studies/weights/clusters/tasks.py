@@ -34,7 +34,6 @@ from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.pieces import keep_pieces
 from core.runs.store import identified, key_of
 from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
-from core.studies.weights.clusters.notice_text import describe_rounding
 
 VERSION = 1  # raised when what is kept of a matrix changes
 # parts of an update's value that only distances need
@@ -288,6 +287,7 @@ def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> 
 
 
 def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
+    """The notice of updates that are hardly larger than the rounding of the file."""
     changed = [record for record in records if record["delta_norm"]]
     rounded = [
         record
@@ -296,4 +296,7 @@ def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
     ]
     if not rounded:
         return []
-    return [describe_rounding(model, len(rounded), len(changed))]
+    return [
+        f"{model}: the updates of {len(rounded)} of {len(changed)} changed matrices are hardly "
+        "larger than the rounding of its file, so their ranks are those of rounding errors."
+    ]

@@ -63,7 +63,12 @@ def statements_of(
         row_of(scored.vectors, name, scored.k)
         for name in dict.fromkeys((spec.vector, NORMS, *scored.vectors["vector"]))
     ]
-    stated = [state_share(rows[0]), state_chance(rows[0]), *map(state_share, rows[1:])]
+    expected = Estimate(float(rows[0]["chance"]), kind="per cent")
+    stated = [
+        state_share(rows[0]),
+        Statement(CHANCE, EXPECTED, expected),
+        *map(state_share, rows[1:]),
+    ]
     if stated[0].verdict != TOO_FEW:
         stated += state_unlabelled(scored.votes)
     for vector in dict.fromkeys((spec.vector, NORMS)):
@@ -102,11 +107,6 @@ def state_share(row: pd.Series) -> Statement:
     return Statement(
         str(row["vector"]), verdict, Estimate(float(row["share"]), kind="per cent"), baseline=CHANCE
     )
-
-
-def state_chance(row: pd.Series) -> Statement:
-    """The share that is expected by chance."""
-    return Statement(CHANCE, EXPECTED, Estimate(float(row["chance"]), kind="per cent"))
 
 
 def make_headline(

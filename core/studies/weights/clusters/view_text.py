@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.charts.figures import stresses_of
+from core.studies.weights.clusters.charts.marks import label_word
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
@@ -28,11 +29,6 @@ from core.studies.weights.clusters.text import (
     unlabelled_sentence,
 )
 from core.studies.weights.pairs import CHANCE
-from core.studies.weights.unlabelled import WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
@@ -48,7 +44,7 @@ def votes_sentence(result: Result) -> str:
     if votes is None:  # a result of an earlier version
         return ""
     k = int(result.arrays["k"])
-    return unlabelled_sentence(result.statements, votes, k, _word(result), more)
+    return unlabelled_sentence(result.statements, votes, k, label_word(result), more)
 
 
 def map_sentence(result: Result) -> str:
@@ -60,7 +56,7 @@ def map_sentence(result: Result) -> str:
     more, models = "" if vector == COMMON else f"; {title_of(vector)}", _models(result)
     if share.verdict != TOO_FEW and vector != NORMS:
         more += f"; the size of the update alone {shares[NORMS].number.value_text}"
-    sentence = neighbour_sentence(share, _chance(result), row, k, _word(result), models, more)
+    sentence = neighbour_sentence(share, _chance(result), row, k, label_word(result), models, more)
     stress = stresses_of(result).get(2, 0.0)
     if stress <= MOST_STRESS:
         return sentence
@@ -84,7 +80,7 @@ def neighbours_sentence(result: Result) -> str:
         )
     above = [share for share in shares if share.verdict == ABOVE]
     rest = [share for share in shares if share not in above]
-    word = _word(result)
+    word = label_word(result)
     if not above:
         none = f"Neighbours do not detectably share a {word} by any vector"
         return f"{none} (chance {chance}): {_shares(rest)}."
@@ -126,7 +122,7 @@ def distances_sentence(result: Result) -> str:
     if not stated:
         return ""
     within, between, nearer = (each.number for each in stated)
-    word, verb = _word(result), "are" if within.value < between.value else "are not"
+    word, verb = label_word(result), "are" if within.value < between.value else "are not"
     pairs = f"{nearer.value_text} of {stated[2].baseline}"
     if nearer.value_text == stated[2].baseline:
         pairs = f"All {nearer.value_text}"
@@ -189,10 +185,6 @@ def _shares(shares: Sequence[Statement]) -> str:
             for text, group in groupby(shares, key=lambda share: share.number.value_text)
         ]
     )
-
-
-def _word(result: Result) -> str:
-    return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
 
 
 def _models(result: Result) -> int:

@@ -25,10 +25,10 @@ NULL = "random update of equal norm"
 TITLE = tip_of("intruders").title
 SCALED_HEIGHT = 200.0
 SCALED_LOOKS = {
-    "intruders": Look(BLUE),
-    "random": Look(GREY, "square", (6, 4)),
-    "other": Look(ORANGE, "diamond", (2, 3)),
-    "shrunk": Look(GREEN, "triangle-up", (8, 3)),
+    WAYS["intruders"]: Look(BLUE),
+    WAYS["random"]: Look(GREY, "square", (6, 4)),
+    WAYS["other"]: Look(ORANGE, "diamond", (2, 3)),
+    WAYS["shrunk"]: Look(GREEN, "triangle-up", (8, 3)),
 }
 
 
@@ -84,11 +84,10 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
         x_axis={"values": sorted(SCALES), "format": "~g"},
         context=context,
     )
-    looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
     count = int(rows["scaled"].iloc[0])
     below = f"{counted(count, 'direction')}; bands: 95 %"
     return line_chart(
-        rows.assign(name=rows["way"].map(WAYS)), plane, looks, what, below,
+        rows.assign(name=rows["way"].map(WAYS)), plane, SCALED_LOOKS, what, below,
         line="Scaled", also=["scaling.scaled"],
     )  # fmt: skip
 

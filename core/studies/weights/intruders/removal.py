@@ -83,18 +83,14 @@ def choose_directions(
         nearest = min(rest, key=lambda other: abs(sizes[other] - sizes[place]))
         partners.append(nearest)
         rest.remove(nearest)
-    terms = (Directions(left[:, at] * sizes[at], right[at].T) for at in (chosen, partners))
-    first, second = terms
-    return first, second
+    intruders, others = (
+        Directions(left[:, at] * sizes[at], right[at].T) for at in (chosen, partners)
+    )
+    return intruders, others
 
 
 def draw_directions(like: Directions, rng: np.random.Generator) -> Directions:
     """Draw random directions of the same sizes."""
-    left, right = (_unit(rng.normal(size=side.shape)) for side in (like.left, like.right))
+    drawn = (rng.normal(size=side.shape) for side in (like.left, like.right))
+    left, right = (vectors / np.linalg.norm(vectors, axis=0) for vectors in drawn)
     return Directions(left * np.linalg.norm(like.left, axis=0), right)
-
-
-def _unit(vectors: Float[ndarray, "side direction"]) -> Float[ndarray, "side direction"]:
-    lengths: ndarray = np.linalg.norm(vectors, axis=0)
-    unit: ndarray = vectors / lengths
-    return unit

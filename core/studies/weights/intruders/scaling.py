@@ -12,7 +12,7 @@ every subword is masked once, one in seven at a time; the controls are those of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
 AS_READ = partial(as_identified, run=False)
 Changed = Sequence[tuple[Slot, Directions | Shrunk]]
-Chosen = list[tuple[Slot, Directions]]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -120,14 +119,20 @@ def scale_intruders(
     """
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
-        intruders, others, count = _choose(pair, leading, threshold)
+        matrices = [
+            (slot, chosen, beside) for slot, _, chosen, beside in _find(pair, leading, threshold)
+        ]
     scored = _open(base, model, pairs, words, pair)
     value: Value = {
-        "scaled": count, "total": scored.encoded.total, "tokens": scored.tokens,
-    }  # fmt: skip
-    if not count:
+        "scaled": sum(chosen.left.shape[1] for _, chosen, _ in matrices),
+        "total": scored.encoded.total,
+        "tokens": scored.tokens,
+    }
+    if not matrices:
         return value
     rng = np.random.default_rng(seed)
+    intruders = [(slot, chosen) for slot, chosen, _ in matrices]
+    others = [(slot, beside) for slot, _, beside in matrices]
     draws = [
         [(slot, draw_directions(directions, rng)) for slot, directions in intruders]
         for _ in range(removals)
@@ -165,15 +170,11 @@ def shrink_update(
         without intruders.
     """
     pair = open_pair(base, model, base_identity, model_identity, families)
-    changed = []
     with span(0.0, 0.2):
-        for delta in deltas_with_progress(pair):
-            if not delta.matrix.any():
-                continue
-            chosen, _ = choose_directions(delta.weight, delta.matrix, leading, threshold)
-            if chosen.left.shape[1]:
-                shrunk = Shrunk(delta.matrix, float(np.linalg.norm(chosen.left)))
-                changed.append((pair.slots[delta.index][1], shrunk))
+        changed = [
+            (slot, Shrunk(update, float(np.linalg.norm(chosen.left))))
+            for slot, update, chosen, _ in _find(pair, leading, threshold)
+        ]
     if not changed:
         return {}
     scored = _open(base, model, pairs, words, pair)
@@ -181,18 +182,16 @@ def shrink_update(
     return {"shrunk hits": hits} | ({} if scored.masked is None else {"shrunk losses": losses})
 
 
-def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Chosen, Chosen, int]:
-    """Find the intruder dimensions of every matrix, and the other directions beside them."""
-    intruders, others = [], []
+def _find(
+    pair: Pair, leading: int, threshold: float
+) -> Iterator[tuple[Slot, NDArray[np.floating], Directions, Directions]]:
+    """Find the matrices with intruder dimensions: each with its update, its intruder dimensions and
+    the other directions beside them."""
     for delta in deltas_with_progress(pair):
-        if not delta.matrix.any():
-            continue
-        slot = pair.slots[delta.index][1]
-        chosen, beside = choose_directions(delta.weight, delta.matrix, leading, threshold)
-        if chosen.left.shape[1]:
-            intruders.append((slot, chosen))
-            others.append((slot, beside))
-    return intruders, others, sum(chosen.left.shape[1] for _, chosen in intruders)
+        if delta.matrix.any():
+            chosen, beside = choose_directions(delta.weight, delta.matrix, leading, threshold)
+            if chosen.left.shape[1]:
+                yield pair.slots[delta.index][1], delta.matrix, chosen, beside
 
 
 def _open(

@@ -33,9 +33,10 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
     removed = table[(table["scale"] == 0) & (table["way"] == "intruders")]
     stated = []
     for row in removed.to_dict("records"):
-        change, beyond = (
-            Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=_kind(row["metric"]))
-            for name in ("change", "beyond")
+        kind: Kind = "amount" if row["metric"] == LOSS else "share"
+        change, beyond, excess = (
+            Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=kind)
+            for name in ("change", "beyond", "excess")
         )
         verdict = REMOVED if change.clear else NO_CHANGE
         stated += [
@@ -43,9 +44,6 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
             Statement(row["model"], BEYOND, beyond, (), RANDOM, row["metric"]),
         ]
         if row["excess"] == row["excess"]:
-            kind = _kind(row["metric"])
-            ends = row["excess_low"], row["excess_high"]
-            excess = Estimate(row["excess"], *ends, kind=kind)
             stated.append(Statement(row["model"], EXCESS, excess, (), SHRUNK, row["metric"]))
     return tuple(stated)
 
@@ -94,10 +92,6 @@ def _share(excess: Statement) -> str:
         return gap
     share = "less" if excess.number.value > 0 else "more"
     return f"{gap}: intruders carry {share} than their share of the forgetting"
-
-
-def _kind(metric: str) -> Kind:
-    return "amount" if metric == LOSS else "share"
 
 
 def scaling_notices(

@@ -226,18 +226,16 @@ def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Gener
     size = float(np.linalg.norm(delta.matrix))
     relative = float(relative_change(size**2, delta.weight_norm**2))
     if not size:
-        none = np.zeros(0)
         return {
             "relative": relative,
-            "values": none,
-            "cosines": none,
+            "values": np.zeros(0),
+            "cosines": np.zeros(0),
             "null": np.zeros((draws, 0), np.float32),
         }
     compared = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
-    null = compared.null.astype(np.float32)
     return {
         "relative": relative,
         "values": compared.values,
         "cosines": compared.cosines,
-        "null": null,
+        "null": compared.null.astype(np.float32),
     }

@@ -51,7 +51,6 @@ MOST_LAYERS = 48  # of a model that are compared
 MOST_TREES = 12  # of which every two are compared
 FIRST, SECOND, GATE = "ff1", "ff2", "gate"
 MATCHED = 4.5e-8  # processor seconds per number of a matrix that is matched
-NEEDED = "units of feed-forward layers are compared"
 Block = tuple[Place, Place]
 Pair = tuple[int, int]
 NOT_COMPARED: Value = {
@@ -163,8 +162,8 @@ def _blocks(opened: Opened, places: Sequence[Place]) -> list[Block]:
             blocks.append(((family, layer), partner))
     if not blocks:
         raise ModelError(
-            f"{checkpoint.ref} has no feed-forward layers of the usual form, and {NEEDED}: "
-            "choose models of another architecture."
+            f"{checkpoint.ref} has no feed-forward layers of the usual form, and units of "
+            "feed-forward layers are compared: choose models of another architecture."
         )
     chosen = np.linspace(0, len(blocks) - 1, min(len(blocks), MOST_LAYERS)).round().astype(int)
     return [blocks[number] for number in chosen]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.errors import by_number, counted, listed
 from core.maths.arrays import Value
@@ -12,9 +13,6 @@ from core.results.names import short_names
 from core.results.statements import Statement
 from core.studies.weights.lineage.independence import MOST_TREES
 from core.studies.weights.lineage.tables import IN_ORDER, INDEPENDENT, REORDERED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_NAMED = 3
 

@@ -17,7 +17,7 @@ from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import cosines_from, distances_from, norms_of
 from core.maths.statistics import SIGNIFICANT, corrected
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.changes import share_start
 from core.models.identity import Identity
 from core.models.steps import STEP, progress_of
@@ -27,8 +27,8 @@ IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
 FINE_TUNE, CHECKPOINT = "fine-tune", "checkpoint"
 NORM, KURTOSIS = "norm", "kurtosis"
 BY_NORM, BY_KURTOSIS = "tree from the smallest norm", "tree from the highest kurtosis"
-UNDIRECTED, RANDOM = "tree without direction", "tree from a random model"
 DIRECTED = (BY_NORM, BY_KURTOSIS)
+UNDIRECTED, RANDOM = "tree without direction", "tree from a random model"
 NEAREST, SIZES = "nearest model", "nearest by norms of matrices"
 PERMUTED = "nearest with rows permuted"
 LINEAGE = (
@@ -123,7 +123,7 @@ def recorded_parents(refs: Sequence[str]) -> tuple[list[int], list[str]]:
     Returns:
         The place of each parent, `NONE` where there is none, and the kind of each such model.
     """
-    bases = {str(entry["ref"]): str(entry.get("base") or "") for entry in zoo_models()}
+    bases = {str(entry["ref"]): str(entry.get("base") or "") for entry in read_manifest()}
     runs: dict[str, list[str]] = {}
     for ref in refs:
         runs.setdefault(ref.partition("@")[0], []).append(ref)
@@ -199,8 +199,6 @@ def build_independence(value: Value) -> pd.DataFrame:
     Args:
         value: Of `compare_orders`.
     """
-    import pandas as pd
-
     names = np.asarray(value["models"], dtype=object)[np.asarray(value["pairs"])]
     least = np.finfo(np.float64).tiny  # of what a table holds: none of them is 0
     order, matched = (
@@ -279,7 +277,14 @@ def build_rules(relatives: Relatives) -> pd.DataFrame:
             right = sum(map(guess, chosen))
             p_value = min(1.0, float(chances[right:].sum()))
             rows.append(
-                (kind, rule, right, of, right / of, p_value if rule in DIRECTED else np.nan)
+                (
+                    kind,
+                    rule,
+                    right,
+                    of,
+                    right / of,
+                    p_value if rule in DIRECTED else np.nan,
+                )
             )
         mean = float(chances @ np.arange(len(chances)))
         rows.append((kind, RANDOM, mean, of, mean / of, np.nan))

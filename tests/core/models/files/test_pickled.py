@@ -35,7 +35,7 @@ def pickle_weights(folder: Path, weights: dict[str, torch.Tensor], old: bool = T
 def test_names_are_read_and_strides_are_kept(tmp_path: Path, old: bool) -> None:
     path = pickle_weights(tmp_path, WEIGHTS, old)
     assert set(WEIGHTS) <= set(pickled_names(path))
-    entries = pickled_entries([path])
+    entries = pickled_entries(path)
     for name, tensor in WEIGHTS.items():
         read = entries[name].read()
         assert read.flags["C_CONTIGUOUS"]
@@ -170,7 +170,7 @@ def test_a_pickle_that_unpacks_to_more_than_a_models_is_damaged(
         raise AssertionError("torch is asked")
 
     monkeypatch.setattr(torch, "load", load)
-    for read in (count_pickled, pickled_names, lambda path: pickled_entries([path])):
+    for read in (count_pickled, pickled_names, pickled_entries):
         with pytest.raises(ModelError, match=r"not one data\.pkl of at most 8,388,608 bytes"):
             read(path)
 
@@ -181,7 +181,7 @@ def test_complex_numbers_are_refused_and_not_halved(
     tmp_path: Path, dtype: torch.dtype, old: bool
 ) -> None:
     path = pickle_weights(tmp_path, WEIGHTS | {"rotation": torch.ones(3, dtype=dtype)}, old)
-    for read in (count_pickled, lambda path: pickled_entries([path])):
+    for read in (count_pickled, pickled_entries):
         with pytest.raises(ModelError, match="complex numbers"):
             read(path)
 

@@ -76,7 +76,7 @@ def test_the_second_time_only_the_commit_is_asked_for(server, tiny, monkeypatch)
     server.requests.clear()
     download("someone/tiny")
     assert server.requests == []  # believed for a while
-    hub._resolved.clear()
+    hub._resolved.begin()
     download("someone/tiny")
     assert server.requests == ["GET /api/models/someone/tiny"]
 
@@ -86,7 +86,7 @@ def test_a_new_commit_is_noticed_and_an_old_one_can_be_named(server, tiny, monke
     download("someone/tiny")
     changed = {**files_of(tiny), "README.md": b"changed"}
     second = server.add("someone/tiny", changed).commit
-    hub._resolved.clear()
+    hub._resolved.begin()
     assert download("someone/tiny").name == second != first
     server.requests.clear()
     assert download("someone/tiny", first).name == first  # pinned and here: nobody is asked
@@ -280,7 +280,7 @@ def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(
 ) -> None:
     repository = server.add("someone/tiny", tiny)
     folder = download("someone/tiny")
-    hub._resolved.clear()
+    hub._resolved.begin()
     repository.state = state
     assert download("someone/tiny") == folder
     unreachable(monkeypatch)
@@ -291,7 +291,7 @@ def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(
 def test_what_was_downloaded_earlier_does_not_hide_a_refusal(server, tiny, monkeypatch) -> None:
     repository = server.add("someone/tiny", tiny)
     download("someone/tiny")
-    hub._resolved.clear()
+    hub._resolved.begin()
     repository.state = "private"
     with pytest.raises(ModelError, match="that you may see"):
         download("someone/tiny")

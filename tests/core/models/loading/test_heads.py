@@ -53,7 +53,7 @@ def test_arc_scores_are_the_biaffine_form() -> None:
 def test_a_parser_opens_as_it_was_saved_and_its_body_with_automodel(parser_folder: Path) -> None:
     from transformers import AutoModel
 
-    model = load_task_model(parser_folder, attentions=True)
+    model = load_task_model(parser_folder)
     assert isinstance(model, ArcParser)
     assert not any(parameter.requires_grad for parameter in model.parameters())
     saved = load_file(parser_folder / "model.safetensors")

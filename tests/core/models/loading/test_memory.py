@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import CancelledError
 from core.models.loading import memory as residence
-from core.runs.store import Store
+from core.runs.store import Store, using
 from core.vectors.activations import extract
 from tests.core.tiny_models import SENTENCES, save_tiny
 
@@ -111,8 +111,8 @@ def test_readings_side_by_side_give_what_each_gives_alone(tiny, tmp_path: Path) 
     """Thirty, of three models, on four threads for two places; none waits for itself."""
 
     def read(number: int) -> np.ndarray:
-        ref = asked[number]
-        return extract(ref, SENTENCES, store=Store(tmp_path / str(number))).vectors
+        with using(Store(tmp_path / str(number))):
+            return extract(asked[number], SENTENCES).vectors
 
     asked = [*tiny.values()] * 10
     alone = {ref: read(number) for number, ref in enumerate(tiny.values())}

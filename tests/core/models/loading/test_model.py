@@ -22,7 +22,7 @@ from core.models import (
     load_model,
     load_with_head,
     locate,
-    zoo_models,
+    read_manifest,
 )
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
@@ -368,12 +368,12 @@ def test_a_name_that_resembles_none_is_not_taken_for_another() -> None:
 
 
 def test_a_model_of_the_box_must_be_the_one_in_its_manifest(box) -> None:
-    assert zoo_models() == []
+    assert read_manifest() == []
     path = box / "models" / "seed-0" / "model.safetensors"
     digest = checkpoints.content_hash(path)
     entry = {"name": "seed-0", "ref": "zoo:seed-0", "files": {"model.safetensors": digest}}
     (box / "manifest.json").write_text(json.dumps({"models": [entry]}))
-    assert zoo_models() == [entry]
+    assert read_manifest() == [entry]
     describe("zoo:seed-0")
     entry["files"] = {"model.safetensors": "0" * 64}
     (box / "manifest.json").write_text(json.dumps({"models": [entry]}))

@@ -120,7 +120,7 @@ def test_pickled_code_is_never_run(
     from core.models.files.pickled import pickled_entries
 
     with pytest.raises(ModelError, match="a shared instance does not open"):
-        pickled_entries([folder / "pytorch_model.bin"])
+        pickled_entries(folder / "pytorch_model.bin")
 
 
 class Touching:

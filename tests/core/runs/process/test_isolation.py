@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.runs.process.isolated import Bounds, call
 from core.runs.process.isolation import (
+    IDLE,
+    SILENCE,
     Apart,
     ApartAnswerError,
     ApartError,
@@ -94,7 +94,7 @@ def answer(request):
     for _ in range(request["replies"]):
         yield "x" * request["characters"]
 """
-BOUNDS = Bounds(memory=2**29, seconds=5.0, characters=10_000)
+MEMORY = 2**29
 
 
 @pytest.fixture
@@ -103,17 +103,19 @@ def talker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
-def test_one_question_has_one_answer(talker: None) -> None:
-    assert call("talker", {"replies": 1, "characters": 3}, BOUNDS, "asking") == "xxx"
+def test_a_process_answers_after_it_has_refused(talker: None) -> None:
+    process = Apart("talker", MEMORY)
     with pytest.raises(RefusedError, match="choose another"):
-        call("talker", "refuse", BOUNDS, "asking")
+        list(process.ask("refuse", QUICKLY, "asking"))
+    assert [*process.ask({"replies": 1, "characters": 3}, QUICKLY, "asking")] == ["xxx"]
+    process.close()
 
 
 @pytest.mark.parametrize(
     "request_", [{"replies": 1, "characters": 20_000}, {"replies": 20, "characters": 1_000}]
 )
 def test_answers_are_bounded_in_sum(talker: None, request_: dict[str, int]) -> None:
-    process = Apart("talker", 2**29)
+    process = Apart("talker", MEMORY)
     with pytest.raises(ApartAnswerError):
         list(process.ask(request_, QUICKLY, "asking", characters=10_000))
     assert not process.alive
@@ -124,14 +126,15 @@ def test_answers_are_bounded_in_sum(talker: None, request_: dict[str, int]) -> N
 def test_memory_and_processor_time_of_a_question_are_limited(
     talker: None, request_: str, timed: bool
 ) -> None:
+    patience = Patience(SILENCE, SILENCE, processor=0.5, idle=IDLE)
     with pytest.raises(ApartError) as ended:
-        call("talker", request_, replace(BOUNDS, seconds=0.5), "asking")
+        list(Apart("talker", MEMORY).ask(request_, patience, "asking"))
     assert isinstance(ended.value, ApartTimeoutError) is timed
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processor time has no limit there")
 def test_a_computer_that_is_too_busy_is_not_the_questions_fault(talker: None) -> None:
-    process = Apart("talker", 2**29)
+    process = Apart("talker", MEMORY)
     busy = Patience(silence=0.2, deadline=0.2, processor=60.0)  # which nobody gets in that time
     with pytest.raises(BusyError, match="too busy for asking, which has not ended after 0 s"):
         list(process.ask("hurry", busy, "asking"))

@@ -65,7 +65,7 @@ def test_a_download_is_what_the_hub_lists_and_nothing_once_it_is_there(seeds: Hu
     assert (size.layers, size.d_model, size.asked) == (2, 16, True)
     assert not any("model.safetensors" in path for path in seeds.requests)
     listed.sizes.clear()
-    hub._resolved.clear()
+    hub._resolved.begin()
     hub.download("google/multiberts-seed_0")
     assert size_of(ref).download == download_of(ref) == 0
     assert size_of(ref).parameters < 110_000_000

@@ -29,7 +29,7 @@ def first_stage(sentences: int, foreign: str = "") -> Outputs:
         for ref, width in WIDTHS.items()
     }
     treebank = SimpleNamespace(parts={"train": [None] * sentences}, foreign=foreign)
-    return Outputs({TREEBANK: treebank, **identified}, {}, 0, 0.0)
+    return Outputs({TREEBANK: treebank, **identified})
 
 
 def made() -> Result:
@@ -54,7 +54,7 @@ def test_of_many_wide_models_only_some_are_named() -> None:
         for name in "abcdef"
     }
     (note,) = few_sentences(
-        Outputs({**ready.values, **more}, {}, 0, 0.0), [f"hub:lab/{name}" for name in "abcdef"]
+        Outputs({**ready.values, **more}), [f"hub:lab/{name}" for name in "abcdef"]
     )
     assert "a (32), b (32), c (32) and 3 more models" in note
 
@@ -62,7 +62,7 @@ def test_of_many_wide_models_only_some_are_named() -> None:
 def test_of_a_deep_model_the_layers_that_are_read_are_said() -> None:
     ready = first_stage(2_000)
     deep = Identity("deep", "x", "x", 12, 32, "bert", 1, True)
-    ready = Outputs({**ready.values, ("identity", "deep"): deep}, {}, 0, 0.0)
+    ready = Outputs({**ready.values, ("identity", "deep"): deep})
     assert chosen_layers(ProbeSpec(), deep) == (0, 2, 4, 6, 8, 10, 12)
     (said,) = set(with_limits(made(), ready, ("deep",), ()).notices) - {"More."}
     assert said.startswith("Of deep, layers 0, 2, 4, 6, 8, 10, 12 were read")
@@ -93,7 +93,7 @@ def test_parses_of_what_is_not_english_stand_in_no_headline(
     )  # fmt: skip
     spec = study.Spec(corpus=smiles, **first)
     ready = run_here(study.prepare(spec, None))
-    result = study.result(spec, ready, Outputs({}, {}, 0, 0.0))
+    result = study.result(spec, ready, Outputs({}))
     notice = foreign_notice(ready.need(TREEBANK).words)
     assert notice.startswith("This text is not English prose (0 %")
     assert result.headline == ""

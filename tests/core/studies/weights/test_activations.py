@@ -45,7 +45,7 @@ def state(rows: np.ndarray, family: str = "encoder", ids: Sequence[Any] = ((1, 2
 
 
 def outputs(**values: Any) -> Outputs:
-    return Outputs({(STATES, ref): value for ref, value in values.items()}, {}, len(values), 0.0)
+    return Outputs({(STATES, ref): value for ref, value in values.items()})
 
 
 @pytest.fixture(scope="module")

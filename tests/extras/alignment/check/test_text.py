@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.maths.maps.bijections import FORMS
+from extras.alignment.check.spec import TRUTHS
 from extras.alignment.check.text import BEST, COMPARED, make_headline, statements_of
 
 
@@ -17,6 +19,10 @@ def table(**errors: tuple[float, float]) -> pd.DataFrame:
         for blocks in (0, 4)
     ]
     return pd.DataFrame(rows, columns=["truth", "blocks", "method", "nmse", "inverse_error"])
+
+
+def test_every_form_is_described() -> None:
+    assert TRUTHS.keys() == FORMS.keys()
 
 
 def test_the_best_map_of_each_form_is_stated_with_its_rivals() -> None:

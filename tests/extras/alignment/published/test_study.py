@@ -18,6 +18,7 @@ from core.study import read_first
 from extras.alignment.published import study as published
 from extras.alignment.published import training as published_training
 from extras.alignment.published.findings import (
+    OUR_METHODS,
     Errors,
     claim_rows,
     error_rows,
@@ -26,7 +27,7 @@ from extras.alignment.published.findings import (
 )
 from extras.alignment.published.maps import FITTED, METHODS, VARIANTS, partners, published_cca
 from extras.alignment.published.rows import RATE, dropping, sentence_rows
-from extras.alignment.published.spec import DECAY, LEARNING_RATE, ProtocolSpec
+from extras.alignment.published.spec import DECAY, LEARNING_RATE, OURS_OF, ProtocolSpec
 from extras.alignment.published.text import (
     ABOVE,
     BELOW,
@@ -235,6 +236,11 @@ def errors(inn: float, linear: float, pooled: bool = False) -> Errors:
     rng = np.random.default_rng(0)
     spread = rng.uniform(0.9, 1.1, (2, 40))
     return Errors([spread], {"inn": [inn * spread], "linear": [linear * spread]}, pooled)
+
+
+def test_every_protocol_has_a_name_and_ours_has_the_same_maps() -> None:
+    assert set(PROTOCOLS) == {*VARIANTS, OURS}
+    assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
 
 
 def test_a_finding_holds_is_reversed_or_open() -> None:

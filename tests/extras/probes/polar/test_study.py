@@ -30,7 +30,7 @@ from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW, windows_of
-from extras.probes.polar.charts import draw_polar, drawable, polar_chart
+from extras.probes.polar.charts import draw_polar, drawable
 from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
@@ -175,8 +175,6 @@ def test_every_chart_is_drawn(result: PolarResult) -> None:
     assert set(STUDY.figures(result)) == {f"polar-{metric}" for metric in METRICS}
     assert len(draw_polar(result).charts) == 3
     assert len(draw_polar(result, "uas").charts) == 1
-    with pytest.raises(SpecError, match="choose one of"):
-        polar_chart(result, "dspr")
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import TaskError
-from core.models import zoo_models
+from core.models import read_manifest
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import load_task
 from core.results.columns import meaning
@@ -125,7 +125,7 @@ def test_costs_are_those_of_a_slow_loop() -> None:
 
 def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
     parts = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])
-    each = Measured(parts, np.array([1.0, 1.0, 2.0]), 100.0, 1)
+    each = Measured(parts, np.array([1.0, 1.0, 2.0]), 100.0, 1, np.arange(3))
     assert each.points().tolist() == [150.0, 300.0]
     drawn = each.resampled(50, 0)
     np.testing.assert_allclose(drawn[:, 1], 2 * drawn[:, 0])
@@ -142,12 +142,12 @@ def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
     accuracy = measured(value)[ACCURACY]
     assert accuracy.points().tolist() == [50.0]
     assert set(accuracy.resampled(300, 0)[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
-    assert measured(value)[LOSS].resampled_together.tolist() == [0, 1, 2]
+    assert measured(value)[LOSS].groups.tolist() == [0, 1, 2]
 
 
 @pytest.mark.slow
 def test_the_included_parser_is_scored_word_by_word() -> None:
-    if "parse-0" not in {entry["name"] for entry in zoo_models()}:
+    if "parse-0" not in {entry["name"] for entry in read_manifest()}:
         pytest.skip("the box has no models yet: make zoo")
     import torch
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
-from core.errors import SpecError
 from core.maths.spectra.clustering import build_dendrogram
 from core.results.columns import told
 from core.results.drawing.context import PAGE, Context
@@ -18,7 +17,7 @@ from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.export import Result
-from core.results.numbers import label_expr, text_of
+from core.results.numbers import labels_of, text_of
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.marks import (
     group_names,
@@ -42,15 +41,9 @@ LEAST, MOST = 1.03, 24  # height of a row: at least this times the letters', at 
 
 
 def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw all distances as a heatmap, models in the order of the tree on its right.
-
-    Raises:
-        SpecError: If there are fewer than two models.
-    """
+    """Draw all distances as a heatmap, models in the order of the tree on its right."""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
-    if count < 2:
-        raise SpecError("Distances need at least two models.")
     tree = build_dendrogram(distances)
     names = model_names(result)[tree.order]
     groups = group_names(result.table["label"], "label")[tree.order]
@@ -114,7 +107,7 @@ def _heat(
         "distance:Q",
         title="Distance",
         scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
-        legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
+        legend=gradient("Distance", **labels_of("share"), context=context),
     )
     base = Chart(rows)
     heat: list[Any] = [

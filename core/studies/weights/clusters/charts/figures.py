@@ -17,7 +17,7 @@ from core.results.drawing.axes import Plane
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.vega import channel, layered
-from core.results.numbers import label_expr, text_of
+from core.results.numbers import labels_of, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
@@ -65,7 +65,7 @@ def map_chart(
     table, ends, height = _points(result, by, axes, wanted, context=context)
     groups, faded = marks.ordered(table["group"]), bool(table["marked"].any())
     x_ends, y_ends = ends
-    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
+    axis = {"tickCount": 5, "grid": False, **labels_of("share")}
     tips = (Tip("name", "Model"), "label", "data", "nearest", "distance", "relative_delta")
     rows, tooltip = told(table.assign(who=table["name"]), tips)
     base = Chart(rows).encode(
@@ -143,14 +143,8 @@ def _points(
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the share of same-label neighbours by k, a line per vector, with the attainable maximum,
-    chance and its band.
-
-    Raises:
-        SpecError: If nothing could be scored.
-    """
+    chance and its band."""
     table = result.tables["vectors"]
-    if table.empty:
-        raise SpecError("No neighbours were scored: at least three models need labels.")
     names = {name: every_vector()[name].title for name in dict.fromkeys(table["vector"])}
     rows = table.assign(name=table["vector"].map(names))
     chosen = rows[rows["vector"] == result.spec["vector"]]

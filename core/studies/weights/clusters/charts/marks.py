@@ -19,6 +19,7 @@ from core.results.drawing.vega import channel
 from core.results.export import Result
 from core.results.names import short_names
 from core.studies.weights.activations import every_vector
+from core.studies.weights.unlabelled import WORDS
 
 NO_LABEL = "no label"
 
@@ -35,6 +36,11 @@ def vector_name(result: Result) -> str:
     name = result.spec["vector"]
     rank = f", rank {result.spec['rank']}" if every_vector()[name].ranked else ""
     return f"{every_vector()[name].title.lower()}{rank}"
+
+
+def label_word(result: Result) -> str:
+    """What a label is in a sentence, such as "task"."""
+    return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
 
 
 def group_names(column: pd.Series, by: str) -> ndarray:

@@ -24,16 +24,14 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
-COLOUR, OTHER = BLUE, ORANGE
 ACROSS = 3  # panels per row
 SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
 LOOKS = {
     SINGLE: curves.Look("#A6C9DF", point=False, width=1.0),
-    MEAN: curves.Look(COLOUR, point=False, width=2.5),
+    MEAN: curves.Look(BLUE, point=False, width=2.5),
     NULL: curves.Look(GREY, dash=(6, 4), point=False, width=2.0),
-    TREND: curves.Look(OTHER, dash=(2, 3), point=False, width=2.5),
+    TREND: curves.Look(ORANGE, dash=(2, 3), point=False, width=2.5),
 }
-MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
 LEVEL_FITS = "no trend (R² {line} < {least})"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
@@ -66,32 +64,21 @@ def depth_chart(
     """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
 
     The trend is drawn where it is significant, corrected for the families that can be tested. The
-    rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
-    lines.
+    rank of an unchanged matrix is left out; its norm of 0 is shown.
 
     Args:
         result: Of the weights study.
         family: One of `families_of(result)`.
         of: "delta" or "weights".
         threshold: Share of the energy that ranks hold; the study's if None.
-        measure: One of `MEASURES`.
+        measure: "rank", "stable_rank", "entropy_rank" or "relative_norm".
         place: Position of the panel among the others.
-
-    Raises:
-        SpecError: If the result has no such family or measure.
     """
     place = place or panels.Place()
-    if measure not in MEASURES:
-        raise SpecError(f"The measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
     threshold = result.spec["threshold"] if threshold is None else threshold
     ranks = rank_at(spectra_of(result), threshold)
     ranks = ranks[ranks["of"] == of]
     table = ranks[ranks["family"] == family]
-    if table.empty:
-        raise SpecError(
-            f"This result has no {of} of {family!r}; "
-            f"choose from {', '.join(map(family_label, families_of(result, of)))}."
-        )
     if measure != "relative_norm":
         ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
     title = tip_of(measure).title
@@ -123,10 +110,10 @@ def _models(rows: pd.DataFrame, null: str, plane: Plane, x: dict[str, Any]) -> C
     tips = (Tip("name", "Model"), "layer", Tip(plane.y, plane.y_title, plane.kind), null)
     single, tooltip = told(rows.assign(who=rows["name"]), tips)
     chart = Chart(single).encode(x=x, y=plane.y_of())
-    thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
+    thin = chart.mark_line(color=BLUE, opacity=0.22, strokeWidth=1).encode(
         detail="model:N", tooltip=tooltip[:1]
     )
-    dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
+    dots = chart.mark_point(color=BLUE, opacity=0.35, size=18, filled=True)
     return layered(thin, dots.encode(tooltip=tooltip))
 
 
@@ -147,14 +134,9 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
         )
         return pd.concat(parts, ignore_index=True), level if line == line else "no trend"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
-    parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
+    parts.append(pd.DataFrame({"name": TREND, "layer": depth, measure: trend.at(depth)}))
     short = equation_of(trend).partition(", R²")[0]  # of a panel's heading; the table has all of it
     return pd.concat(parts, ignore_index=True), short
-
-
-def depth_legend(*, context: Context = PAGE) -> Chart:
-    """Draw the legend of the panels by depth."""
-    return panels.legend_strip(LOOKS, context=context)
 
 
 def spectrum_chart(
@@ -167,8 +149,6 @@ def spectrum_chart(
     context: Context = PAGE,
 ) -> Chart:
     """Draw the singular values of one family on log axes, a line per layer, with the null.
-
-    `spectra_legend` names the layers.
 
     Args:
         result: Of the weights study.
@@ -190,7 +170,9 @@ def spectrum_chart(
     places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
     frames = _layer_spectra(spectra, rows, short, places)
     looks = _layer_looks(result, layer)
-    null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
+    null = pd.DataFrame(
+        {"direction": places, "value": null_spectrum(*shape)[places - 1], "name": NULL}
+    )
     lines = pd.concat([*frames, null], ignore_index=True)
     lines = lines[lines["value"] > SMALLEST / 2]
     plane = Plane(
@@ -224,14 +206,9 @@ def _layer_spectra(
         values = spectra.values[spectra.matrices.index.get_loc(index)][:short]
         size = np.linalg.norm(values)
         if size > 0:
-            name = f"layer {row['layer']}"
-            frames.append(_frame(direction=places, value=values[places - 1] / size, name=name))
+            columns = {"direction": places, "value": values[places - 1] / size}
+            frames.append(pd.DataFrame(columns | {"name": f"layer {row['layer']}"}))
     return frames
-
-
-def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
-    """Draw the legend of the panels of spectra: a line per layer."""
-    return panels.legend_strip(_layer_looks(result, layer), context=context)
 
 
 def layers_of(result: Result) -> list[int]:
@@ -239,13 +216,13 @@ def layers_of(result: Result) -> list[int]:
     return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
 
 
-def _layer_looks(result: Result, chosen: int = 0) -> dict[str, curves.Look]:
+def _layer_looks(result: Result, chosen: int) -> dict[str, curves.Look]:
     """Colour layers from blue to orange and the Gaussian matrix grey; highlight a chosen layer."""
     layers = layers_of(result)
     looks = curves.graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
     if chosen in layers:
         looks = {
-            name: replace(look, colour=COLOUR, width=3.5)
+            name: replace(look, colour=BLUE, width=3.5)
             if name == f"layer {chosen}"
             else replace(look, colour=GREY, width=0.8)
             for name, look in looks.items()
@@ -268,7 +245,8 @@ def depth_panels(
         depth_chart(result, family, of, threshold, measure, place, context=context)
         for family, place in zip(families, places, strict=True)
     ]
-    return panels.Panels(drawn, across=ACROSS, strip=depth_legend(context=context), inline=True)
+    legend = panels.legend_strip(LOOKS, context=context)
+    return panels.Panels(drawn, across=ACROSS, strip=legend, inline=True)
 
 
 def spectrum_panels(
@@ -279,8 +257,5 @@ def spectrum_panels(
         spectrum_chart(result, model, family, of, layer, context=context)
         for family in families_of(result, of)
     ]
-    return panels.Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
-
-
-def _frame(**columns: Any) -> pd.DataFrame:
-    return pd.DataFrame(columns)
+    legend = panels.legend_strip(_layer_looks(result, layer), context=context)
+    return panels.Panels(drawn, across=ACROSS, strip=legend)

@@ -3,31 +3,25 @@ nearest name its label."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
-from core.errors import SpecError
 from core.maths.spectra.neighbours import neighbour_weights
 from core.results.columns import told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import WIDE
 from core.results.drawing.style import GREY, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
-from core.results.numbers import label_expr, text_of
+from core.results.export import Result
+from core.results.numbers import labels_of, text_of
 from core.studies.weights.clusters.charts.marks import (
     group_channels,
+    label_word,
     model_names,
     ordered,
     vector_name,
 )
-from core.studies.weights.unlabelled import SPELT, WORDS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.results.export import Result
-
+from core.studies.weights.unlabelled import SPELT
 
 ROOM = 292  # height with which headline, chart and legend fit 720 pixels
 ROW, LEAST = 22, 1.03  # height of a row: at most in pixels, at least this times the letters'
@@ -38,13 +32,7 @@ MARGIN = 0.09  # of the range of distances, at the left for the model's own mark
 def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw each scored model as a row of the others by their distance, in the colours of their
     labels: the nearest, which vote, are large; the model's own label is at the left, the label that
-    the vote names at the right.
-
-    Raises:
-        SpecError: If nothing could be scored.
-    """
-    if result.tables["predictions"].empty:
-        raise SpecError("No neighbours were scored: at least three models need labels.")
+    the vote names at the right."""
     k, (vote, *_) = int(result.arrays["k"]), result.tables["votes"].to_dict("records")
     others, scored = _rows(result, k)
     names, groups = list(scored["model"]), ordered(scored["label"])
@@ -55,7 +43,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     room = round(WIDE * context.letter * longest + 12)
     across = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [left, right], "nice": False, "zero": False, "range": [0, across]}
-    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
+    axis = {"tickCount": 5, "grid": False, **labels_of("share")}
     title = f"Distance between updates ({vector_name(result)})"
     rows, tooltip = told(others, ("model", "other", "label", "distance"))
     y = channel("model:N", title=None, sort=names, axis={"labelLimit": 160, "ticks": False})
@@ -80,7 +68,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
             x=channel("edge:Q", scale=scale), text="named:N"
         ),
     ]
-    word = WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
+    word = label_word(result)
     near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
     what = f"The {word} that the nearest neighbours name"
     score = (
@@ -98,8 +86,6 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
 def _rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The others of every scored model with their distances and labels, and the models themselves
     with what the vote names, ordered by label."""
-    import pandas as pd
-
     table = result.table.assign(name=model_names(result)).set_index("model")
     predictions = result.tables["predictions"].sort_values("label", kind="stable")
     refs = list(predictions["model"])

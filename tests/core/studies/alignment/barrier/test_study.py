@@ -154,7 +154,7 @@ def test_a_fine_tune_of_another_width_does_not_take_the_head(tmp_path: Path) -> 
 
 
 def test_steps_and_fine_tunes_of_a_seed_have_one_origin() -> None:
-    ready = Outputs({(ORIGIN, "path:base", "path:tuned"): True}, {}, 0, 0.0)
+    ready = Outputs({(ORIGIN, "path:base", "path:tuned"): True})
     assert relation_of("zoo:seed-0@step-50", "zoo:parse-0-lora-8", ready) == ONE_ORIGIN
     assert relation_of("zoo:seed-0", "zoo:seed-1", ready) == OTHER_ORIGINS
     assert relation_of("path:tuned", "path:base", ready) == ONE_ORIGIN

@@ -66,7 +66,7 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert errors["static-window"][1] < 0.3
     assert errors["static-window"][2] > 0.9
     assert errors["state-and-window"][2] < 0.3
-    table = error_table(AlignSpec(), {(*PAIR, STATIC): found})
+    table = error_table({(*PAIR, STATIC): found})
     assert not table[["reach", "penalty"]].isna().any(axis=None)
     reach = table[table["words"] == "all"].groupby(["method", "layer"])["reach"].agg(set)
     assert all(reach["static-word", layer] == {0} for layer in range(3))

@@ -15,12 +15,12 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
 from core.studies.probes.edges import tables, tasks
-from core.studies.probes.edges.charts import drawable, edges_chart
+from core.studies.probes.edges.charts import drawable
 from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
 from core.studies.probes.edges.study import STUDY, plan, prepare
-from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
+from core.studies.probes.edges.tables import ACCURACY, BITS, CHOOSERS, GAIN, UNSEEN
 from core.studies.probes.edges.text import make_headline, make_notices
 from core.studies.probes.trees.comparisons import gains_over_window
 from core.studies.probes.trees.data import Tree, Trees
@@ -151,7 +151,7 @@ def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     value = tasks.probe_beside_window("zoo:seed-0", "", "pos", trees, tags, SIZES, (1, 2), 1.0)
     sample = tables.samples(value, 400, 0)
     both = tables.groups_of(value, sample)
-    frames = gains_over_window("zoo:seed-0", both, sample, lambda metric: ACCURACY)
+    frames = gains_over_window("zoo:seed-0", both, sample, CHOOSERS)
     by_metric = {frame["metric"].iloc[0]: frame.set_index("layer") for frame in frames}
     assert set(by_metric) == {ACCURACY, UNSEEN, BITS}
     return by_metric
@@ -182,7 +182,7 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
 ) -> None:
     model, added = asked.models[0], result.tables["added"]
     assert not result.failures
-    assert tuple(added.columns) == tables.ADDED
+    assert tuple(added.columns) == tables.COLUMNS["added"]
     assert set(added["rival"]) == {WINDOW}
     assert added.groupby(["probe", "metric"])["layer"].apply(list).tolist() == [[1, 2]] * 9
     gains = [each for each in result.statements if each.verdict == ADDED]
@@ -213,7 +213,7 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
     group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
-    frames = gains_over_window("zoo:seed-0", {ACCURACY: group}, {ACCURACY: sample}, str)
+    frames = gains_over_window("zoo:seed-0", {ACCURACY: group}, {ACCURACY: sample}, {})
     gains = pd.concat(frames).set_index(["rival", "layer"])
     assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
     assert gains["margin"][EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
@@ -239,8 +239,6 @@ def test_without_the_option_nothing_is_added(asked: EdgeSpec) -> None:
     plain = STUDY.run(replace(asked, conditional=False))
     assert "added" not in plain.tables
     assert drawable(plain, GAIN) == []
-    with pytest.raises(SpecError, match="no 'gain'"):
-        edges_chart(plain, "pos", GAIN)
     assert "Hewitt et al. 2021" not in plain.methods
 
 

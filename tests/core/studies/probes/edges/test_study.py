@@ -14,14 +14,13 @@ import pandas as pd
 import pytest
 
 from core.commands import main as cli
-from core.errors import CorpusError, SpecError
+from core.errors import CorpusError
 from core.maths.classifier.fitting import standardised
 from core.maths.codelength import block_ends
 from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
-from core.studies.probes.edges.charts import edges_chart
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.studies.probes.edges.planning import RIVALS, plan, prepare
@@ -417,8 +416,6 @@ def test_every_chart_is_drawn_from_these_tables(result: Result) -> None:
     drawn = STUDY.figures(result)
     assert len(drawn) == 12
     assert all(chart.to_dict()["layer"] for chart in drawn.values())
-    with pytest.raises(SpecError, match="no such"):
-        edges_chart(result, "pos", "no such")
 
 
 def test_another_layer_or_target_runs_only_what_is_new(spec: Spec, result: Result) -> None:

@@ -15,7 +15,7 @@ from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.studies.probes.minimal_pairs import scoring
 from core.studies.probes.minimal_pairs.scoring import (
-    masked_predictions,
+    masked_rows,
     score_words,
 )
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
@@ -83,11 +83,11 @@ def test_the_rest_of_a_word_is_masked_with_its_token(tmp_path: Path) -> None:
     (cut,) = cut_sentences(loaded.tokenizer, [("his", "manthing", "went")])
     mask = loaded.tokenizer.mask
     assert mask is not None
-    asked = masked_predictions([cut], mask)
-    assert len(asked.ids) == len(cut.inside)
+    asked = [*masked_rows([cut], mask)]
+    assert len(asked) == len(cut.inside)
     word = [place for place, owner in enumerate(cut.words) if owner == 1]
     assert len(word) > 1
-    for ids, place, target in zip(asked.ids, asked.places, asked.targets, strict=True):
+    for ids, (place, target, *_) in asked:
         assert target == cut.ids[place]
         hidden = [at for at, token in enumerate(ids) if token == mask]
         assert hidden == ([at for at in word if at >= place] if place in word else [place])

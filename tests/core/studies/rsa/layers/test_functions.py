@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
-from core.errors import ModelError, SpecError
+from core.errors import ModelError
 from core.maths.statistics import t_interval
 from core.results.estimates import Estimate
 from core.results.export import Result
@@ -95,15 +95,11 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
 
 
 @pytest.mark.slow
-def test_each_panel_is_drawn_alone_and_both_together() -> None:
+def test_each_panel_has_a_title_of_its_own() -> None:
     result = STUDY.run(_spec(), CORPORA)
     assert charts.parts_of(result) == ("random_functions", "states")
-    both = charts.similarity_chart(result).to_dict()
-    assert len(both["concat"]) == 2
     alone = [charts.similarity_chart(result, part).to_dict() for part in charts.parts_of(result)]
     assert alone[0]["title"] != alone[1]["title"]
-    with pytest.raises(SpecError):
-        charts.similarity_chart(STUDY.run(_spec(functions=False), CORPORA), "functions")
 
 
 def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
@@ -152,13 +148,10 @@ def test_a_share_of_the_change_is_applied_and_stored_apart() -> None:
     assert 0 < moved[0] < moved[1] < moved[2]
 
 
-def test_layers_that_cannot_read_the_states_are_refused(tmp_path: Path) -> None:
+def test_layers_that_cannot_read_the_states_are_refused() -> None:
     with pytest.raises(ModelError, match="differ in") as refused:
         extract("zoo:bert-base", SENTENCES, functions=("zoo:deep", 1.0))
     assert str(refused.value) == str(other_shape("zoo:deep", "zoo:bert-base"))
-    pair = [f"path:{save_tiny(tmp_path / str(seed), 'bart', seed=seed)}" for seed in (0, 1)]
-    with pytest.raises(ModelError, match="choose side encoder"):
-        extract(pair[0], SENTENCES, side="decoder", functions=(pair[1], 1.0))
 
 
 def _table(**models: list[tuple[float, float, float]]) -> pd.DataFrame:
@@ -246,7 +239,7 @@ def test_the_figure_has_no_second_panel_for_a_stored_result_without_functions() 
     result = STUDY.run(_spec(), CORPORA)
     tables = {name: table for name, table in result.tables.items() if "functions" not in name}
     old = Result("rsa", result.spec, result.headline, tables)
-    assert "concat" not in charts.similarity_chart(old).to_dict()
+    assert charts.parts_of(old) == ("states",)
 
 
 def test_a_planted_change_moves_its_layer_further_than_random_ones_and_a_rotated_one_does_not(

@@ -26,8 +26,8 @@ MODELS = [
 
 @pytest.fixture(autouse=True)
 def _box(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "zoo_models", lambda: MODELS)
-    monkeypatch.setattr("core.models.patterns.zoo_models", lambda: MODELS)
+    monkeypatch.setattr(runs, "read_manifest", lambda: MODELS)
+    monkeypatch.setattr("core.models.patterns.read_manifest", lambda: MODELS)
 
 
 def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> None:
@@ -50,7 +50,7 @@ def test_references_are_another_seed_a_second_run_and_random_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named = [{**model, "name": model["ref"].removeprefix("zoo:")} for model in MODELS]
-    monkeypatch.setattr(runs, "zoo_models", lambda: named)
+    monkeypatch.setattr(runs, "read_manifest", lambda: named)
     monkeypatch.setattr("core.models.zoo.read_manifest", lambda: named)
     references = ("zoo:seed-1", "zoo:seed-0-again", "random:zoo:seed-0")
     assert runs.find_references(RsaSpec(BASE)) == references

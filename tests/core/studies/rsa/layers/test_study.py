@@ -41,17 +41,14 @@ from core.studies.rsa.layers.differences import (
 from core.studies.rsa.layers.runs import pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import (
-    INTERPOLATED,
-    MATCHED,
     NO_SIZE,
-    ONCE,
-    POOLED,
     WITHOUT_SIZE,
     flat_layers,
     high_chance,
     influence_in_words,
     items_in_words,
     jackknife_in_words,
+    said,
     same_size,
     too_few_items,
     unequal_sizes,
@@ -207,7 +204,7 @@ def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
     result = _run(items="cls", references=False)
     assert np.isnan(result.table["similarity"].iloc[0])
     assert flat_layers("zoo:tuned-0", [0]) in result.notices
-    assert charts.similarity_chart(result).to_dict()
+    assert charts.similarity_chart(result, "states").to_dict()
 
 
 def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
@@ -384,14 +381,6 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
     assert len(drawn["similarity"].to_dict()["concat"]) == 2, "states and functions"
     plain = _run(references=False)
     assert list(study.STUDY.figures(plain)) == ["similarity"]
-    with pytest.raises(SpecError, match="--grid"):
-        charts.grid_chart(plain, "zoo:tuned-0")
-    with pytest.raises(SpecError, match="--against"):
-        charts.domains_chart(plain, "demo")
-    with pytest.raises(SpecError, match="zoo:other"):
-        charts.grid_chart(result, "zoo:other")
-    with pytest.raises(SpecError, match="'other'"):
-        charts.domains_chart(result, "other")
 
 
 def test_references_of_other_bases() -> None:
@@ -458,7 +447,7 @@ def test_the_size_of_the_weight_change_stands_beside_each_curve(box: Path) -> No
         assert stated(result.statements, WEIGHT_CHANGE, model).estimate == Estimate(size)
     assert not unnamed(result.statements, result.headline)
     assert unequal_sizes(sizes["zoo:tuned-1"], sizes["zoo:tuned-0"]) in result.notices
-    drawn = json.dumps(charts.similarity_chart(result).to_dict())
+    drawn = json.dumps(charts.similarity_chart(result, "states").to_dict())
     assert f"tuned-1 ({text_of(sizes['zoo:tuned-1'])})" in drawn
     alone = _run(references=False)
     assert len(alone.notices) == len(result.notices) - 1, "one change cannot be unequal"
@@ -495,8 +484,8 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     scaled = stated(result.statements, SCALED, "zoo:tuned-0").estimate
     assert scaled is not None
     assert scaled.value == pytest.approx(small["relative_change"].iloc[0], rel=1e-4)
-    assert MATCHED in result.methods
-    assert INTERPOLATED in result.notices
+    assert said("matched") in result.methods
+    assert said("interpolated") in result.notices
     again = _run(functions=False, **both)
     assert again.table.equals(plain.table), "the model that was moved lies where it lay"
 
@@ -520,7 +509,7 @@ def test_runs_of_one_task_become_one_curve() -> None:
         Estimate(2.0, kind="whole"),
     )
     assert not unnamed(pooled.statements, pooled.headline)
-    assert POOLED in pooled.methods
+    assert said("pooled") in pooled.methods
     runs = _run(compare=("zoo:tuned-*",), pool_runs=False, **STATES).table
     assert set(runs["model"]) == {"zoo:tuned-0", "zoo:tuned-1"}
     means = runs.groupby("layer")["similarity"].mean()
@@ -531,7 +520,7 @@ def test_runs_of_one_task_become_one_curve() -> None:
     over_runs = 12.706 * mine.std(ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom
     assert over_runs > 2.0, "runs that differ so much say nothing"
     assert (top["low"], top["high"]) == (-1.0, 1.0), "a correlation is never below -1"
-    assert charts.similarity_chart(pooled).to_dict()
+    assert charts.similarity_chart(pooled, "states").to_dict()
     with pytest.raises(SpecError, match="zoo:none"):
         _run(compare=("zoo:none-*",))
 
@@ -592,7 +581,7 @@ def test_one_occurrence_per_word() -> None:
     result = _run(one_per_word=True, references=False)
     types = {word for sentence in CORPORA["demo"].sentences for word in sentence.words}
     assert items_in_words(RsaSpec(), len(types), 60) in result.methods
-    assert ONCE in result.methods
+    assert said("once") in result.methods
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,11 @@ from core.studies.rsa.layers.differences import (
 from core.studies.rsa.layers.function_text import MOST_NAMED
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import (
-    NULL,
-    RANKS,
     RULE,
-    STANDARDISED,
     items_in_words,
     jackknife_in_words,
     make_methods,
+    said,
 )
 from core.studies.rsa.layers.view_text import NOTHING, make_headline, summarise
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
@@ -244,16 +242,16 @@ def test_methods_say_what_was_done() -> None:
         items_in_words(spec, 1000, 200),
         "50 groups",
         "3",
-        STANDARDISED,
-        NULL,
+        said("standardised"),
+        said("null"),
         RULE,
     ):
         assert part in text
     assert "1,000" in items_in_words(spec, 1000, 200)
     ranked = RsaSpec("zoo:a", ("zoo:b",), comparison="spearman", items="mean")
     ranks = make_methods(ranked, ["zoo:b"], 200, 200)
-    assert RANKS in ranks
-    assert RANKS not in text
+    assert said("ranks") in ranks
+    assert said("ranks") not in text
     assert items_in_words(ranked, 200, 200) in ranks
     canonical = make_methods(
         RsaSpec("zoo:a", ("zoo:b",), measure="svcca", items="cls"), ["zoo:b"], 30, 30

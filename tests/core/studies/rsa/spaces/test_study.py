@@ -11,7 +11,7 @@ import pytest
 from core.errors import ShapeError, SpecError
 from core.maths.similarity.angles import angle
 from core.maths.spectra.shape import shape_of
-from core.models import zoo_models
+from core.models import read_manifest
 from core.results.drawing.context import PAGE
 from core.results.drawing.maps import STAGE, TURN, TURNED
 from core.studies.rsa.spaces.charts import (
@@ -45,7 +45,7 @@ REFS = ("zoo:seed-0", "zoo:seed-1", "zoo:seed-0@step-50", "zoo:nli-0")
 MOVES = replace(PAGE, moves=True)
 SPEC = SpacesSpec(REFS, sentences=30, words=120, draws=20)
 
-pytestmark = pytest.mark.skipif(not zoo_models(), reason="no models are included")
+pytestmark = pytest.mark.skipif(not read_manifest(), reason="no models are included")
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def test_of_a_deep_model_some_layers_are_swapped_and_small_ones_keep_their_keys(
             for ref in (spec.base, "zoo:pos-0")
         }
         values["examples"] = SimpleNamespace(heads=heads, pairs={"words": LABELLED})
-        return [dict(task.arguments) for task in STUDY.plan(spec, Outputs(values, {}, 0, 0.0))]
+        return [dict(task.arguments) for task in STUDY.plan(spec, Outputs(values))]
 
     assert all("layers" not in arguments for arguments in planned(6))
     swapped, changed = planned(12)

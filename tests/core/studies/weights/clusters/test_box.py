@@ -14,7 +14,7 @@ import pytest
 from core.commands import main as cli
 from core.maths.spectra.neighbours import calc_neighbour_shares
 from core.maths.spectra.registry import VECTORS, calc_chords
-from core.models import zoo_models
+from core.models import read_manifest
 from core.runs.runner import run
 from core.studies.weights.activations import STATES, calc_change, summary_of
 from core.studies.weights.clusters.members import fine_tunes
@@ -35,7 +35,7 @@ def alike(entry: dict[str, Any]) -> bool:
     return not entry.get("frozen") and (entry.get("dose") or 1.0) == 1.0
 
 
-@pytest.mark.skipif(not zoo_models(), reason="there are no included models yet: make zoo")
+@pytest.mark.skipif(not read_manifest(), reason="there are no included models yet: make zoo")
 def test_included_fine_tunes_of_one_task_are_neighbours() -> None:
     result = STUDY.run(WeightsSpec())
     tuned = [entry for entry in fine_tunes() if entry["base"] == "zoo:seed-0" and alike(entry)]
@@ -56,7 +56,7 @@ def test_included_fine_tunes_of_one_task_are_neighbours() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not zoo_models(), reason="there are no included models yet: make zoo")
+@pytest.mark.skipif(not read_manifest(), reason="there are no included models yet: make zoo")
 def test_delta_activations_tell_tasks_in_the_middle_layer(tmp_path: Path) -> None:
     command = ["weights", "--vector", "activations_middle", "--out", str(tmp_path)]
     assert cli.main(command) == 0

@@ -65,9 +65,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def forget() -> None:
     """As a process that has just started."""
-    hub._resolved.clear()
-    hub_ranges._fetched.clear()
-    hub_asking._gave_up.clear()
+    hub._resolved.begin()
+    hub_ranges._fetched.begin()
+    hub_asking._gave_up.begin()
 
 
 def stumble(server: TreeServer, times: int) -> None:
