@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import ShapeError
+from core.errors import ModelError, ShapeError
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import part_of, parts_from
-from core.maths.permutations import correlations
+from core.maths.permutations import correlations, match_units
 from core.models import load_tokenizer
 from core.models.identity import check_tokenizers
 from core.models.loading.memory import borrow_model
@@ -68,8 +68,8 @@ def align_attention(
         `m/refused` with the reason where a method does not fit.
 
     Raises:
-        ModelError: If a model cannot be loaded, does not return its attention, or the tokenizers or
-            depths differ.
+        ModelError: If a model cannot be loaded, does not return its attention, the tokenizers or
+            depths differ, or the source has more heads.
         ShapeError: If there are too few sentences to split.
     """
     check_tokenizers(source, target, UNLIKE)
@@ -88,6 +88,7 @@ def align_attention(
             read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
     check_depths(source, target, x, y)
+    _check_heads(source, target, *(len(moments[0][0]) for moments in (moments_x, moments_y)))
     owner, subwords = read[0][2:]
     value: Value = _match_heads(moments_x, moments_y, seed)
     parts = parts_from(where[owner], subwords, owner)
@@ -99,11 +100,18 @@ def align_attention(
     return value
 
 
+def _check_heads(source: str, target: str, heads: int, others: int) -> None:
+    """Refuse a target with too few heads for a match of each head of the source."""
+    if heads > others:
+        raise ModelError(
+            f"{source} has {heads} heads in a layer and {target} {others}, so that not every head "
+            "has a match: choose models with the same number of heads."
+        )
+
+
 def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
     """Match heads on training entries, correlate them on test entries; (part, layer, head,
     entry)."""
-    from scipy.optimize import linear_sum_assignment
-
     rng = np.random.default_rng(seed)
     layers, heads = len(x[0]), len(x[0][0])
     matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
@@ -111,9 +119,8 @@ def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
     matrix = correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
     for layer in range(layers):
         train, test = correlations(x[0][layer].T, y[0][layer].T), matrix[layer, :, layer]
-        rows, columns = linear_sum_assignment(-train)
-        match[layer, rows] = columns
-        matched[layer, rows] = test[rows, columns]
+        match[layer] = match_units(train)
+        matched[layer] = test[np.arange(heads), match[layer]]
         null.append(
             [
                 test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean()

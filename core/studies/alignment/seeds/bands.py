@@ -4,7 +4,8 @@ Pairs that share a model are not independent, and three models are a sample of t
 pairs. The jackknife therefore leaves out a model with all its pairs, and a held-out unit (a word
 type or a sentence) with all its rows. The two variances are added, and the interval is Student's t
 with the degrees of freedom of the sum (Welch-Satterthwaite), so that few models give a wide
-interval. With two models only units can be left out, and the interval describes this pair. The
+interval. With two models only units can be left out, and the interval describes this pair; a model
+that all pairs share stays in all replicates, and the interval is that of its pairs. The
 interval of a difference uses the same replicates, so that variation shared by two maps cancels.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -35,8 +37,12 @@ class Replicates:
     def mean(self, chosen: Bool[np.ndarray, " layer"] | None = None) -> Replicates:
         """Average over layers: over those chosen, or over all where none is."""
         places = slice(None) if chosen is None or not chosen.any() else chosen
-        parts = (self.point, self.models, self.units)
-        return Replicates(*(part[..., places].mean(-1, keepdims=True) for part in parts))
+        parts = vars(self.at(places)).values()
+        return Replicates(*(part.mean(-1, keepdims=True) for part in parts))
+
+    def at(self, places: Any) -> Replicates:
+        """Choose layers, by an index that keeps their axis."""
+        return Replicates(*(part[..., places] for part in vars(self).values()))
 
     def __sub__(self, other: Replicates) -> Replicates:
         """Subtract another map on the same pairs and rows."""
@@ -49,14 +55,17 @@ class Replicates:
         out."""
         return self._band(self._sources(), level)
 
-    def band_of_difference(
-        self, other: Replicates, level: float = LEVEL
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def columns(self, name: str) -> dict[str, np.ndarray]:
+        """Return columns of a table: the statistic under a name, and the ends of its interval."""
+        low, high = self.band()
+        return {name: self.point, "low": low, "high": high}
+
+    def band_of_difference(self, other: Replicates) -> tuple[np.ndarray, np.ndarray]:
         """Compute the interval of self - other, maps of different models on the same rows: models
         are independent."""
         point, units = self.point - other.point, self.units - other.units
         apart = [source for replicates in (self, other) for source in replicates._sources()[1:]]
-        return Replicates(point, self.models[:0], units)._band([_source(units), *apart], level)
+        return Replicates(point, self.models[:0], units)._band([_source(units), *apart], LEVEL)
 
     def _sources(self) -> list[tuple[np.ndarray, int]]:
         return [_source(self.units), *([_source(self.models)] if len(self.models) else [])]
@@ -84,7 +93,8 @@ def leave_out(
     """
     nmse = normalised(error.sum(-1), spread.sum(-1))
     models = sorted({model for pair in pairs for model in pair})
-    without = [[model not in pair for pair in pairs] for model in models] if len(models) > 2 else []
+    every = [[model not in pair for pair in pairs] for model in models] if len(models) > 2 else []
+    without = [some for some in every if any(some)]
     used = (spread > 0).any((0, 1))
     left = normalised(*(sums.sum(-1, keepdims=True) - sums[..., used] for sums in (error, spread)))
     return Replicates(

@@ -21,6 +21,8 @@ SLIDER = {"input": "range", "min": 0, "max": 1, "step": 0.05, "name": "Map (0 be
 
 def mapped_pairs(result: Result) -> list[tuple[str, str]]:
     """List the pairs of models, source and target, whose words were projected."""
+    if "mapped_points" not in result.arrays:  # no pair of the models was aligned
+        return []
     refs = list(result.spec["models"])
     drawn = np.asarray(_projected(result).any(0))
     return [

@@ -35,7 +35,11 @@ def tokenizer():
 
 
 def save_classifier(
-    folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "good"), layers: int = 2
+    folder: Path,
+    seed: int,
+    labels: tuple[str, ...] = ("bad", "good"),
+    layers: int = 2,
+    heads: int = 2,
 ) -> str:
     """A tiny RoFormer with a classification head and its tokenizer, as `path:` reference."""
     from transformers import RoFormerConfig, RoFormerForSequenceClassification
@@ -48,7 +52,7 @@ def save_classifier(
         hidden_size=16,
         embedding_size=16,
         num_hidden_layers=layers,
-        num_attention_heads=2,
+        num_attention_heads=heads,
         intermediate_size=32,
         max_position_embeddings=64,
         num_labels=len(labels),

@@ -63,6 +63,15 @@ def test_the_band_of_two_models_is_of_this_pair_and_narrower(rng) -> None:
     assert high - low > 20 * (high_two - low_two)
 
 
+def test_a_model_that_all_pairs_share_is_not_left_out(rng) -> None:
+    """As where the only pair without it has failed."""
+    pairs = [("a", "b"), ("b", "a"), ("a", "c"), ("c", "a")]
+    error = rng.random((4, 1, 50))
+    found = leave_out(error, np.ones_like(error), pairs)
+    np.testing.assert_allclose(found.models[:, 0], [error[2:].mean(), error[:2].mean()], rtol=1e-12)
+    assert np.isfinite(found.band()).all()
+
+
 def test_what_two_maps_share_cancels_in_their_difference(rng) -> None:
     pairs = [(a, b) for a in "abc" for b in "abc" if a != b]
     shared = rng.random((6, 2, 30))

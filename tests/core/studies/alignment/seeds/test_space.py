@@ -14,7 +14,7 @@ from core.errors import SpecError
 from core.results.drawing.context import Context
 from core.results.drawing.maps import STAGE
 from core.runs.process.drawing import draw
-from core.studies.alignment.seeds.space import SLIDER, space_chart, space_charts
+from core.studies.alignment.seeds.space import SLIDER, mapped_pairs, space_chart, space_charts
 
 WORDS, MODELS = 5, ("zoo:seed-0", "zoo:seed-1")
 PAGE = Context(moves=True)
@@ -30,6 +30,11 @@ def result_of(before: bool = True) -> Any:
     arrays = {"source_points": source, "target_points": target, "mapped_points": mapped[None]}
     spec = {"models": MODELS, "methods": ("ridge",)}
     return SimpleNamespace(spec=spec, arrays=arrays, table={"layer": [6]})
+
+
+def test_a_result_without_an_aligned_pair_has_no_space() -> None:
+    assert MODELS in mapped_pairs(result_of())
+    assert mapped_pairs(SimpleNamespace(spec={"models": MODELS}, arrays={})) == []  # type: ignore[arg-type]
 
 
 def symbols(spec: dict[str, Any]) -> np.ndarray:

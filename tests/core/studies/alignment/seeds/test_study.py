@@ -536,6 +536,16 @@ def test_attention_of_other_tokenizers_is_refused(models, sentences, tmp_path) -
         align_attention(models[0], other, "a", "b", sentences, ("identity",), 0)
 
 
+def test_every_head_has_a_match_or_the_pair_is_refused(models, sentences, tmp_path) -> None:
+    from tests.core.studies.alignment.conftest import save_classifier
+
+    fewer = save_classifier(tmp_path, 3, heads=1)
+    value = align_attention(fewer, models[0], "a", "b", sentences, ("identity",), 0)
+    assert value["match"].shape == (2, 1)
+    with pytest.raises(ModelError, match=r"2 heads in a layer and .* 1, so that not every head"):
+        align_attention(models[0], fewer, "b", "a", sentences, ("identity",), 0)
+
+
 @pytest.fixture
 def command(models, text) -> list[str]:
     options = [
