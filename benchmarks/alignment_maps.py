@@ -55,11 +55,11 @@ def seeds() -> None:
 def truths() -> None:
     """Error of undoing each planted bijection, by its blocks, and over kernel ridge's."""
     for split in SPLITS:
-        result = check.STUDY.run(check.Spec(split=split))
+        result = check.STUDY.run(check.STUDY.Spec(split=split))
         table = result.table[result.table["blocks"] > 0]
         cells = table.pivot_table(index="method", columns=["truth", "blocks"], values="nmse")
         cells.columns = [f"{truth} {blocks}" for truth, blocks in cells.columns]
-        print(f"planted bijections in layer {check.Spec().layer}, split by {split}\n")
+        print(f"planted bijections in layer {check.STUDY.Spec().layer}, split by {split}\n")
         show(cells.loc[[name for name in METHODS if name in cells.index]])
 
 
