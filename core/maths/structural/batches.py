@@ -26,6 +26,7 @@ from core.maths.structural.probe import PADDING
 
 STEP = 4  # words, to a multiple of which sentences are padded
 TOGETHER = 16  # batches that are gathered at once
+GATHERED = 2**22  # but not more numbers than this, unless one batch has more
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,10 @@ class Packer:
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.pairs = data.gold[0].ndim == 3
         self.depths = np.zeros((0, 0)) if self.pairs else np.concatenate(data.gold, axis=1)
-        padded = np.minimum(-(-self.lengths // STEP) * STEP, self.lengths.max())
+        widest = int(self.lengths.max())
+        entries = len(data.gold[0]) * size * (widest**2 if self.pairs else widest)
+        self.together = max(1, min(TOGETHER, GATHERED // entries))
+        padded = np.minimum(-(-self.lengths // STEP) * STEP, widest)
         widths, self.shelf = np.unique(padded, return_inverse=True)
         self.place = np.zeros(len(self.lengths), dtype=np.int64)
         self.shelves: list[_Shelf] = []
@@ -148,8 +152,8 @@ class Packer:
         )
         starts = range(skip * self.size, len(order), self.size)
         batches = [order[start : start + self.size] for start in starts]
-        for start in range(0, len(batches), TOGETHER):
-            yield from self.pack(batches[start : start + TOGETHER])
+        for start in range(0, len(batches), self.together):
+            yield from self.pack(batches[start : start + self.together])
 
     def pack(self, batches: Sequence[Int[np.ndarray, " sentence"]]) -> Sequence[Batch]:
         """These sentences, an array for each batch."""

@@ -11,7 +11,7 @@ from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import TaskModel
 from core.studies.probes.trees.data import Tree
 from core.vectors.forward import cut_sentences
-from core.vectors.padding import pad_rows
+from core.vectors.padding import pad_ids, pad_rows
 
 TOGETHER = 32  # sentences in a batch
 
@@ -33,8 +33,7 @@ def attached(task: TaskModel, trees: Sequence[Tree]) -> Float[np.ndarray, " sent
     for first in range(0, len(order), TOGETHER):
         chosen = order[first : first + TOGETHER]
         rows = [cut[number].ids for number in chosen]
-        ids = pad_rows(rows, task.tokenizer.pad or 0)
-        mask = pad_rows([[1] * len(row) for row in rows], 0)
+        ids, mask = pad_ids(rows, task.tokenizer.pad or 0)
         begins = pad_rows([starts[number] for number in chosen], -1)
         guesses = run_model(task.model, Batch(ids, mask, chosen, begins)).argmax(dim=-1)
         for row, number in enumerate(chosen):

@@ -20,7 +20,7 @@ from core.maths.progress import tick
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
 from core.vectors.forward import plan_whole_batches
-from core.vectors.padding import pad_rows
+from core.vectors.padding import pad_ids
 
 BATCH = 64
 ROWS = 512  # mapped at once, in double precision
@@ -36,8 +36,7 @@ def batches(
     encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
     for chosen in plan_whole_batches([len(ids) for ids in encoded], BATCH):
         rows = [encoded[number] for number in chosen]
-        mask = pad_rows([[1] * len(row) for row in rows], 0)
-        yield Batch(pad_rows(rows, tokenizer.pad or 0), mask, chosen)
+        yield Batch(*pad_ids(rows, tokenizer.pad or 0), chosen)
 
 
 def subword_rows(

@@ -188,6 +188,22 @@ def test_batches_are_drawn_anew_each_epoch_whatever_the_lengths(small: Data) -> 
             assert weights == pytest.approx(1.0, abs=1e-5)  # every sentence counts once
 
 
+def test_long_sentences_are_gathered_fewer_batches_at_once(
+    small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which changes no batch."""
+    many = Packer(small[0], 20)
+    monkeypatch.setattr("core.maths.structural.batches.GATHERED", 1)
+    one = Packer(small[0], 20)
+    assert (many.together, one.together) == (16, 1)
+    epochs = (packer.epoch(np.random.default_rng(0)) for packer in (many, one))
+    for each, other in zip(*epochs, strict=True):
+        assert torch.equal(each.words, other.words)
+        for block, same in zip(each.blocks, other.blocks, strict=True):
+            assert torch.equal(block.gold, same.gold)
+            assert torch.equal(block.weights, same.weights)
+
+
 def read_once(batch: Batch) -> list[int]:
     """The words of a batch without padding, whose weights are 0."""
     counted = []
