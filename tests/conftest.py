@@ -107,22 +107,22 @@ def tried_once() -> Iterator[None]:
     from core.models.files.layout import CONFIG
     from core.runs.process import drawing
 
-    ask, tried = trial._Trials.ask, dict[tuple[object, ...], Any]()
+    ask, tried = trial._trials.ask, dict[tuple[object, ...], Any]()
 
-    def ask_once(self: trial._Trials, request: dict[str, Any], note: str) -> Any:
+    def ask_once(request: dict[str, Any], *arguments: Any, **named: Any) -> Any:
         folder = Path(request["folder"])
         names = sorted(path.name for path in folder.iterdir())
         if CONFIG not in names or any(name.endswith(".gguf") for name in names):
-            return ask(self, request, note)
+            return ask(request, *arguments, **named)
         mode = trial.current_limits().shared
         key = (*names, (folder / CONFIG).read_bytes(), request["factory"], mode)
         if key not in tried:
-            tried[key] = ask(self, request, note)  # what is refused is tried again
+            tried[key] = ask(request, *arguments, **named)  # what is refused is tried again
         return tried[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial._Trials, "ask", ask_once)
-        patch.setattr(trial, "IDLE_SECONDS", SESSION)
+        patch.setattr(trial._trials, "ask", ask_once)
+        patch.setattr(trial, "REST", SESSION)
         patch.setattr(drawing, "REST", SESSION)
         yield
 

@@ -7,9 +7,9 @@ process of its own first, with limits of memory and time, without weights; see `
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +22,28 @@ from core.models.references import ModelRef
 from core.runs.process.isolation import (
     IDLE,
     SILENCE,
-    Apart,
     ApartError,
     ApartTimeoutError,
     Patience,
     RefusedError,
 )
+from core.runs.process.persistent import PersistentProcess
 
 MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries included
 SECONDS = 30.0  # of processor time, of which the import of the libraries takes three
 OTHER_WORDS = {"padding_idx": "pad_token_id"}  # what torch calls a setting -> its key
 SHORT = 3  # letters of a key that an error may contain by chance
-LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
 # a configuration may ask for this many times what its weights hold: a pooler, two bytes a number
 UNEXPLAINED = 4
-# for which the process waits for another model, where memory is not shared
-IDLE_SECONDS = 60.0
+# seconds for which the process waits for another model; a shared host of 1 GB has no room for it
+# beside a model
+REST, REST_SHARED = 60.0, 0.0
+
+_trials = PersistentProcess(
+    "core.models.loading.workload.counting",
+    partial(tick, 0.0, "waiting for another model's configuration"),
+    HF_HUB_OFFLINE="1",
+)
 
 
 def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
@@ -72,8 +78,11 @@ def implied_numbers(ref: str, folder: Path, factory: str) -> int:
     if no model can be made of it, or one that takes more modules, memory or work than a model of
     its size does; CancelledError if the run is cancelled."""
     request = {"ref": ref, "folder": str(folder.resolve()), "factory": factory}
+    patience = Patience(SILENCE, SILENCE + SECONDS, SECONDS, IDLE)
+    note = f"reading the configuration of {ref}"
+    memory, rest = (MEMORY_SHARED, REST_SHARED) if current_limits().shared else (MEMORY, REST)
     try:
-        return int(_trials.ask(request, f"reading the configuration of {ref}"))
+        (numbers,) = _trials.ask(request, patience, note, memory=memory, rest=rest)
     except RefusedError as error:
         raise ModelError(str(error)) from None
     except ApartError as error:
@@ -82,6 +91,7 @@ def implied_numbers(ref: str, folder: Path, factory: str) -> int:
             f"The configuration of {ref} describes a model that takes more {resource} to set up "
             "than any model does: correct its sizes, or choose another model."
         ) from None
+    return int(numbers)
 
 
 @contextmanager
@@ -112,51 +122,3 @@ def making(ref: str, settings: Mapping[str, Any]) -> Iterator[None]:
             f"The {CONFIG} of {ref} makes no {settings['model_type']} model that runs{named}: "
             "correct its settings, or choose another model."
         ) from error
-
-
-class _Trials:
-    """The process that tries configurations, one at a time.
-
-    On a shared instance it ends after each: a host of 1 GB has no room for it beside a model.
-    """
-
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._process: Apart | None = None
-        self._end: threading.Timer | None = None
-
-    def ask(self, request: dict[str, Any], note: str) -> Any:
-        """Ask for the reply to a request; see `Apart.ask`."""
-        shared = current_limits().shared
-        patience = Patience(SILENCE, SILENCE + SECONDS, SECONDS, IDLE)
-        while not self._turn.acquire(timeout=LOOK_UP_SECONDS):
-            tick(0.0, "waiting for another model's configuration")
-        try:
-            if self._process is None or not self._process.alive:
-                memory = MEMORY_SHARED if shared else MEMORY
-                self._process = Apart(
-                    "core.models.loading.workload.counting", memory, HF_HUB_OFFLINE="1"
-                )
-            (reply,) = self._process.ask(request, patience, note)
-            return reply
-        finally:
-            if self._end is not None:
-                self._end.cancel()
-            if shared:
-                self._close()
-            else:
-                self._end = threading.Timer(IDLE_SECONDS, self._close_unused)
-                self._end.daemon = True
-                self._end.start()
-            self._turn.release()
-
-    def _close_unused(self) -> None:
-        with self._turn:
-            self._close()
-
-    def _close(self) -> None:
-        if self._process is not None:
-            self._process.close()
-
-
-_trials = _Trials()

@@ -19,8 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from core.runs.files import make_private_folder
-
-POLL_SECONDS = 0.25  # how often waiting tasks check for cancellation
+from core.runs.process.turns import POLL_SECONDS, turn
 
 
 @dataclass
@@ -64,16 +63,13 @@ class SingleFlight:
                 raise RuntimeError(f"this thread already holds {key}")
             flight.users += 1
         try:
-            while not flight.turn.acquire(timeout=POLL_SECONDS):
-                if waiting is not None:
-                    waiting()
-            flight.owner = threading.get_ident()
-            try:
-                with self._hold_among_processes(key, waiting):
-                    yield flight
-            finally:
-                flight.owner = None
-                flight.turn.release()
+            with turn(flight.turn, waiting):
+                flight.owner = threading.get_ident()
+                try:
+                    with self._hold_among_processes(key, waiting):
+                        yield flight
+                finally:
+                    flight.owner = None
         finally:
             with self._guard:
                 flight.users -= 1

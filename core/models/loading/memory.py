@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.maths.progress import tick
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.turns import POLL_SECONDS
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -27,7 +28,6 @@ KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 # side by side; and collected in its own time: a search through all objects takes longer
 SMALL_PARAMETERS = 10_000_000
-LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 Key = tuple[Any, ...]
 
@@ -160,7 +160,7 @@ def _take_place(me: int, key: Key, small: bool) -> _Place | None:
     with _changed:
         free = [place for place in _places if place.holder is None]
         if not free or (_alone and _alone[0] != me) or not (small or len(free) == len(_places)):
-            _changed.wait(LOOK_UP_SECONDS)
+            _changed.wait(POLL_SECONDS)
             return None
         for place in free:
             if key not in place.resident and (place.large or not small):

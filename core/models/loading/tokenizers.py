@@ -29,20 +29,20 @@ from core.models.zoo import read_manifest
 from core.runs.process.isolation import (
     IDLE,
     SILENCE,
-    Apart,
     ApartAnswerError,
     ApartError,
     ApartTimeoutError,
     Patience,
     RefusedError,
 )
+from core.runs.process.persistent import PersistentProcess
+from core.runs.process.turns import turn
 
 # Bytes that a tokenizer from outside may take. A vocabulary of 128,000 pieces needs 256 MB, one of
 # 250,000 (in no model small enough for a shared instance) more than 384.
 MEMORY, MEMORY_SHARED = 2**31, 320 * 2**20
 SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
-LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
 # Characters of all replies to a request, and more for each of its characters. A token takes 20; a
 # letter becomes up to five, as bytes of its parts.
 ANSWER, ANSWER_A_CHARACTER = 2**20, 32
@@ -188,8 +188,9 @@ class OutsideTokenizer:
     def __init__(self, folder: Path, ref: str) -> None:
         self._folder, self._ref = str(folder.resolve()), ref
         self._memory = MEMORY_SHARED if current_limits().shared else MEMORY
-        self._turn = threading.Lock()
-        self._process: Apart | None = None
+        self._process = PersistentProcess(
+            "core.models.loading.tokenizing", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false"
+        )
 
     def __call__(self, request: dict[str, Any]) -> Iterator[Any]:
         """Replies to a request, all at once; see `tokenizing.replies`.
@@ -202,18 +203,13 @@ class OutsideTokenizer:
         seconds = SECONDS + SECONDS_A_TEXT * texts
         asked = request | {"folder": self._folder, "ref": self._ref}
         note = f"cutting text for {self._ref}" if texts else f"reading the tokenizer of {self._ref}"
-        with self._turn, _only_process(self):
-            if self._process is None or not self._process.alive:
-                self._process = Apart(
-                    "core.models.loading.tokenizing",
-                    self._memory,
-                    HF_HUB_OFFLINE="1",
-                    TOKENIZERS_PARALLELISM="false",
-                )
+        most = ANSWER + ANSWER_A_CHARACTER * len(json.dumps(asked))
+        patience = Patience(SILENCE, SILENCE + seconds, seconds, IDLE)
+        with _only_process(self._process):  # before its turn, for which closing it would wait
             try:
-                most = ANSWER + ANSWER_A_CHARACTER * len(json.dumps(asked))
-                patience = Patience(SILENCE, SILENCE + seconds, seconds, IDLE)
-                return iter(list(self._process.ask(asked, patience, note, most)))
+                return iter(
+                    self._process.ask(asked, patience, note, memory=self._memory, characters=most)
+                )
             except RefusedError as error:
                 raise ModelError(str(error)) from None
             except ApartTimeoutError:
@@ -232,18 +228,13 @@ class OutsideTokenizer:
                     f"should ({self._memory // 2**20:,} MB): choose another model."
                 ) from None
 
-    def close(self) -> None:
-        """End the process; the next request starts another."""
-        if self._process is not None:
-            self._process.close()
-
 
 _asking = threading.Lock()
-_asked: list[weakref.ref[OutsideTokenizer]] = []  # at most one: the last that was asked
+_asked: list[weakref.ref[PersistentProcess]] = []  # at most one: the last that was asked
 
 
 @contextmanager
-def _only_process(tokenizer: OutsideTokenizer) -> Iterator[None]:
+def _only_process(process: PersistentProcess) -> Iterator[None]:
     """Keep all other tokenizers from outside out of memory on a shared instance.
 
     Several at once would not fit its host.
@@ -254,16 +245,12 @@ def _only_process(tokenizer: OutsideTokenizer) -> Iterator[None]:
     if not current_limits().shared:
         yield
         return
-    while not _asking.acquire(timeout=LOOK_UP_SECONDS):
-        tick(0.0, "waiting for another model's tokenizer")
-    try:
+    with turn(_asking, partial(tick, 0.0, "waiting for another model's tokenizer")):
         for before in filter(None, (reference() for reference in _asked)):
-            if before is not tokenizer:
+            if before is not process:
                 before.close()
-        _asked[:] = [weakref.ref(tokenizer)]
+        _asked[:] = [weakref.ref(process)]
         yield
-    finally:
-        _asking.release()
 
 
 def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:

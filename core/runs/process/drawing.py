@@ -7,67 +7,35 @@ have them: under `ulimit -v`, as on many clusters. What is lost there are the fi
 from __future__ import annotations
 
 import base64
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from core.errors import DrawingError
 from core.limits import UNLIMITED
-from core.runs.process.isolation import Apart, ApartError, Patience, RefusedError
+from core.runs.process.isolation import ApartError, Patience, RefusedError
+from core.runs.process.persistent import PersistentProcess
 
-MODULE = __name__  # whose `answer` the process runs
 SECONDS = 300.0  # for one figure
 IDLE = 20.0  # seconds in which an engine at work does nothing: it waits for what it cannot get
 REST = 60.0  # seconds without a figure after which the process ends, and gives 90 MB back
 PIECE = 2**23  # characters of one reply
 
-
-class _Engine:
-    """The process that draws, started when a figure is wanted."""
-
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._process: Apart | None = None
-        self._end = threading.Timer(REST, self.close)
-
-    def ask(self, request: dict[str, Any]) -> bytes:
-        """Return the file that a request asks for, see `answer`.
-
-        Raises:
-            RefusedError, ApartError: As `Apart.ask`.
-        """
-        with self._turn:
-            self._end.cancel()
-            if self._process is None or not self._process.alive:
-                self._process = Apart(MODULE, UNLIMITED)
-            patience = Patience(SECONDS, SECONDS, None, IDLE)
-            try:
-                return base64.b64decode("".join(self._process.ask(request, patience, "drawing")))
-            finally:
-                self._end = threading.Timer(REST, self.close)
-                self._end.daemon = True
-                self._end.start()
-
-    def close(self) -> None:
-        """End the process; the next figure starts another."""
-        with self._turn:
-            if self._process is not None:
-                self._process.close()
-
-
-_engine = _Engine()
+_engine = PersistentProcess(__name__)
 
 
 def draw(form: str, spec: str, **options: float) -> bytes:
     """Draw a Vega-Lite specification (JSON) as "svg", "png" or "pdf", with vl-convert's options
     such as a PNG's `scale` and `ppi`. Raises DrawingError if the engine does not run here;
     ValueError if it refuses the specification."""
+    request = {"form": form, "spec": spec, "options": options}
+    patience = Patience(SECONDS, SECONDS, idle=IDLE)
     try:
-        return _engine.ask({"form": form, "spec": spec, "options": options})
+        pieces = _engine.ask(request, patience, "drawing", memory=UNLIMITED, rest=REST)
     except RefusedError as error:
         raise ValueError(str(error)) from None
     except ApartError:
         raise DrawingError(f"The figures could not be drawn, because {_reason()}.") from None
+    return base64.b64decode("".join(pieces))
 
 
 def _reason() -> str:

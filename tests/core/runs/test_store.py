@@ -32,6 +32,7 @@ from core.runs import files as store_files
 from core.runs import single_flight as flight
 from core.runs.connections import MOST
 from core.runs.entries import INLINE_BYTES
+from core.runs.process.turns import POLL_SECONDS
 from core.runs.single_flight import SingleFlight
 from core.runs.store import Store, StoreWarning, current_store, default_store, key_of, using
 from tests import ROOT
@@ -667,7 +668,7 @@ def test_threads_that_wait_do_not_spin(store: Store) -> None:
     ]
     for thread in (holder, *waiters):
         thread.start()
-    time.sleep(4 * flight.POLL_SECONDS)
+    time.sleep(4 * POLL_SECONDS)
     release.set()
     for thread in (holder, *waiters):
         thread.join()

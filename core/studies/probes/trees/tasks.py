@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.models import describe, load_tokenizer
+from core.runs.process.turns import turn
 from core.studies.probes.prices import bytes_to_train
 from core.studies.probes.trees.data import Tree, Trees, gold_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
@@ -330,15 +332,8 @@ def training_device() -> str:
     return "cuda" if choose_device() == "cuda" else "cpu"
 
 
-@contextlib.contextmanager
-def taking_turns(size: int) -> Iterator[None]:
+def taking_turns(size: int) -> contextlib.AbstractContextManager[None]:
     """Let one task at a time hold vectors of LARGE bytes or more; others wait, cancellably."""
     if size < LARGE:
-        yield
-        return
-    while not _LARGE_ONE.acquire(timeout=0.2):
-        tick(0.0, "waiting for the other probes")
-    try:
-        yield
-    finally:
-        _LARGE_ONE.release()
+        return contextlib.nullcontext()
+    return turn(_LARGE_ONE, partial(tick, 0.0, "waiting for the other probes"))

@@ -45,7 +45,7 @@ def main(names: list[str]) -> None:
     The process that tries their configurations stays for all of them, and those that run their
     tokenizers have imported: nothing of theirs is counted here.
     """
-    trial._trials._close = lambda: None  # type: ignore[method-assign]
+    trial.REST = trial.REST_SHARED = 3_600.0
     subprocess.Popen = Warm(locate("zoo:seed-0")).popen  # type: ignore[misc,assignment]
     for name in names:
         gc.collect()

@@ -140,7 +140,7 @@ def test_a_tree_without_end_is_ended_in_its_own_process(
 def test_a_trial_that_takes_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(request: object, note: str) -> None:
+    def slow(*arguments: object, **named: object) -> None:
         raise ApartTimeoutError
 
     monkeypatch.setattr(trial._trials, "ask", slow)

@@ -13,6 +13,7 @@ import vl_convert
 
 from core.errors import DrawingError
 from core.runs.process import drawing
+from core.runs.process.persistent import PersistentProcess
 from tests import ROOT
 
 SPEC = json.dumps(
@@ -44,10 +45,10 @@ SMALL = [
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the engine a process that may not have what it reserves."""
-    drawing._engine.close()
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (4 * 2**30, 4 * 2**30))
-    monkeypatch.setattr(drawing, "MODULE", "tests.core.runs.process.crashing")
+    crashing = PersistentProcess("tests.core.runs.process.crashing")
+    monkeypatch.setattr(drawing, "_engine", crashing)
 
 
 def test_a_drawing_is_that_of_the_engine_itself() -> None:
