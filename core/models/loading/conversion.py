@@ -26,7 +26,7 @@ from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored, write_model
 from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
-from core.models.loading.model import HEADS, check_complete
+from core.models.loading.model import check_complete, class_with_head
 from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
 from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 from core.models.weights.deltas import match, read_deltas
@@ -184,11 +184,9 @@ def read_back(folder: Path) -> None:
     """
     import torch
 
-    transformers = import_transformers()
     settings = checkpoints.read_config(folder)
     name = str((settings.get("architectures") or [""])[0])
-    has_head = name.endswith(HEADS) and hasattr(transformers, name)
-    factory = getattr(transformers, name) if has_head else transformers.AutoModel
+    factory = class_with_head(name) or import_transformers().AutoModel
     try:
         model = make_empty(factory, open_config(folder))
         entries = numbers_of(open_weights(folder, settings))

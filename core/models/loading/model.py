@@ -101,15 +101,19 @@ def load_with_head(
         ModelError: As `load_model`; also if the configuration names no task model or weights of its
             head are missing.
     """
-    transformers = import_transformers()
     name = describe(ref).architecture
-    if not name.endswith(HEADS) or not hasattr(transformers, name):
+    factory = class_with_head(name)
+    if factory is None:
         raise ModelError(
             f"{parse_ref(ref)} was saved without a head ({name}): "
             f"choose a model saved with one of {', '.join(HEADS)}."
         )
-    factory = getattr(transformers, name)
     return _load(parse_ref(ref), factory, device, False, "float32", layerwise=layerwise)
+
+
+def class_with_head(name: str) -> Any | None:
+    """Find transformers' class of this name; None where there is none, or it has no head."""
+    return getattr(import_transformers(), name, None) if name.endswith(HEADS) else None
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
