@@ -12,8 +12,15 @@ from typing import Any
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 
-CLASS = re.compile(r"(\w+?)(?:For\w+|LMHeadModel|Model)")
+CLASS = re.compile(r"(\w+?)(?:LMHeadModel|PreTrainedModel|Model|For[A-Z]\w*)")
 MOST_NAMED = 4  # types named in an error
+
+
+def stem(name: str) -> str:
+    """Take what a class of transformers does off its name: "RoFormer" of RoFormerForMaskedLM; "" of
+    what is no such name."""
+    hit = CLASS.fullmatch(name)
+    return hit[1] if hit else ""
 
 
 def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:
@@ -28,10 +35,8 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
         ModelError: If neither decides it; the message says what to add to the configuration.
     """
     classes = config.get("architectures")
-    named = CLASS.fullmatch(str(classes[0])) if isinstance(classes, list) and classes else None
-    of_class = [
-        model_type for model_type in ARCHITECTURES if named and _bare(model_type) == _bare(named[1])
-    ]
+    named = _bare(stem(str(classes[0]))) if isinstance(classes, list) and classes else ""
+    of_class = [model_type for model_type in ARCHITECTURES if _bare(model_type) == named]
     if of_class:
         return of_class[0]
     listed = tuple(names)

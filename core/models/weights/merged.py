@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -23,6 +22,7 @@ from typing import Any
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
+from core.models.architectures.inference import stem
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
@@ -46,7 +46,6 @@ HEADS = {  # PEFT's name of a task -> how transformers calls the classes of mode
     "QUESTION_ANS": "ForQuestionAnswering",
 }
 LABELLING = ("ForSequenceClassification", "ForTokenClassification")
-CLASS = re.compile(r"(?P<stem>\w+?)(?:LMHeadModel|PreTrainedModel|Model|For[A-Z]\w*)")
 
 
 def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
@@ -115,9 +114,9 @@ def write_merged(merging: Merge, adapter: Path, base: Path, target: Path) -> int
 def class_of(adapter: AdapterConfig, base_class: str) -> str:
     """Name the class of the model that an adapter makes of a base with a head of its own; "" if the
     adapter's files do not tell."""
-    hit = CLASS.fullmatch(base_class)
-    if adapter.task in HEADS and hit:
-        return hit["stem"] + HEADS[adapter.task]
+    base = stem(base_class)
+    if adapter.task in HEADS and base:
+        return base + HEADS[adapter.task]
     return adapter.trained_class
 
 

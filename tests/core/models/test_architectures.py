@@ -112,6 +112,7 @@ def test_the_check_runs_when_a_model_is_loaded(
         ({"architectures": ["BertForMaskedLM"]}, [], "bert"),
         ({"architectures": ["XLMRobertaForSequenceClassification"]}, [], "xlm-roberta"),
         ({"architectures": ["GPT2LMHeadModel"]}, [], "gpt2"),
+        ({"architectures": ["RoFormerForMaskedLM"]}, [], "roformer"),
         ({}, bert_names("bert."), "bert"),
         ({}, bert_names("roberta."), "roberta"),
         ({}, ["transformer.h.0.attn.c_attn.weight", "transformer.h.0.mlp.c_fc.weight"], "gpt2"),
