@@ -68,15 +68,14 @@ def grid_sentence(result: Result) -> str:
         shown = listed([short_name(each.subject) for each in same], NAMED)
         least = min(each.number.value for each in same)
         parts.append(
-            f"Every layer of {shown} is most similar to the same layer of the base"
+            f"every layer of {shown} is most similar to the same layer"
             + ("" if moved else f", by at least {text_of(least)}")
         )
     if moved:
         parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
     if len(moved) > 1:
         parts.append(f"so are layers of {counted(len(moved) - 1, 'more model', 'more models')}")
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return f"Against the base, {'; '.join(parts)}." if parts else ""
 
 
 def _moved(statement: Statement, grid: pd.DataFrame) -> str:

@@ -30,6 +30,7 @@ SCORES = "unmodified score"
 GUESSES = "majority baseline"
 LOSES = "largest loss from reverting one layer"
 NO_LOSS = "no measurable loss from reverting one layer"
+UNEXPLAINED = "largest loss from reverting one layer that no random change of equal size explains"
 NEEDED = "reverting one layer lowers the score"
 BEYOND_RANDOM = "loses more than under a random change of equal size"
 UNCOMPARED = "lowers the score, without a random change to compare with"
@@ -94,6 +95,11 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
         statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
     if uncompared := _layers(lower[lower["excess_low"].isna()]):
         statements.append(Statement(model, UNCOMPARED, layers=uncompared))
+    if beyond or uncompared:
+        unexplained = lower[lower["layer"].isin((*beyond, *uncompared))]
+        most = unexplained.loc[unexplained["loss"].idxmax()]
+        place = (int(most["layer"]),)
+        statements.append(Statement(model, UNEXPLAINED, estimate_of(most, "loss"), place, BASE))
     below = rows[rows["way"] == "below"].sort_values("layer")
     first_costly = min(_layers(below[below["loss_low"] > 0]), default=np.inf)
     free = [layer for layer in _layers(below) if layer < first_costly]
@@ -140,21 +146,30 @@ Facts = Mapping[tuple[str, str], Statement]
 
 
 def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> list[str]:
-    """Say what the most costly single layer costs each model, and what fine-tunes with frozen
-    layers score: in one sentence where two lines hold it."""
+    """Say what the most costly single layer costs each model, those apart that cost no more than a
+    random change, and what fine-tunes with frozen layers score: in one sentence where two lines
+    hold it."""
     lowered: list[str] = []
+    equalled: list[str] = []
     kept: list[str] = []
     for model, name in names.items():
-        worst = facts.get((model, LOSES))
-        if worst is None:
+        worst = facts.get((model, UNEXPLAINED))
+        if (model, LOSES) not in facts:
             kept.append(f"{name}'s {metrics[model]} ({facts[model, SCORES].number.value_text})")
+        elif worst is None:
+            equalled.append(name)
         else:
             most = f"{'' if lowered else 'up to '}{worst.number.value_text}"
             of = f"{facts[model, SCORES].number.value_text} {metrics[model]}"
             lowered.append(f"{name} {most} of {of} ({layers_in_words(worst.layers)})")
     lost = f"Reverting a layer costs {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
-    said = [*filter(None, (lost, f"{intact} {listed(kept, word='or')}." if kept else ""))]
+    random = "more than a random change of equal size does"
+    said = [
+        *([lost] if lost else []),
+        *([f"{intact} the score of {listed(equalled, word='or')} {random}."] if equalled else []),
+        *([f"{intact} {listed(kept, word='or')}."] if kept else []),
+    ]
     frozen = _frozen(facts, names)
     whole = f"{said[0].removesuffix('.')}; {frozen}."
     if frozen and len(whole) <= TWO_LINES:

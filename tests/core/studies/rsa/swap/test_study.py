@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,6 +44,7 @@ from core.studies.rsa.swap.text import (
     REVERTED,
     SCORES,
     UNCOMPARED,
+    UNEXPLAINED,
     make_headline,
     make_methods,
     statements_of,
@@ -564,7 +566,9 @@ def test_a_headline_is_made_of_what_each_model_loses() -> None:
     plain = [Statement("zoo:a-0", SCORES, score), Statement("zoo:a-0", GUESSES, guess)]
     loses = Statement("zoo:a-0", LOSES, Estimate(0.1, 0.09, 0.11), (2,))
     costly = [*plain, loses, Statement("zoo:a-0", NEEDED, layers=(1, 2))]
-    for made in (costly, [*costly, Statement("zoo:a-0", BEYOND_RANDOM, layers=(2,))]):
+    unexplained = replace(loses, verdict=UNEXPLAINED)
+    beyond = [*costly, unexplained, Statement("zoo:a-0", BEYOND_RANDOM, layers=(2,))]
+    for made in (costly, beyond):
         assert not unnamed(made, make_headline(made, {"zoo:a-0": "UAS"}))
     kept = [*plain, Statement("zoo:a-0", NO_LOSS, Estimate(0.01, -0.01, 0.03), (2,))]
     assert not unnamed(plain, make_headline(kept, {"zoo:a-0": "UAS"}))
@@ -583,7 +587,7 @@ def test_the_first_sentence_says_what_frozen_layers_cost_where_two_lines_hold_it
         for each in (
             Statement(ref, SCORES, Estimate(0.86, 0.84, 0.88)),
             Statement(ref, GUESSES, Estimate(0.32)),
-            Statement(ref, LOSES, Estimate(0.1, 0.09, 0.11), (2,)),
+            *(Statement(ref, of, Estimate(0.1, 0.09, 0.11), (2,)) for of in (LOSES, UNEXPLAINED)),
         )
     ]
     frozen = Statement("zoo:b-0", FROZEN, Estimate(0.8, 0.77, 0.82), (0, 1, 2))
@@ -596,6 +600,26 @@ def test_the_first_sentence_says_what_frozen_layers_cost_where_two_lines_hold_it
     cut = make_headline([*made, frozen, reverted], many)
     assert f". {first[0].upper()}{first[1:]}." in cut
     assert "frozen" not in lead_of(cut)
+
+
+def test_the_first_sentence_names_no_loss_that_a_random_change_costs_too() -> None:
+    def lead(*excess: float) -> str:
+        rows = pd.DataFrame(
+            {"model": "zoo:a-0", "way": "layer", "layer": layer, "loss": loss, "loss_low": 0.01,
+             "loss_high": 0.3, "excess_low": low}
+            for layer, loss, low in zip(range(3), (0.1, 0.2, 0.05), excess, strict=True)
+        )  # fmt: skip
+        own = pd.DataFrame([{"model": "zoo:a-0", "score": 0.9, "chance": 0.3}])
+        said = make_headline(statements_of({"own": own, "swap": rows}), {"zoo:a-0": "UAS"})
+        return said.partition(". a-0 scores")[0]
+
+    assert lead(0.02, 0.02, 0.02) == "Reverting a layer costs a-0 up to .20 of .90 UAS (layer 1)"
+    assert lead(0.02, -0.02, 0.02).endswith("a-0 up to .10 of .90 UAS (layer 0)")
+    assert lead(-0.02, np.nan, 0.02).endswith("up to .20 of .90 UAS (layer 1)"), "not compared"
+    assert lead(-0.02, -0.02, -0.02) == (
+        "Reverting any one layer to the base does not measurably lower the score of a-0 more than "
+        "a random change of equal size does"
+    )
 
 
 def test_the_fine_tune_with_the_most_frozen_layers_is_stated_beside_the_reverted_score() -> None:
