@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.ranks import correlate, correlation_interval, rank_correlation
-from core.maths.statistics import jackknife_interval, ratio, sentence_counts
+from core.maths.statistics import jackknife_interval, sentence_counts
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.results.differences import banded_differences
 from core.studies.alignment.barrier.tables import barrier_tables
@@ -30,7 +30,6 @@ from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.templates import pair_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
-from core.studies.probes.trees.tables import attachment_row
 from core.studies.rsa.divergence.tables import mean_band
 from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
 from core.studies.rsa.swap.scores import exchange_rows, own_row
@@ -81,11 +80,7 @@ def probes(
     noise = OF_EDGE["layer"] * rng.standard_normal((layers, 1, count))
     noise = noise + OF_EDGE["probe"] * rng.standard_normal((layers, draws, count))
     shares = levels[:, None, None] + of_draw[..., None] + easy + noise / np.sqrt(edges)
-    hits = edges * shares
-    resampled = 100 * ratio(hits, edges, sample.weights)
-    numbers = tuple(range(layers))
-    points = 100 * ratio(hits, edges)
-    return Group(numbers, numbers, points, resampled, points.mean(1), bounds=(0.0, 100.0))
+    return Group.of_shares(edges * shares, sample.lengths, sample, range(layers))
 
 
 def sentences(rng: np.random.Generator, count: int = SENTENCES) -> tuple[Sample, np.ndarray]:
@@ -120,7 +115,7 @@ def probe_bands() -> Iterator[Row]:
         def simulate(rng: np.random.Generator) -> list[bool]:
             sample, easy = sentences(rng)
             group = probes(rng, sample, flat[:layers], easy, apart(rng, layers, draws))
-            return holds(summary(sample, (1, group.pooled())), 100 * UUAS)
+            return holds(summary((1, group.pooled())), 100 * UUAS)
 
         return simulate
 
@@ -131,8 +126,8 @@ def probe_bands() -> Iterator[Row]:
             rules = together(rng, layers, draws)
             random = probes(rng, sample, flat[:layers], easy, rules).pooled(shared=True)
             if selectivity:
-                return holds(summary(sample, (1, real), (-1, random)), 0.0)
-            return holds(summary(sample, (1, random)), 100 * UUAS)
+                return holds(summary((1, real), (-1, random)), 0.0)
+            return holds(summary((1, random)), 100 * UUAS)
 
         return simulate
 
@@ -157,7 +152,7 @@ def _difference(rng: np.random.Generator) -> list[bool]:
         name: {"uuas": probes(rng, sample, flat, easy, apart(rng, LAYERS, PROBES)).pooled()}
         for name in ("base", "model")
     }
-    (table,) = differences(groups, "base", {"uuas": sample})
+    (table,) = differences(groups, "base")
     return holds({end: table[end].to_numpy() for end in ("low", "high")}, 0.0)
 
 
@@ -166,7 +161,7 @@ def _margin(rng: np.random.Generator) -> list[bool]:
     flat = np.full(LAYERS, UUAS)
     model = probes(rng, sample, flat, easy, apart(rng, LAYERS, PROBES)).pooled()
     rival = probes(rng, sample, flat[:1], easy, apart(rng, 1, PROBES)).pooled()
-    (table,) = margins({"model": {"uuas": model}}, {"rival": {"uuas": rival}}, {"uuas": sample}, {})
+    (table,) = margins({"model": {"uuas": model}}, {"rival": {"uuas": rival}})
     return holds({end: table[end].to_numpy() for end in ("low", "high")}, 0.0)
 
 
@@ -175,7 +170,7 @@ def _lead(rng: np.random.Generator) -> list[bool]:
     sample, easy = sentences(rng)
     flat = np.full(LAYERS, UUAS)
     group = probes(rng, sample, flat, easy, apart(rng, LAYERS, PROBES)).pooled()
-    (table,) = best_layers({"model": {"uuas": _chosen(group, rng)}}, {"uuas": sample}, {})
+    (table,) = best_layers({"model": {"uuas": _chosen(group, rng)}})
     rest = table[table["layer"] != table["best_layer"]]
     return [all(holds({end: rest[end].to_numpy() for end in ("low", "high")}, 0.0))]
 
@@ -192,17 +187,15 @@ def share_bands() -> Iterator[Row]:
         def simulate(rng: np.random.Generator) -> list[bool]:
             sample, easy = sentences(rng, count)
             group = probes(rng, sample, np.array([UUAS]), easy, np.zeros((1, 1)))
-            return holds(summary(sample, (1, group)), 100 * UUAS)
+            return holds(summary((1, group)), 100 * UUAS)
 
         return simulate
 
     def bits(rng: np.random.Generator) -> list[bool]:
         sample, _ = sentences(rng, 8 * SENTENCES)
         cost = rng.gamma(1.5 * sample.lengths * rng.gamma(4, 0.25, len(sample.lengths)), 1.0)
-        points = np.array([[float(cost.sum() / sample.lengths.sum())]])
-        drawn = (sample.weights @ cost / (sample.weights @ sample.lengths))[:, None, None]
-        group = Group((0,), (0,), points, drawn, np.zeros(1), bounds=(0.0, np.inf))
-        return holds(summary(sample, (1, group)), 1.5)
+        group = Group.of_shares(cost[None, None], sample.lengths, sample, scale=1.0, highest=np.inf)
+        return holds(summary((1, group)), 1.5)
 
     for count in (30, 100):
         yield coverage("share of texts", f"{count} texts", _texts(count))
@@ -235,8 +228,8 @@ def _attachment(count: int) -> Simulation:
     def simulate(rng: np.random.Generator) -> list[bool]:
         sample, easy = sentences(rng, count)
         right = sample.lengths * (UUAS + easy)
-        row = attachment_row({"attached": right, "words": sample.lengths}, sample).iloc[0]
-        return [_within((row["low"], row["high"]), 100 * UUAS)]
+        group = Group.of_shares(right[None, None], sample.lengths, sample)
+        return holds(summary((1, group)), 100 * UUAS)
 
     return simulate
 

@@ -35,8 +35,8 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("probe score", "probe difference of models", "probe margin over a baseline"),
         *("lead of the best layer, all layers", "probe score, control trees", "probe selectivity"),
         *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
+        "attachment score",
     ),
-    "core.studies.probes.trees.tables.attachment_row": ("attachment score",),
     "core.results.differences._widening": (
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),

@@ -16,8 +16,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from core.maths.statistics import LEVEL, bootstrap_interval, sentence_counts
+from core.maths.statistics import LEVEL, bootstrap_interval, ratios, sentence_counts
 
 COVERAGE = (
     "In simulations, bands of control trees or labels and of selectivity cover 81 to 84 % with 2 "
@@ -37,10 +38,12 @@ class Group:
         ranks: Rank of each row.
         points: Scores on the test sentences.
         resampled: Scores on each resample of them.
-        dev: Scores on the development sentences, mean over draws; NaN where not computed.
+        dev: Scores on the development sentences by which a layer is chosen, mean over draws; NaN
+            where not computed.
         sd: Standard deviation over probes, pooled over all layers of the model; see `pooled`.
         freedom: Degrees of freedom of that deviation; 0 where it is not known.
         bounds: Ends of the scale, beyond which no band of the score itself goes.
+        seed: Of the resamples.
     """
 
     layers: tuple[int, ...]
@@ -51,6 +54,36 @@ class Group:
     sd: float = 0.0
     freedom: int = 0
     bounds: tuple[float, float] = UNBOUNDED
+    seed: int = 0
+
+    @classmethod
+    def of_shares(
+        cls,
+        parts: ArrayLike,
+        wholes: ArrayLike,
+        sample: Sample,
+        layers: Sequence[int] = (0,),
+        dev: ArrayLike = np.nan,
+        *,
+        scale: float = 100.0,
+        highest: float = 100.0,
+    ) -> Group:
+        """Score shares of sums over the test sentences, in percent unless another scale is given.
+
+        Args:
+            parts: What is right of each sentence, (layer, draw, sentence).
+            wholes: What could be, (sentence,).
+            sample: The test sentences.
+            layers: Of the rows.
+            dev: As in a group, (layer,).
+            scale: A share of 1.
+            highest: Upper end of the scale.
+        """
+        below = np.broadcast_to(np.asarray(wholes, dtype=np.float64), np.shape(parts))
+        points, resampled = (scale * each for each in ratios(parts, below, sample.weights))
+        dev = np.broadcast_to(dev, len(points))
+        rows, bounds = tuple(layers), (0.0, highest)
+        return cls(rows, rows, points, resampled, dev, bounds=bounds, seed=sample.seed)
 
     def pooled(self, *, shared: bool = False) -> Group:
         """Measure the spread over probes from these layers, and keep it for any of them.
@@ -76,6 +109,12 @@ class Group:
             dev=self.dev[rows],
         )
 
+    def minus(self, base: Group) -> Group:
+        """Differences from other scores on the same sentences, row by row: draws are paired, so
+        that their spread is that of the differences."""
+        points, resampled = self.points - base.points, self.resampled - base.resampled
+        return Group(self.layers, self.ranks, points, resampled, self.dev, seed=self.seed)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -97,14 +136,12 @@ def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
     return Sample(lengths, weights, seed)
 
 
-def summary(
-    sample: Sample, *terms: tuple[int, Group], level: float = LEVEL
-) -> dict[str, np.ndarray]:
+def summary(*terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
     """Compute a signed sum of scores with its band, one entry per layer.
 
     Args:
-        sample: The test sentences.
-        terms: (sign, scores), of the same layers; the error over probes is added for each term.
+        terms: (sign, scores), of the same layers and resamples; the error over probes is added for
+            each term.
         level: Of the band.
 
     The band of a sum with a term of two draws and one degree of freedom is the range of the
@@ -115,13 +152,14 @@ def summary(
 
     Example:
         >>> scores = Group((1,), (64,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
-        >>> sample = draw_sample(np.array([3.0, 5.0]), 9, 0)
-        >>> {name: numbers.tolist() for name, numbers in summary(sample, (1, scores)).items()}
+        >>> {name: numbers.tolist() for name, numbers in summary((1, scores)).items()}
         {'value': [50.0], 'low': [50.0], 'high': [50.0]}
     """
     value = np.asarray(sum(sign * group.points.mean(axis=1) for sign, group in terms))
-    rng = np.random.default_rng((sample.seed, len(sample.weights)))
-    resampled = np.zeros((len(sample.weights), len(value)))
+    first = terms[0][1]
+    draws = len(first.resampled)
+    rng = np.random.default_rng((first.seed, draws))
+    resampled = np.zeros((draws, len(value)))
     pairs: list[list[np.ndarray]] = []  # of terms with two draws
     for sign, group in terms:
         count = group.points.shape[1]
@@ -130,10 +168,10 @@ def summary(
             pairs.append([sign * group.resampled[..., draw] for draw in range(count)])
             continue
         resampled = resampled + sign * group.resampled.mean(axis=2)
-        resampled = resampled + _probe_error(measured, len(sample.weights), rng)
-    ends = [bootstrap_interval(value, resampled + sum(draws), level) for draws in product(*pairs)]
+        resampled = resampled + _probe_error(measured, draws, rng)
+    ends = [bootstrap_interval(value, resampled + sum(chosen), level) for chosen in product(*pairs)]
     low, high = (np.stack(sides) for sides in zip(*ends, strict=True))
-    bounds = terms[0][1].bounds if len(terms) == 1 else UNBOUNDED
+    bounds = first.bounds if len(terms) == 1 else UNBOUNDED
     return {
         "value": value,
         "low": np.clip(low.min(axis=0), *bounds),

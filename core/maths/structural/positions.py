@@ -86,6 +86,28 @@ def beside_positions(
     return wider
 
 
+def with_positions(
+    vectors: Float[np.ndarray, "item layer d_model"],
+    lengths: Int[np.ndarray, " sentence"],
+    training: int,
+) -> tuple[
+    Float[np.ndarray, "item layer wider"],
+    Float[np.ndarray, "layer d_model"],
+    Float[np.ndarray, " layer"],
+]:
+    """Scale vectors by those of the first `training` sentences, and append codes; returned with the
+    centres and the deviations of these.
+
+    Example:
+        >>> vectors = np.array([[[1.0]], [[3.0]], [[7.0]]])
+        >>> wider, centres, sizes = with_positions(vectors, np.array([2, 1]), 1)
+        >>> wider[:, 0, 0].tolist(), centres.tolist(), sizes.tolist()
+        ([-1.0, 1.0, 5.0], [[2.0]], [1.0])
+    """
+    centres, sizes = measure_vectors(vectors[: int(lengths[:training].sum())])
+    return beside_positions(vectors, lengths, centres, sizes), centres, sizes
+
+
 @cache
 def _amplitudes() -> Float[np.ndarray, " wave"]:
     """Amplitudes with which squared distances of codes are distances in words."""

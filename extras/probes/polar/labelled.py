@@ -57,8 +57,3 @@ class LabelledTrees:
     def edges(self) -> Edges:
         """The edges with numbered labels."""
         return Edges(self.items.sentence, self.items.head, self.items.word, self.targets)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Words of each sentence."""
-        return np.array([len(words) for words in self.trees.words])

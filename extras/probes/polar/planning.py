@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import CorpusError
 from core.models.identity import Identity
-from core.studies.kit import Outputs, Task, Text, identities
+from core.studies.kit import Outputs, Task, Text
 from core.studies.probes.trees import planning
 from core.studies.probes.trees.data import Treebank, Trees
 from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW
@@ -31,7 +31,6 @@ def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(planning.TREEBANK)
-    identified = identities(ready)
     common = labelled_arguments(treebank)
     how = PolarRegime(spec.rank, spec.weight, spec.seeds, spec.seed, spec.epochs)
     tasks = [
@@ -39,9 +38,8 @@ def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:
         Task.of("position-only baseline", score_positions, role=POSITION, how=how, **common),
         *_parser_tasks(spec, treebank),
     ]
-    for ref in spec.probed:
-        if ref in identified:
-            tasks += _model_tasks(spec, identified[ref], common, how)
+    for model in planning.found_models(spec.probed, ready):
+        tasks += _model_tasks(spec, model, common, how)
     return tasks
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from core.maths.structural.scores import candidates
 from core.maths.trees import spanning_tree
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.result import LayerProbes, TrainedResult
-from extras.probes.polar.tables import LAS, best_row
+from extras.probes.polar.tables import LAS
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,8 @@ class PolarProbes(LayerProbes):
 class PolarResult(TrainedResult):
     """A result with its trained polar probes by model reference."""
 
+    metric: ClassVar = LAS
     probes: Mapping[str, PolarProbes] = field(default_factory=dict)
-
-    def best_layer(self, model: str) -> int:
-        """The layer with the highest LAS on the development sentences."""
-        chosen = best_row(self.table, model, LAS)
-        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
         """See `TrainedResult.draw`: a directed tree with labels."""

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from core.maths.angular.arcs import SCORED
-from core.maths.structural.positions import SIZE, position_code
+from core.maths.structural.positions import SIZE, position_code, with_positions
 from core.studies.probes.edges.items import Tags, edge_items
 from core.studies.probes.prices import USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees
-from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, read_with_embeddings
+from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, score_best_window
 from core.studies.probes.trees.tasks import without_maps
-from core.studies.task_kit import Cost, Size, Value, as_identified, pure, span, tick
-from core.vectors.window import of_best_reach
+from core.studies.task_kit import Cost, Size, Value, as_identified, pure, tick
 from extras.probes.polar.labelled import TARGET, LabelledTrees, Sizes
-from extras.probes.polar.tasks import PolarRegime, arcs, train_and_score, with_positions
+from extras.probes.polar.tasks import PolarRegime, arcs, train_and_score
 
 
 def _cost(
@@ -58,23 +57,15 @@ def score_window(
         ModelError: If the model cannot be loaded.
     """
     labelled = LabelledTrees.of(trees, labels, sizes)
-    with span(0.0, 0.1):
-        _, embeddings, notices = read_with_embeddings(model, trees.words)
 
-    def trained(window: np.ndarray, how: PolarRegime) -> Value:
-        vectors = window[:, None]
+    def trained(vectors: np.ndarray, draws: int) -> Value:
         if position:
-            vectors, _, _ = with_positions(vectors, labelled)
-        return train_and_score(vectors, (0,), labelled, how, exact)
+            vectors, _, _ = with_positions(vectors, trees.lengths, sizes[0])
+        return train_and_score(vectors, (0,), labelled, replace(how, draws=draws), exact)
 
-    def score(window: np.ndarray) -> float:
-        return float(np.mean(trained(window, replace(how, draws=1))["dev"]))
-
-    with span(0.1, 0.6):
-        window, reach = of_best_reach(embeddings, labelled.lengths, score)
-    with span(0.6, 1.0):
-        scored = trained(window, how)
-    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
+    return score_best_window(
+        model, trees, trained, how.draws, lambda scored: float(np.mean(scored["dev"]))
+    )
 
 
 @pure("probes.polar_positions", cost=lambda sizes, /, trees, how, **_: Cost(arcs(how, SIZE, trees)))
@@ -87,7 +78,7 @@ def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) 
         As `score_window`.
     """
     labelled = LabelledTrees.of(trees, labels, sizes)
-    vectors = position_code(labelled.lengths)[:, None]
+    vectors = position_code(trees.lengths)[:, None]
     return without_maps(train_and_score(vectors, (0,), labelled, how))
 
 

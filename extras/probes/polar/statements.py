@@ -9,9 +9,10 @@ import pandas as pd
 from core.models import parse_ref
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
-from core.studies.probes.trees.statements import BEST, beside_rival, of_others, ties, unbeaten
+from core.studies.probes.trees import statements as trees
+from core.studies.probes.trees.tables import best_row, best_rows
 from extras.probes.polar.spec import PolarSpec
-from extras.probes.polar.tables import LABEL, LAS, UUAS, best_row
+from extras.probes.polar.tables import LABEL, LAS, UUAS
 
 UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
 
@@ -33,20 +34,17 @@ def statements_of(
         after its own score and margin; then the layers that are not distinguishable from a best
         one.
     """
-    rows = {ref: best_row(tables["polar"], ref, metric) for ref in models}
-    best = {ref: row for ref, row in rows.items() if row is not None}
-    if not best:
-        return ()
-    first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
-    layer = int(best[first]["layer"])
-    statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
-    for more, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN)) if metric == LAS else ():
-        row = best_row(tables["polar"], first, more)
-        if row is not None:
-            statements.append(Statement(first, verdict, estimate_of(row, "value"), (layer,)))
-    statements += beside_rival(tables["polar_margins"], first, metric, layer)
-    statements += of_others(best, first, metric, tables["differences"], tables["polar_margins"])
-    return (*statements, *ties(statements, best, metric, tables["best_layers"]))
+    named = {**tables, "scores": tables["polar"], "margins": tables["polar_margins"]}
+    stated = trees.statements_of(named, models, metric)
+    if metric != LAS:
+        return stated
+    more = [
+        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers)
+        for score in stated[:1]
+        for name, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN))
+        if (row := best_row(tables["polar"], score.subject, name)) is not None
+    ]
+    return (*stated[:1], *more, *stated[1:])
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
@@ -56,10 +54,9 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
         tables: The study's `polar` and `polar_margins`.
         spec: The study.
     """
-    doubts: list[Statement] = []
-    for ref in spec.models:
-        row = best_row(tables["polar"], ref, LAS)
-        if row is None or parse_ref(ref).random:
-            continue
-        doubts += unbeaten(tables["polar_margins"], ref, LAS, int(row["layer"]))
-    return tuple(doubts)
+    trained = [ref for ref in spec.models if not parse_ref(ref).random]
+    return tuple(
+        doubt
+        for ref, row in best_rows(tables["polar"], trained, LAS).items()
+        for doubt in trees.unbeaten(tables["polar_margins"], ref, LAS, int(row["layer"]))
+    )

@@ -14,26 +14,21 @@ The headline's number: `core.maths.angular.arcs.score_arcs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-import pandas as pd
 
-from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
+from core.maths.structural.bands import COVERAGE, draw_sample
 from core.studies.kit import (
     Findings,
     Outputs,
     Study,
-    Value,
     View,
     changes_of,
     start_notices,
     words_beside,
 )
-from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees import tables as trees
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
 from extras.probes.polar import charts, planning, statements, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
@@ -47,9 +42,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         A result with the tables `polar` (SCORES of `tables`, in percent), `differences`,
         `polar_margins` and `best_layers`.
     """
-    treebank = ready.values[TREEBANK]
-    lengths = np.array([len(tree.words) for tree in treebank.parts["test"]])
-    sample = draw_sample(lengths, spec.draws, spec.seed)
+    treebank: Treebank = ready.values[TREEBANK]
+    sample = trees.sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
     groups = {ref: tables.polar_groups(value, sample) for ref, value in real.items()}
@@ -58,16 +52,21 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         for role, value in values.items()
         if role in (trees.POSITION, trees.CHAIN) or role[0] == trees.WINDOW
     }
-    samples = dict.fromkeys(tables.METRICS, sample)
-    differing = comparisons.differences(groups, spec.models[0], samples)
-    above = [
-        frame
-        for ref, theirs in comparisons.baselines_of(groups, rivals)
-        for frame in comparisons.margins({ref: groups[ref]}, theirs, samples, {})
-    ]
-    best = comparisons.best_layers(groups, samples, {})
+    learned = {ref: values["control", ref] for ref in groups if ("control", ref) in values}
+    controls = {
+        ref: tables.polar_groups(value, sample, control=True) for ref, value in learned.items()
+    }
+    named = trees.named_rivals(rivals, groups)
+    shown = {name: named[name] for name in (trees.POSITION, *named) if name in named}
+    if trees.PARSED in values:
+        judged = draw_sample(np.asarray(values[trees.PARSED]["edges"]), spec.draws, spec.seed)
+        shown[trees.PARSED] = tables.polar_groups(values[trees.PARSED], judged)
+    scores = trees.score_frames(groups, controls, shown)
+    differing = comparisons.differences(groups, spec.models[0])
+    above = comparisons.baseline_margins(groups, rivals)
+    best = comparisons.best_layers(groups)
     made = {
-        "polar": score_table(spec, groups, rivals, values, sample),
+        "polar": trees.as_table(scores, tables.SCORES),
         "differences": trees.as_table(differing, comparisons.DIFFERENCES),
         "polar_margins": trees.as_table(above, comparisons.MARGINS),
         "best_layers": trees.as_table(best, comparisons.BEST_LAYERS),
@@ -76,8 +75,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
     coded = tuple(ref for ref in real if "centres" in real[ref])
-    controls = controls_of(spec.as_probes, "control labels")
-    layers = layers_read(spec.as_probes, ready, controls)
+    fewer = controls_of(spec.as_probes, "control labels")
+    layers = layers_read(spec.as_probes, ready, fewer)
     result = Findings(
         headline=text.make_headline(said, parsed=treebank.parsed),
         tables=made,
@@ -95,44 +94,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return with_limits(result, ready, real, spec.layers, controls)
-
-
-def score_table(
-    spec: PolarSpec,
-    groups: Mapping[str, Mapping[str, Group]],
-    rivals: Mapping[Any, Mapping[str, Group]],
-    values: Mapping[Any, Value],
-    sample: Sample,
-) -> pd.DataFrame:
-    """Models, their control labels and selectivity, then the baselines and the parser: SCORES.
-
-    Args:
-        spec: The study.
-        groups, rivals: Scores by model, and of the baselines by their tasks' roles.
-        values: Outputs of the study's tasks.
-        sample: The test sentences.
-    """
-    frames: list[pd.DataFrame] = []
-    for ref, of_model in groups.items():
-        frames += tables.score_rows(ref, REAL, of_model, sample)
-        if ("control", ref) in values:
-            control = tables.polar_groups(values["control", ref], sample, control=True)
-            frames += tables.score_rows(ref, CONTROL, control, sample)
-            frames += tables.score_rows(ref, "", of_model, sample, control=control)
-    shown = {name: rivals[name] for name in (trees.POSITION, trees.CHAIN) if name in rivals}
-    windows = trees.windows_of(ref for ref in groups if (trees.WINDOW, ref) in rivals)
-    shown |= {name: rivals[trees.WINDOW, ref] for ref, name in windows.items()}
-    for name, scores in shown.items():
-        frames += tables.score_rows(name, REAL, scores, sample, layered=False)
-    if trees.PARSED in values:
-        edges = np.asarray(values[trees.PARSED]["edges"])
-        judged = sample  # the test sentences, or others where these have no gold trees
-        if len(edges) != len(sample.lengths):
-            judged = draw_sample(edges, spec.draws, spec.seed)
-        scores = tables.polar_groups(values[trees.PARSED], judged)
-        frames += tables.score_rows(trees.PARSED, REAL, scores, judged, layered=False)
-    return trees.as_table(frames, tables.SCORES)
+    return with_limits(result, ready, real, spec.layers, fewer)
 
 
 STUDY = Study(
@@ -151,7 +113,9 @@ STUDY = Study(
             titles=tables.NAMES,
             headline=text.view_sentence,
             first=charts.first_scores,
-            tables=tables.rows_of,
+            tables=lambda result, metric=tables.LAS: trees.rows_of_metric(
+                result.tables, metric, "polar", "polar_margins", "best_layers"
+            ),
         ),
     ),
 )

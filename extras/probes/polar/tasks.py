@@ -11,11 +11,10 @@ import numpy as np
 
 from core.maths.angular.arcs import SCORED, score_arcs
 from core.maths.structural.costs import EPOCHS, training
-from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_distances, project_sentences
 from core.studies.probes.edges.items import Tags
 from core.studies.probes.trees.data import Trees, gold_of
-from core.studies.probes.trees.tasks import probing, read_vectors, taking_turns, training_device
+from core.studies.probes.trees.tasks import probing, read_for_probes, taking_turns, training_device
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from extras.probes.polar.labelled import LabelledTrees, Sizes
 
@@ -104,12 +103,7 @@ def train_polar(
     if how.control:
         labelled = labelled.with_controls(model, how.draws, how.seed)
     with span(0.0, 0.2):
-        vectors, notices = read_vectors(model, trees.words, layers)
-    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
-    value: Value = {"notices": notices}
-    if position:
-        vectors, centres, deviations = with_positions(vectors, labelled)
-        value |= {} if how.control else {"centres": centres, "deviations": deviations}
+        vectors, value = read_for_probes(model, trees, layers, sizes, position, how.control)
     with taking_turns(vectors.nbytes), span(0.2, 1.0):
         return value | train_and_score(vectors, layers, labelled, how, exact)
 
@@ -128,7 +122,7 @@ def train_and_score(
     from core.maths.structural.training import Probe
 
     ends = [0, *np.cumsum(labelled.sizes).tolist()]
-    cuts = np.concatenate([[0], np.cumsum(labelled.lengths)])[ends]
+    cuts = np.concatenate([[0], np.cumsum(labelled.trees.lengths)])[ends]
     read = [vectors[start:end] for start, end in pairwise(cuts)]
     parts = [labelled.edges.part(start, end) for start, end in pairwise(ends)]
     gold = gold_of(labelled.trees.rows)
@@ -171,12 +165,3 @@ def train_and_score(
         kept = {"probe_maps": bank.maps[first], "label_maps": means[first]}
         value |= {**kept, "classes": list(labelled.classes)}
     return value
-
-
-def with_positions(
-    vectors: np.ndarray, labelled: LabelledTrees
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vectors, scaled by the training words, beside position codes; centres and deviations."""
-    training = int(labelled.lengths[: labelled.sizes[0]].sum())
-    centres, deviations = measure_vectors(vectors[:training])
-    return beside_positions(vectors, labelled.lengths, centres, deviations), centres, deviations

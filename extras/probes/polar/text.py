@@ -9,7 +9,7 @@ from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.data import Treebank
@@ -21,6 +21,8 @@ from core.studies.probes.trees.text import (
     beside,
     best_in_words,
     compared_with,
+    not_above,
+    score_in_words,
 )
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.spec import PolarSpec
@@ -29,7 +31,7 @@ from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
 LEADS = {
-    LAS: "{name} predicts {value} of labelled {edges} at {short}",
+    LAS: "{name} predicts {value} of labelled {edges} at best ({short})",
     UAS: "{name} predicts {value} of {edges} with the right head at {best}",
     UUAS: "{name} predicts {value} of {edges} at {best}",
     LABEL: "Given {edges} and their heads, {name} predicts {value} of the labels at {best}",
@@ -59,12 +61,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
 
     def lead(score: Statement) -> str:
-        layers = tied.get(score.subject, score.layers)
-        best = best_in_words(layers)
-        return LEADS[metric].format(
-            name=names[score.subject], value=score.number.value_text, best=best, edges=edges,
-            short=f"best ({layers_in_words(layers, '–')})",
-        )  # fmt: skip
+        return score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
 
     def compared(gap: Statement) -> str:
         if gap.baseline == first.subject:
@@ -95,19 +92,10 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:
     """A sentence for each of `doubts_of`."""
-    return [_notice(doubt) for doubt in doubts]
-
-
-def _notice(doubt: Statement) -> str:
-    name, best = short_name(doubt.subject), f"the best layer ({doubt.layers[0]})"
-    baseline = baseline_name(doubt.baseline)
-    if doubt.number.high < 0:
-        gap = doubt.number.direction("above", "below")
-        return f"{name}: LAS at {best} is {gap} {baseline}."
-    return (
-        f"{name}: "
-        f"LAS at {best} is not detectably above {baseline} (difference {doubt.number.text})."
-    )
+    return [
+        not_above(f"{short_name(doubt.subject)}: LAS", doubt, baseline_name(doubt.baseline))
+        for doubt in doubts
+    ]
 
 
 def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:

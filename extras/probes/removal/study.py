@@ -40,10 +40,11 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
+from core.studies.probes.trees.tables import rows_of_metric
 from extras.probes.removal.charts import draw_removal, drawable
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
-from extras.probes.removal.tables import NAMES, rows_of, tables_of
+from extras.probes.removal.tables import LOSS, NAMES, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
     CITATIONS,
@@ -136,7 +137,9 @@ STUDY = Study(
             asked="Cost",
             titles=NAMES,
             headline=view_sentence,
-            tables=rows_of,
+            tables=lambda result, metric=LOSS: rows_of_metric(
+                result.tables, metric, *result.tables
+            ),
         ),
     ),
 )

@@ -16,7 +16,6 @@ from jaxtyping import Float, Int
 
 from core.maths.arrays import Value
 from core.maths.statistics import sentence_counts, t_interval
-from core.results.export import Result
 from core.studies.probes.minimal_pairs.accuracy import correct
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
@@ -142,8 +141,3 @@ def _estimate(
         degrees.append(float(len(points) - 1))
     low, high = t_interval(mean, variances, degrees)
     return mean, float(low), float(high)
-
-
-def rows_of(result: Result, metric: str = LOSS) -> dict[str, pd.DataFrame]:
-    """Rows of both tables that belong to one metric."""
-    return {name: table[table["metric"] == metric] for name, table in result.tables.items()}

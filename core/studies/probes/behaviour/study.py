@@ -15,16 +15,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
-from core.maths.structural.bands import draw_sample
 from core.studies.kit import Findings, Outputs, Study, View, words_beside
 from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
 from core.studies.probes.behaviour.planning import PAIRS, plan, prepare
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
-from core.studies.probes.edges.statements import best_scores_of
+from core.studies.probes.edges.statements import best_score_of
 from core.studies.probes.minimal_pairs.own import OWN, own_groups
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
@@ -105,23 +104,20 @@ def best_scores(
     Returns:
         A row for each model and probe: model, probe, metric, layer, value, low, high.
     """
-    lengths = np.array([len(tree.words) for tree in treebank.parts["test"]])
-    sample = draw_sample(lengths, spec.draws, spec.seed)
-    rows: list[dict[str, Any]] = []
+    sample = trees.sample_of(treebank, spec.draws, spec.seed)
+    rows: list[pd.Series | None] = []
     for ref in models:
         if ("model", ref) in outputs.values:
-            table = trees.score_rows(
-                ref, "", trees.probe_groups(outputs.values["model", ref], sample), sample
-            )
-            best = trees.best_row(table, ref, UUAS)
-            rows += [] if best is None else [best.to_dict()]
-    for target in spec.targets:
-        for ref in models:
-            if (ref, target) in outputs.values:
-                rows += best_scores_of(
-                    ref, target, outputs.values[ref, target], spec.draws, spec.seed
-                )
-    return rows
+            groups = trees.probe_groups(outputs.values["model", ref], sample)
+            frames = trees.score_rows(groups, model=ref, labels=trees.REAL)
+            rows.append(trees.best_row(trees.tree_table(frames), ref, UUAS))
+    rows += [
+        best_score_of(ref, target, outputs.values[ref, target], spec.draws, spec.seed)
+        for target in spec.targets
+        for ref in models
+        if (ref, target) in outputs.values
+    ]
+    return [row.to_dict() for row in rows if row is not None]
 
 
 STUDY = Study(

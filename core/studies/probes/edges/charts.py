@@ -7,7 +7,6 @@ from functools import partial
 import pandas as pd
 
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 from core.results.export import Result
@@ -27,13 +26,11 @@ from core.studies.probes.edges.tables import (
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.charts import (
     baseline_rules,
+    chart_of_scores,
     gains_chart,
-    is_baseline,
-    looks_of,
-    with_control,
 )
-from core.studies.probes.trees.statements import first_shown
-from core.studies.probes.trees.tables import TAGS, WINDOW
+from core.studies.probes.trees.statements import leave_first
+from core.studies.probes.trees.tables import TAGS, WINDOW, models_in
 
 HEIGHT = 268
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
@@ -52,6 +49,7 @@ TITLES = {  # of the views, in the order of the page's control
     GAIN: "Gain over the window",
 }
 ON_CONTROL = ", control labels"  # after a model's name
+SHORT = {model: name.removesuffix(" baseline") for model, name in SHOWN.items()}  # of lines
 DASHES = {
     MAJORITY: [2, 3],
     LOOKUP: [6, 4],
@@ -76,29 +74,18 @@ def edges_chart(
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
         below = "bands: 95 % intervals, simultaneous for all layers of a model"
         return gains_chart(rows, company, title, label, below, HEIGHT, context=context)
-    scored, lines = (
-        rows[rows["layer"].notna()],
-        rows[rows["layer"].isna() & rows["model"].map(partial(is_baseline, dashes=DASHES))],
-    )
-    control = scored[scored["labels"] == CONTROL]
-    scored = scored[scored["labels"] != CONTROL]
-    looks = looks_of(scored["model"], scored["model"])
-    drawn, looks = with_control(scored, control, looks, ON_CONTROL)
-    below = "bands: 95 % intervals over sentences"
-    below += "" if control.empty else "; dotted: control labels"
-    return layer_chart(
-        drawn,
-        "value",
-        looks,
+    return chart_of_scores(
+        rows,
+        rows["labels"] == CONTROL,
+        rows.dropna(subset=["layer"])["model"],
         title,
-        below,
-        y_title=label,
+        label,
+        "bands: 95 % intervals over sentences",
+        "; dotted: control labels",
+        ON_CONTROL,
+        partial(baseline_rules, names=SHORT, dashes=DASHES),
         kind="gain" if view == SELECTIVITY else None,
         zero=view == SELECTIVITY,
-        # there is no room for the last word
-        rules=baseline_rules(
-            lines, lambda model: SHOWN.get(model, model).removesuffix(" baseline"), DASHES
-        ),
         height=HEIGHT,
         context=context,
     )
@@ -106,12 +93,10 @@ def edges_chart(
 
 def first_scores(result: Result, view: str = ACCURACY) -> Result:
     """Leave the models and the baselines that the headline compares with; no control labels."""
-    table = result.table
-    facts = statements_of(result.tables, [ref for ref in table["model"].unique() if ":" in ref])
-    if view in (SELECTIVITY, GAIN) or not facts:
+    if view in (SELECTIVITY, GAIN):
         return result
-    shown = first_shown(facts, result.tables["edge_margins"])
-    return result.with_tables(edges=table[table["model"].isin(shown) & (table["labels"] == REAL)])
+    facts = statements_of(result.tables, models_in(result.table))
+    return leave_first(result, "edges", "edge_margins", facts)
 
 
 def drawable(result: Result, view: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.models.identity import Identity
-from core.studies.kit import Outputs, Task, Text, identities
+from core.studies.kit import Outputs, Task, Text
 from core.studies.probes.edges import tasks as work
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
 from core.studies.probes.edges.spec import EdgeSpec
@@ -35,7 +35,7 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(planning.TREEBANK)
-    identified = identities(ready)
+    models = planning.found_models(spec.probed, ready)
     tasks = []
     for target in spec.targets:
         common = sentences_of(spec, treebank, target)
@@ -49,22 +49,20 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
             )
         )
         tasks += _tag_tasks(spec, treebank, target, common)
-        for model in spec.probed:
-            if model not in identified:
-                continue
-            tasks.append(model_task(spec, identified[model], common))
-            if model in spec.models:
+        for model in models:
+            tasks.append(model_task(spec, model, common))
+            if model.ref in spec.models:
                 tasks.append(
                     Task.of(
-                        f"static window, {target}: {model}",
+                        f"static window, {target}: {model.ref}",
                         work.probe_window,
-                        role=(WINDOW, model, target),
-                        group=model,
-                        **_model_arguments(spec, identified[model], common),
+                        role=(WINDOW, model.ref, target),
+                        group=model.ref,
+                        **_model_arguments(spec, model, common),
                     )
                 )
                 if spec.conditional:
-                    tasks.append(_beside_task(spec, identified[model], common))
+                    tasks.append(_beside_task(spec, model, common))
     return tasks
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -18,13 +17,15 @@ from core.studies.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP
 from core.studies.probes.trees.statements import (
     BEST,
-    SIMILAR,
     TIED,
+    at_layer,
     compared,
     overfitted,
+    strongest_rival,
     tied_of,
+    unbeaten,
 )
-from core.studies.probes.trees.tables import TAGS, as_table
+from core.studies.probes.trees.tables import as_table, best_row, score_rows
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
 ADDED = "added to the static window"
@@ -32,18 +33,13 @@ ADDED = "added to the static window"
 
 def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
     """By target, the model's row at the layer with the best accuracy on development sentences."""
-    chosen = (table["labels"] == REAL) & (table["metric"] == ACCURACY) & table["dev"].notna()
-    rows = table[chosen & (table["model"] == model)]
-    return {
-        str(target): of_target.loc[of_target["dev"].idxmax()]
-        for target, of_target in rows.groupby("probe", sort=False)
-    }
+    rows = {name: best_row(of, model, ACCURACY) for name, of in table.groupby("probe", sort=False)}
+    return {str(target): row for target, row in rows.items() if row is not None}
 
 
-def best_scores_of(
-    ref: str, target: str, value: Value, draws: int, seed: int
-) -> list[dict[str, Any]]:
-    """Score the classifiers of one target at the model's layer with the best accuracy.
+def best_score_of(ref: str, target: str, value: Value, draws: int, seed: int) -> pd.Series | None:
+    """Score the classifiers of one target at the model's layer with the best accuracy, a row of
+    SCORES of the tables.
 
     Args:
         ref, target: The model, and what its classifiers predict.
@@ -51,8 +47,9 @@ def best_scores_of(
         draws, seed: Of the bands.
     """
     sample = tables.samples(value, draws, seed)
-    frames = tables.score_rows(ref, target, REAL, tables.groups_of(value, sample), sample)
-    return [row.to_dict() for row in best_rows(as_table(frames, tables.SCORES), ref).values()]
+    groups = tables.groups_of(value, sample)
+    frames = score_rows(groups, model=ref, probe=target, labels=REAL)
+    return best_row(as_table(frames, tables.SCORES), ref, ACCURACY)
 
 
 def statements_of(
@@ -72,37 +69,34 @@ def statements_of(
         layers that are not distinguishable from a best one. Parts of speech are no baseline here,
         because the model was not given them.
     """
-    best = {ref: rows for ref in models if (rows := best_rows(tables["edges"], ref))}
+    trained_first = sorted(models, key=lambda ref: parse_ref(ref).random)
+    best = {ref: rows for ref in trained_first if (rows := best_rows(tables["edges"], ref))}
     if not best:
         return ()
-    first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    first, *others = best
     statements = []
     for target, row in best[first].items():
-        score, layers = estimate_of(row, "value"), (int(row["layer"]),)
-        statements.append(Statement(first, BEST, score, layers, metric=target))
-        margins = _at(tables["edge_margins"], first, target, int(row["layer"]))
-        margins = margins[~margins["rival"].isin(TAGS.values())]
-        if len(margins):
-            strongest = margins.loc[margins["rival_value"].idxmax()]
-            rival, score = str(strongest["rival"]), estimate_of(strongest, "rival_value")
+        layer = int(row["layer"])
+        score = estimate_of(row, "value")
+        statements.append(Statement(first, BEST, score, (layer,), metric=target))
+        margins = _of(target, tables["edge_margins"])
+        for _, margin in strongest_rival(margins, first, ACCURACY, layer).iterrows():
+            rival, score = str(margin["rival"]), estimate_of(margin, "rival_value")
             statements.append(Statement(rival, BASELINE, score, metric=target))
-            statements.append(compared(first, strongest, "margin", rival, target))
+            statements.append(compared(first, margin, "margin", rival, target))
         if "added" in tables:
-            statements += _added(tables["added"], first, target)
-    for ref, rows in best.items():
-        if ref == first or parse_ref(ref).random:
-            continue
-        for target, row in rows.items():
-            differences = _at(tables["differences"], ref, target, int(row["layer"]))
+            statements += _added(_of(target, tables["added"]), first, target)
+    for ref in (ref for ref in others if not parse_ref(ref).random):
+        for target, row in best[ref].items():
+            differences = _of(target, tables["differences"])
             statements += [
                 compared(ref, difference, "difference", first, target)
-                for _, difference in differences.iterrows()
+                for _, difference in at_layer(differences, ref, ACCURACY, row["layer"]).iterrows()
             ]
     named = {(each.subject, each.metric) for each in statements}
     for ref, rows in best.items():
         for target in rows:
-            every = tables["best_layers"]
-            tied = tied_of(every[every["probe"] == target], ref, ACCURACY)
+            tied = tied_of(_of(target, tables["best_layers"]), ref, ACCURACY)
             if (ref, target) in named and len(tied) > 1:
                 statements.append(Statement(ref, TIED, layers=tied, metric=target))
     return tuple(statements)
@@ -118,14 +112,9 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
     table, doubts = tables["edges"], []
     for ref in spec.models:
         for target, row in best_rows(table, ref).items():
-            layer = int(row["layer"])
-            margins = _at(tables["edge_margins"], ref, target, layer)
-            doubts += [
-                Statement(
-                    ref, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]), target
-                )
-                for _, gap in margins[margins["low"] <= 0].iterrows()
-            ]
+            margins = _of(target, tables["edge_margins"])
+            similar = unbeaten(margins, ref, ACCURACY, int(row["layer"]))
+            doubts += [replace(each, metric=target) for each in similar]
     if "added" in tables:
         for target, rows in tables["added"].groupby("probe", sort=False):
             doubts += [replace(each, metric=str(target)) for each in overfitted(rows, ACCURACY)]
@@ -137,8 +126,8 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
 def _added(added: pd.DataFrame, model: str, target: str) -> Iterator[Statement]:
     """What the layer that adds most adds to the static window, alone or beside layer 0, whichever
     scores higher."""
-    chosen = (added["model"] == model) & (added["probe"] == target) & (added["metric"] == ACCURACY)
-    gains = added[chosen & (added["layer"] > 0)]
+    rows = added[(added["model"] == model) & (added["metric"] == ACCURACY)]
+    gains = rows[rows["layer"] > 0]
     gains = gains[gains["rival_value"] == gains["rival_value"].max()]
     if len(gains):
         gain = gains.loc[gains["margin"].idxmax()]
@@ -146,7 +135,6 @@ def _added(added: pd.DataFrame, model: str, target: str) -> Iterator[Statement]:
         yield Statement(model, ADDED, number, (int(gain["layer"]),), rival, target)
 
 
-def _at(table: pd.DataFrame, model: str, target: str, layer: int) -> pd.DataFrame:
-    """Rows of accuracy of one model, target and layer."""
-    chosen = (table["model"] == model) & (table["probe"] == target) & (table["layer"] == layer)
-    return table[chosen & (table["metric"] == ACCURACY)]
+def _of(target: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one target."""
+    return table[table["probe"] == target]

@@ -13,7 +13,7 @@ The headline's number: `core.maths.classifier.fitting.fit_classifiers`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,9 @@ from core.studies.probes.trees.tables import (
     TAGS,
     WINDOW,
     as_table,
+    named_rivals,
     reaches_in_words,
+    score_frames,
     windows_of,
 )
 
@@ -67,11 +69,12 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         for name, columns in tables.COLUMNS.items()
         if name != "added" or spec.conditional
     }
+    scores = tables_by_name["edges"]  # layers are chosen by accuracy
+    scores["dev"] = scores["dev"].where(scores["metric"] == tables.ACCURACY)
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
-    read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
-    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *read)
+    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
     controls = controls_of(replace(spec.as_probes, controls=spec.controls), "control labels")
     layers = layers_read(spec.as_probes, ready, controls)
     result = Findings(
@@ -100,46 +103,37 @@ def _add_target(
         return
     sample = tables.samples(first, spec.draws, spec.seed)
     groups = {ref: tables.groups_of(value, sample) for ref, value in trained.items()}
-    for ref, value in trained.items():
-        frames["edges"] += tables.score_rows(ref, target, tables.REAL, groups[ref], sample)
-        frames["codes"] += tables.code_rows(ref, target, value)
-        if np.asarray(value["bits"]).shape[1] > 1:
-            control = tables.groups_of(value, sample, control=True)
-            frames["edges"] += tables.score_rows(ref, target, tables.CONTROL, control, sample)
-            frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
+    controls = {
+        ref: tables.groups_of(value, sample, control=True)
+        for ref, value in trained.items()
+        if np.asarray(value["bits"]).shape[1] > 1
+    }
+    coded: list[tuple[str | Sequence[str], Value]] = [*trained.items()]
     rivals: dict[Any, tables.Groups] = {}
-    named = {RIVALS: tables.RIVALS, TAGGED: tuple(TAGS.values())}
-    for kind, names in named.items():
+    for kind, names in {RIVALS: tables.RIVALS, TAGGED: tuple(TAGS.values())}.items():
         if (kind, target) in values:
+            coded.append((names, values[kind, target]))
             scores = tables.groups_of(values[kind, target], sample)
             rivals |= {
                 name: {metric: group.only([row]) for metric, group in scores.items()}
                 for row, name in enumerate(names)
             }
-            frames["codes"] += tables.code_rows("", target, values[kind, target], names)
     windows = {ref: values[key] for ref in groups if (key := (WINDOW, ref, target)) in values}
     rivals |= {(WINDOW, ref): tables.groups_of(value, sample) for ref, value in windows.items()}
-    shown = {name: rivals[name] for name in rivals if isinstance(name, str)}
-    for ref, name in windows_of(windows).items():
-        shown[name] = rivals[WINDOW, ref]
-        frames["codes"] += tables.code_rows("", target, windows[ref], (name,))
-    for name, scores in shown.items():
-        frames["edges"] += tables.score_rows(
-            name, target, tables.REAL, scores, sample, layered=False
-        )
-    frames["differences"] += comparisons.differences(groups, spec.models[0], sample, probe=target)
+    coded += [((name,), windows[ref]) for ref, name in windows_of(windows).items()]
+    frames["codes"] += [
+        rows for names, value in coded for rows in tables.code_rows(names, target, value)
+    ]
+    shown = named_rivals(rivals, groups)
+    frames["edges"] += score_frames(groups, controls, shown, tables.SIGNS, probe=target)
+    frames["differences"] += comparisons.differences(groups, spec.models[0], probe=target)
     for ref in groups:
         if (BESIDE, ref, target) in values:
             both = tables.groups_of(values[BESIDE, ref, target], sample)
-            frames["added"] += comparisons.gains_over_window(
-                ref, both, sample, tables.CHOOSERS, probe=target
-            )
-    for ref, theirs in comparisons.baselines_of(groups, rivals):
-        frames["edge_margins"] += comparisons.margins(
-            {ref: groups[ref]}, theirs, sample, tables.CHOOSERS, probe=target
-        )
+            frames["added"] += comparisons.gains_over_window(ref, both, probe=target)
+    frames["edge_margins"] += comparisons.baseline_margins(groups, rivals, probe=target)
     accuracy = {ref: {tables.ACCURACY: group[tables.ACCURACY]} for ref, group in groups.items()}
-    frames["best_layers"] += comparisons.best_layers(accuracy, sample, {}, probe=target)
+    frames["best_layers"] += comparisons.best_layers(accuracy, probe=target)
 
 
 STUDY = Study(

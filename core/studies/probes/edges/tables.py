@@ -14,18 +14,11 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import ratios
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.results.export import Result
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.comparisons import BEST_LAYERS
-from core.studies.probes.trees.tables import (
-    EMBEDDINGS,
-    TAGS,
-    WINDOW,
-    at_control,
-    metric_rows,
-)
+from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW
 
 SCORES = (
     "model",
@@ -63,10 +56,15 @@ COLUMNS = {
     "best_layers": (*BEST_LAYERS[:1], "probe", *BEST_LAYERS[1:]),
     "added": (*MARGINS, "level"),
 }  # of the tables
-ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
-REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
+ACCURACY, UNSEEN, BITS = "accuracy", "unseen", "bits"
+REAL, CONTROL, SELECTIVITY = LABELS
+SIGNS = {UNSEEN: 0, BITS: -1}  # of selectivity: of bits it is the control's minus the real ones
 GAIN = "gain"  # of a layer beside the static window over the window alone
-CHOOSERS = dict.fromkeys(METRICS, ACCURACY)  # layers are chosen by accuracy, see `comparisons`
+COUNTS = {
+    ACCURACY: ("correct", "items"),
+    UNSEEN: ("unseen_correct", "unseen"),
+    BITS: ("bits", "coded"),
+}  # of a task's output, of which metrics are ratios
 RIVALS = (MAJORITY, LOOKUP, PLACES)  # the rows of the task of baselines
 SHOWN = {
     MAJORITY: "majority baseline",
@@ -82,11 +80,9 @@ Groups = dict[str, Group]
 
 def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
     """Resamples of the sentences of each metric, the same for every row of a target."""
-    test = draw_sample(np.asarray(value["items"]), draws, seed)
     return {
-        ACCURACY: test,
-        UNSEEN: test,
-        BITS: draw_sample(np.asarray(value["coded"]), draws, seed),
+        metric: draw_sample(np.asarray(value[whole]), draws, seed)
+        for metric, (_, whole) in COUNTS.items()
     }
 
 
@@ -100,87 +96,31 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
             layers at which they were fitted.
     """
     sets = slice(1, None) if control else slice(0, 1)
-    chosen = np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
-    fitted = np.isfinite(chosen)
-    wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
-    parts = {ACCURACY: "correct", UNSEEN: "unseen_correct", BITS: "bits"}
-    layers = tuple(int(layer) for layer in np.asarray(value["layers"])[fitted])
+    dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
+    fitted = np.isfinite(dev)
+    layers = np.asarray(value["layers"])[fitted].tolist()
     groups = {}
-    for metric in METRICS:
-        scale = 1.0 if metric == BITS else 100.0
-        above = np.asarray(value[parts[metric]], dtype=np.float64)[fitted, sets]
-        below = np.broadcast_to(np.asarray(value[wholes[metric]], dtype=np.float64), above.shape)
-        points, resampled = (scale * each for each in ratios(above, below, sample[metric].weights))
-        resampled = resampled.reshape(-1, *points.shape)
-        bounds = (0.0, np.inf) if metric == BITS else (0.0, 100.0)
-        group = Group(layers, layers, points, resampled, 100.0 * chosen[fitted], bounds=bounds)
+    for metric, (part, whole) in COUNTS.items():
+        ends = {"scale": 1.0, "highest": np.inf} if metric == BITS else {}
+        parts = np.asarray(value[part])[fitted, sets]
+        group = Group.of_shares(parts, value[whole], sample[metric], layers, dev[fitted], **ends)
         groups[metric] = group.pooled(shared=control)
     return groups
 
 
-def score_rows(
-    model: str,
-    probe: str,
-    labels: str,
-    groups: Groups,
-    sample: Mapping[str, Sample],
-    layered: bool = True,
-) -> list[pd.DataFrame]:
-    """Rows of SCORES for one model, or for a baseline, whose rows have no layer."""
-    return [
-        metric_rows(
-            sample[metric],
-            (1, group),
-            model=model,
-            layer=group.layers if layered else None,
-            probe=probe,
-            labels=labels,
-            metric=metric,
-            dev=group.dev if metric == ACCURACY else np.nan,
-        )
-        for metric, group in groups.items()
-    ]
-
-
-def selectivity_rows(
-    model: str, probe: str, real: Groups, control: Groups, sample: Mapping[str, Sample]
-) -> list[pd.DataFrame]:
-    """Accuracy minus that on control labels, at the layers of these; bits of the control code minus
-    the real bits."""
-    real = at_control(real, control)
-    return [
-        metric_rows(
-            sample[metric],
-            (sign, real[metric]),
-            (-sign, control[metric]),
-            model=model,
-            layer=control[metric].layers,
-            probe=probe,
-            labels=SELECTIVITY,
-            metric=metric,
-            dev=np.nan,
-        )
-        for metric, sign in ((ACCURACY, 1), (BITS, -1))
-    ]
-
-
-def code_rows(
-    model: str, probe: str, value: Value, baselines: Sequence[str] = ()
-) -> list[pd.DataFrame]:
-    """Rows of `codes`: total lengths, with that of the uniform code of as many labels.
-
-    With `baselines` the rows are these, and have no layer.
-    """
+def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[pd.DataFrame]:
+    """Rows of `codes`: total lengths, with that of the uniform code of as many labels; of a model,
+    or of several baselines, which have no layer."""
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
     uniform = float(np.sum(value["coded"])) * np.log2(len(np.asarray(value["classes"])))
-    kinds = [(REAL, bits[:, 0])] + (
-        [(CONTROL, bits[:, 1:].mean(axis=1))] if bits.shape[1] > 1 else []
-    )
+    totals = {REAL: bits[:, 0]}
+    if bits.shape[1] > 1:
+        totals[CONTROL] = bits[:, 1:].mean(axis=1)
     frames = []
-    for labels, total in kinds:
+    for labels, total in totals.items():
         columns = {
-            "model": list(baselines) or model,
-            "layer": None if baselines else np.asarray(value["layers"]),
+            "model": model,
+            "layer": np.asarray(value["layers"]) if isinstance(model, str) else None,
             "probe": probe,
             "labels": labels,
             "kilobits": total / 1000,

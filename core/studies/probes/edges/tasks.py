@@ -210,8 +210,7 @@ def _chosen_window(
         )
         return float(shares[0])
 
-    lengths = np.array([len(sentence) for sentence in trees.words])
-    window, reach = of_best_reach(embeddings, lengths, score)
+    window, reach = of_best_reach(embeddings, trees.lengths, score)
     return window, reach, penalties[window.shape[1]]
 
 
@@ -257,8 +256,7 @@ def score_rivals(
     nothing: Contexts = [()] * len(items)
     tables = [coding.score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
-    lengths = np.array([len(sentence) for sentence in trees.words])
-    features = place_features(items, lengths)
+    features = place_features(items, trees.lengths)
     # in one unit for all: divided by its own deviation, a rare position would hardly be penalised
     features = features / features[: frame.training].std()
     features = np.concatenate([features, np.ones((len(items), 1, 1), features.dtype)], axis=2)

@@ -18,7 +18,7 @@ from core.studies.probes.edges.tables import SHOWN
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED, TOO_FEW
 from core.studies.probes.trees.tables import TAGS, WINDOW
-from core.studies.probes.trees.text import too_few
+from core.studies.probes.trees.text import not_above, too_few
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
@@ -142,16 +142,10 @@ def make_notices(doubts: Sequence[Statement]) -> Iterator[str]:
         if doubt.verdict == TOO_FEW:
             yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
             continue
-        accuracy = (
-            f"{short_name(model)}, {NAMES[target]}: accuracy at the best layer ({doubt.layers[0]})"
-        )
         baseline = f"the {baseline_name(doubt.baseline)}"
         if doubt.baseline in TAGS.values():
-            baseline = f"a classifier of the {baseline_name(doubt.baseline)}"
-        if doubt.number.high < 0:
-            yield f"{accuracy} is {doubt.number.direction('above', 'below')} {baseline}."
-            continue
-        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.number.text})."
+            baseline = f"a classifier of {baseline}"
+        yield not_above(f"{short_name(model)}, {NAMES[target]}: accuracy", doubt, baseline)
 
 
 def baseline_name(baseline: str) -> str:

@@ -7,13 +7,9 @@ from collections.abc import Mapping
 import pandas as pd
 
 from core.maths.statistics import LEVEL
-from core.maths.structural.bands import Group, Sample, summary
+from core.maths.structural.bands import Group, summary
 from core.studies.probes.trees.comparisons import best_place, lead
-from core.studies.probes.trees.tables import (
-    METRICS,
-    PROBE_OF,
-    as_table,
-)
+from core.studies.probes.trees.tables import as_table
 
 PEAKS = (
     *("model", "metric", "layer", "value", "low", "high", "clear"),
@@ -21,12 +17,11 @@ PEAKS = (
 )
 
 
-def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.DataFrame:
+def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
     """Find the best layer, one row per model and score: PEAKS.
 
     Args:
         groups: Scores by model, in the order of training; the last is the final model.
-        sample: The test sentences.
 
     Returns:
         `layer` is the best on the development sentences. `clear` tells whether the band of its
@@ -41,9 +36,9 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
     together = 1 - (1 - LEVEL) / max(len(groups) - 1, 1)
     for model, of_model in groups.items():
         for metric, group in of_model.items():
-            place, last = _best(of_model, metric), end[metric].layers[_best(end, metric)]
-            estimate, lead_over_rest = summary(sample, (1, group)), lead(group, place, sample)
-            every = lead(group, place, sample, together)
+            place, last = best_place(group), end[metric].layers[best_place(end[metric])]
+            estimate, lead_over_rest = summary((1, group)), lead(group, place)
+            every = lead(group, place, together)
             where = [layer for at, layer in enumerate(group.layers) if at != place]
             ahead = {
                 name: (every[name][where.index(last)] if last in where else 0.0) for name in every
@@ -58,9 +53,3 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
             )
     table = pd.DataFrame(rows, columns=list(PEAKS))
     return table.astype({"layer": "Int64", "end_layer": "Int64"})
-
-
-def _best(of_model: Mapping[str, Group], metric: str) -> int:
-    """The row that is best on development sentences, by the share of edges (or roots) predicted."""
-    chooser = METRICS[PROBE_OF[metric]][0]
-    return best_place(of_model[chooser if chooser in of_model else metric])

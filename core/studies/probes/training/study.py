@@ -20,10 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
-from core.maths.structural.bands import COVERAGE, Group, draw_sample
+from core.maths.structural.bands import COVERAGE
 from core.models import parse_ref
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
@@ -46,7 +45,15 @@ from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.trees import comparisons, planning
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.tables import POSITION, WINDOW, probe_groups, score_table
+from core.studies.probes.trees.tables import (
+    POSITION,
+    WINDOW,
+    as_table,
+    probe_groups,
+    rival_groups,
+    sample_of,
+    score_table,
+)
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -89,29 +96,25 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         where that is untrained; the final model also minus its static window) and `loss`.
     """
     treebank: Treebank = ready.values[planning.TREEBANK]
-    sample = draw_sample(
-        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
-    )
+    sample = sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values
     there = [ref for ref in (*spec.checkpoints, spec.end) if ("model", ref) in values]
     groups = {ref: probe_groups(values["model", ref], sample) for ref in there}
-    rivals: dict[str, Mapping[str, Group]] = {}
-    if POSITION in values:
-        rivals[POSITION] = probe_groups(values[POSITION], sample)
-    if there and untaught(there[0]):
-        rivals[there[0]] = groups[there[0]]
-    trained = {ref: group for ref, group in groups.items() if ref not in rivals}
-    margins = [comparisons.margin_rows(trained, rivals, sample)]
-    if (WINDOW, spec.end) in values and spec.end in trained:
-        window = {WINDOW: probe_groups(values[WINDOW, spec.end], sample)}
-        margins.append(comparisons.margin_rows({spec.end: trained[spec.end]}, window, sample))
-    tables: dict[str, pd.DataFrame] = {
-        "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
-        "best": with_progress(find_peaks(groups, sample)),
-        "differences": with_progress(
-            comparisons.difference_rows(groups, there[0] if there else "", sample)
-        ),
-        "margins": with_progress(pd.concat(margins, ignore_index=True)),
+    rivals = rival_groups(values, sample)
+    untrained = {ref: groups[ref] for ref in there[:1] if untaught(ref)}
+    trained = {ref: group for ref, group in groups.items() if ref not in untrained}
+    shared = {name: rivals[name] for name in (POSITION,) if name in rivals}
+    above = comparisons.margins(trained, shared | untrained)
+    for ref in trained:
+        if (WINDOW, ref) in rivals:
+            window = {WINDOW: rivals[WINDOW, ref]}
+            above += comparisons.margins({ref: trained[ref]}, window)
+    differing = comparisons.differences(groups, next(iter(there), ""))
+    tables = {
+        "scores": with_progress(score_table(spec.as_probes, groups, rivals, values, sample)),
+        "best": with_progress(find_peaks(groups)),
+        "differences": with_progress(as_table(differing, comparisons.DIFFERENCES)),
+        "margins": with_progress(as_table(above, comparisons.MARGINS)),
         "loss": loss_table(there),
     }
     statements, doubts = text.statements_of(tables, text.METRIC), text.doubts_of(tables)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -56,18 +57,19 @@ def is_baseline(model: str, dashes: Container[str] = DASHES) -> bool:
 
 def baseline_rules(
     lines: pd.DataFrame,
-    label: Callable[[str], str] = lambda model: SHOWN.get(model, model),
+    names: Mapping[str, str] = SHOWN,
     dashes: Mapping[str, Sequence[int]] = DASHES,
 ) -> list[Rule]:
-    """Lines across a plot of baselines that have one score for all layers."""
+    """Lines across a plot, of the baselines with a line, which have one score for all layers."""
     return [
         Rule(
-            label(line.model),
+            names.get(line.model, line.model),
             line.value,
             dashes.get(line.model, dashes[WINDOW]),
             {"low": line.low, "high": line.high},
         )
         for line in lines.itertuples()
+        if is_baseline(line.model, dashes)
     ]
 
 
@@ -83,29 +85,45 @@ def looks_of(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def with_control(
-    scored: pd.DataFrame, control: pd.DataFrame, looks: Mapping[str, Look], behind: str
-) -> tuple[pd.DataFrame, dict[str, Look]]:
-    """Add the scores on control trees or labels to those of the models, dotted in their colours and
-    without bands; with points where they are of fewer layers.
+def chart_of_scores(
+    rows: pd.DataFrame,
+    learned: pd.Series[bool],
+    company: Sequence[str],
+    title: str,
+    label: str,
+    below: str,
+    dotted: str,
+    behind: str,
+    rules: Callable[[pd.DataFrame], list[Rule]] = baseline_rules,
+    **drawn: Any,
+) -> Chart:
+    """Scores by layer: models with their bands; those on control trees or labels dotted in their
+    colours and without bands, with points where they are of fewer layers; baselines in grey.
 
     Args:
-        scored: Rows of the models, with their names.
-        control: The same of probes on control trees or labels; may be empty.
-        looks: Of the models' lines.
-        behind: What is behind a model's name.
+        rows: Of the models, with their names, and of the baselines, which have no layer.
+        learned: Which of the rows are of control trees or labels.
+        company: Models of all charts of the study.
+        title, label, below: Of the chart, of its y axis, and below it.
+        dotted: Further words below it, where there are control trees or labels.
+        behind: What is behind a model's name there.
+        rules: Rows of the baselines -> their lines.
+        drawn: Further arguments of `layer_chart`.
     """
-    nothing = float("nan")
-    dotted = control.assign(
-        who=control["name"], name=control["name"] + behind, low=nothing, high=nothing
-    )
-    there, few = set(control["name"]), control["layer"].nunique() < scored["layer"].nunique()
-    more = {
-        f"{name}{behind}": replace(look, dash=(2, 3), point=few, width=1.6)
-        for name, look in looks.items()
-        if name in there
-    }
-    return pd.concat([scored, dotted]) if there else scored, {**looks, **more}
+    scored, control = (rows[rows["layer"].notna() & which] for which in (~learned, learned))
+    looks = looks_of(company, scored["model"])
+    if len(control):
+        few = control["layer"].nunique() < scored["layer"].nunique()
+        nothing, name = float("nan"), control["name"]
+        unbanded = control.assign(who=name, name=name + behind, low=nothing, high=nothing)
+        looks |= {
+            f"{model}{behind}": replace(look, dash=(2, 3), point=few, width=1.6)
+            for model, look in looks.items()
+            if model in set(name)
+        }
+        scored, below = pd.concat([scored, unbanded]), below + dotted
+    lines = rules(rows[rows["layer"].isna() & ~learned])
+    return layer_chart(scored, "value", looks, title, below, y_title=label, rules=lines, **drawn)
 
 
 def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -118,18 +136,12 @@ def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     Raises:
         SpecError: If the result has no scores of that metric.
     """
-    rows = _rows(result, metric)
-    label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
-    scored = rows[rows["layer"].notna() & ~learned]
-    control = rows[rows["layer"].notna() & learned]
-    lines = rows[rows["layer"].isna() & rows["model"].map(is_baseline) & ~learned]
-    looks = looks_of(result.table["model"], scored["model"])
-    drawn, looks = with_control(scored, control, looks, ON_CONTROL)
+    rows, label = _rows(result, metric), metric_label(metric)
     below = "bands: 95 % intervals over sentences and probes"
-    below += "" if control.empty else "; dotted: control trees"
-    return layer_chart(
-        drawn, "value", looks, f"{label} by layer", below, y_title=label,
-        zero=metric.endswith(SELECTIVITY), rules=baseline_rules(lines), context=context,
+    return chart_of_scores(
+        rows, rows["probe"].str.endswith(CONTROL), result.table["model"], f"{label} by layer",
+        label, below, "; dotted: control trees", ON_CONTROL,
+        zero=metric.endswith(SELECTIVITY), context=context,
     )  # fmt: skip
 
 

@@ -1,9 +1,14 @@
 """Differences of scores on the same resamples, with bands: from the base, from baselines, and of
-the best layer from the other layers."""
+the best layer from the other layers; and scores by the length of arcs.
+
+Groups hold scores by model and metric. Every table is made of frames, one for each model and
+metric, that have the further columns which a study names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,24 +16,19 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import LEVEL
-from core.maths.structural.arcs import ARCS, chain_heads, count_arcs
+from core.maths.structural.arcs import ADJACENT, ARCS, FAR, chain_heads, count_arcs
 from core.maths.structural.bands import Group, Sample, summary
 from core.maths.structural.scores import Gold
 from core.models import parse_ref
 from core.studies.probes.trees.tables import (
-    BESIDE,
     CHAIN,
     EMBEDDINGS,
-    METRICS,
-    POSITION,
-    PROBE_OF,
-    TAGS,
     WINDOW,
-    arc_groups,
+    Role,
+    Scores,
     as_table,
     metric_rows,
-    probe_groups,
-    windows_of,
+    named_rivals,
 )
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
@@ -41,40 +41,16 @@ ARC_MARGINS = (*MARGINS[:3], "arcs", *MARGINS[3:])
 BEST_LAYERS = (
     *("model", "metric", "best_layer", "layer", "difference", "low", "high", "level", "tied"),
 )
-CHOOSERS = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
-Scores = Mapping[str, Mapping[str, Group]]  # by model and metric
-Role = Any  # of a task, by which its output is found
+Groups = Mapping[str, Scores]  # by model
 
 
-def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
-    """Every model minus the base, at each layer that both have."""
-    return as_table(differences(groups, base, dict.fromkeys(PROBE_OF, sample)), DIFFERENCES)
-
-
-def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model minus every baseline; untrained models at their best layer."""
-    return as_table(margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), CHOOSERS), MARGINS)
-
-
-def baseline_rows(
-    groups: Scores, rivals: Mapping[Role, Mapping[str, Group]], sample: Sample
-) -> pd.DataFrame:
-    """Every trained model minus its baselines (MARGINS): the untrained models among the groups, and
-    the rivals by their task's role."""
-    frames = [
-        margin_rows({ref: groups[ref]}, theirs, sample)
-        for ref, theirs in baselines_of(groups, rivals)
-    ]
-    return as_table(frames, MARGINS)
-
-
-def baselines_of(
-    groups: Scores, rivals: Mapping[Role, Mapping[str, Group]]
-) -> Iterator[tuple[str, Scores]]:
+def baselines_of(groups: Groups, rivals: Mapping[Role, Scores]) -> Iterator[tuple[str, Groups]]:
     """Yield each trained model and its baselines: untrained models, those without a model, and the
     static window and the layer 0 of the model itself.
 
-    Args: as for `baseline_rows`.
+    Args:
+        groups: Scores of the models.
+        rivals: Those of the baselines, by their tasks' roles.
     """
     untrained = {ref: scores for ref, scores in groups.items() if parse_ref(ref).random}
     shared = {name: scores for name, scores in rivals.items() if isinstance(name, str)}
@@ -87,9 +63,51 @@ def baselines_of(
             yield ref, {**untrained, **shared, **window, **({EMBEDDINGS: bottom} if bottom else {})}
 
 
+def baseline_margins(
+    groups: Groups, rivals: Mapping[Role, Scores], **columns: Any
+) -> list[pd.DataFrame]:
+    """Every trained model minus each of its baselines; arguments as of `baselines_of`."""
+    return [
+        frame
+        for ref, theirs in baselines_of(groups, rivals)
+        for frame in margins({ref: groups[ref]}, theirs, **columns)
+    ]
+
+
+def arc_groups(
+    heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
+) -> dict[str, Group]:
+    """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs.
+
+    The deviation between probes is not known for each length, because only the first probe's trees
+    are kept. It is taken to be that of all arcs, times the square root of how many times fewer
+    arcs there are.
+
+    Args:
+        heads: Predicted heads of the test sentences, (layer, word), of the first probe of a layer.
+        gold: The test sentences.
+        sample: Their resamples.
+        whole: UUAS of all probes of these layers, for the deviation between probes and for the
+            scores on development sentences; None for trees without a probe.
+    """
+    hits, edges = count_arcs(heads, gold)
+    every = edges[ARCS.index(FAR)].sum() + edges[ARCS.index(ADJACENT)].sum()
+    groups = {}
+    for arcs, right, count in zip(ARCS, hits, edges, strict=True):
+        if not count.any():
+            continue
+        if whole is None:
+            groups[arcs] = Group.of_shares(right[:, None], count, sample)
+            continue
+        group = Group.of_shares(right[:, None], count, sample, whole.layers, whole.dev)
+        sd = float(whole.sd * np.sqrt(every / count.sum()))
+        groups[arcs] = replace(group, sd=sd, freedom=whole.freedom)
+    return groups
+
+
 def arc_tables(
-    groups: Scores,
-    rivals: Mapping[Role, Mapping[str, Group]],
+    groups: Groups,
+    rivals: Mapping[Role, Scores],
     values: Mapping[Role, Value],
     gold: Gold,
     sample: Sample,
@@ -97,7 +115,7 @@ def arc_tables(
     """Tables of UUAS by the length of arcs; none where no trees were predicted.
 
     Args:
-        groups, rivals: As for `baseline_rows`.
+        groups, rivals: As for `baselines_of`.
         values: Outputs of the tasks, with the predicted heads of each layer's first probe.
         gold: The test sentences.
         sample: The same sentences.
@@ -114,25 +132,25 @@ def arc_tables(
     models = {ref: split["model", ref] for ref in groups if ("model", ref) in split}
     if not models:
         return {}
-    plain = {role: scores for role, scores in split.items() if role[0] != "model"}
-    windows = windows_of(ref for ref in groups if (WINDOW, ref) in plain)
-    window = {name: plain[WINDOW, ref] for ref, name in windows.items()}
+    plain = {role: split[role] for role in rivals if role in split}
+    named = named_rivals(plain, groups)
+    unlayered = {
+        name: named[name] for name in sorted(named, key=lambda name: name.startswith(WINDOW))
+    }
     chain = {CHAIN: arc_groups(chain_heads(gold.keep), gold, sample)}
-    unlayered = {name: plain[name] for name in (POSITION, *TAGS.values()) if name in plain}
     _, counts = count_arcs(chain_heads(gold.keep), gold)
     edges = dict(zip(ARCS, counts.sum(axis=1), strict=True))
     frames = [
         metric_rows(
-            sample, (1, group), model=model, metric="uuas", arcs=arcs, edges=edges[arcs],
+            (1, group), model=model, metric="uuas", arcs=arcs, edges=edges[arcs],
             layer=group.layers if model in models else None,
         )
-        for model, scores in {**models, **unlayered, **window, **chain}.items()
+        for model, scores in {**models, **unlayered, **chain}.items()
         for arcs, group in scores.items()
     ]  # fmt: skip
     margin_frames = [
         frame.rename(columns={"metric": "arcs"}).assign(metric="uuas")
-        for ref, theirs in baselines_of(models, plain)
-        for frame in margins({ref: models[ref]}, theirs, dict.fromkeys(ARCS, sample), {})
+        for frame in baseline_margins(models, plain)
     ]
     return {
         "arcs": as_table(frames, ARC_SCORES),
@@ -140,29 +158,7 @@ def arc_tables(
     }
 
 
-def added_rows(values: Mapping[Role, Value], sample: Sample) -> pd.DataFrame:
-    """What each layer adds to the static window: ADDED.
-
-    Args:
-        values: Outputs of the tasks; those of layers beside the window are read.
-        sample: The test sentences.
-    """
-    frames = []
-    for role, value in values.items():
-        if role[0] == BESIDE:
-            samples = dict.fromkeys(PROBE_OF, sample)
-            both = probe_groups(value, sample)
-            frames += gains_over_window(role[1], both, samples, CHOOSERS)
-    return as_table(frames, ADDED)
-
-
-def gains_over_window(
-    model: str,
-    both: Mapping[str, Group],
-    samples: Mapping[str, Sample],
-    choosers: Mapping[str, str],
-    **named: Any,
-) -> list[pd.DataFrame]:
+def gains_over_window(model: str, both: Scores, **columns: Any) -> list[pd.DataFrame]:
     """Each layer beside the static window minus the window alone, and minus layer 0 beside it
     where that was probed, a frame per rival and metric.
 
@@ -172,28 +168,22 @@ def gains_over_window(
     Args:
         model: Its reference.
         both: Scores of the layers beside the window; the last one is the window beside zeros.
-        samples, choosers, named: As for `margins`.
+        columns: Further ones.
     """
     *layers, alone = next(iter(both.values())).layers
-    window = {metric: group.only([alone]) for metric, group in both.items()}
-    beside = {metric: group.only(layers) for metric, group in both.items()}
+    beside, window = (
+        {metric: group.only(chosen) for metric, group in both.items()}
+        for chosen in (layers, [alone])
+    )
     rivals = {WINDOW: window}
     if 0 in layers:
         rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
     level = 1 - (1 - LEVEL) / len(layers)
-    frames = margins({model: beside}, rivals, samples, choosers, level=level, **named)
+    frames = margins({model: beside}, rivals, level=level, **columns)
     return [frame.assign(level=level) for frame in frames]
 
 
-def best_layer_rows(groups: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model's best layer compared with its other layers: BEST_LAYERS."""
-    frames = best_layers(groups, dict.fromkeys(PROBE_OF, sample), CHOOSERS)
-    return as_table(frames, BEST_LAYERS)
-
-
-def best_layers(
-    groups: Scores, samples: Mapping[str, Sample], choosers: Mapping[str, str], **named: Any
-) -> list[pd.DataFrame]:
+def best_layers(groups: Groups, **columns: Any) -> list[pd.DataFrame]:
     """The score at the best layer minus that at each layer, a frame per model and metric.
 
     The intervals are simultaneous over a model's layers (Bonferroni). `tied` marks the layers that
@@ -201,53 +191,44 @@ def best_layers(
 
     Args:
         groups: Scores of the models.
-        samples: The sentences over which each metric is resampled.
-        choosers: As for `margins`.
-        named: Further columns.
+        columns: Further ones.
     """
     frames = []
     for model, scores in groups.items():
         for metric, group in scores.items():
-            place = best_place(scores[choosers.get(metric, metric)])
+            place = best_place(group)
             level = 1 - (1 - LEVEL) / max(len(group.layers) - 1, 1)
-            ahead = lead(group, place, samples[metric], level)
+            ahead = lead(group, place, level)
             between = {name: np.insert(ahead[name], place, 0.0) for name in ahead}
-            columns = {
+            named = {
                 "model": model, "metric": metric, "best_layer": group.layers[place],
                 "layer": group.layers, "difference": between.pop("value"), **between,
-                "level": level, "tied": ~(between["low"] > 0), **named,
+                "level": level, "tied": ~(between["low"] > 0), **columns,
             }  # fmt: skip
-            frames.append(pd.DataFrame(columns))
+            frames.append(pd.DataFrame(named))
     return frames
 
 
-def best_place(chooser: Group) -> int:
+def best_place(group: Group) -> int:
     """The row that scores highest on the development sentences; the first where none was scored."""
-    return int(np.nanargmax(chooser.dev)) if np.isfinite(chooser.dev).any() else 0
+    return int(np.nanargmax(group.dev)) if np.isfinite(group.dev).any() else 0
 
 
-def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict[str, np.ndarray]:
+def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray]:
     """The score of the row at `place` minus that of each other row: value, low, high (row,).
 
     The same sentences are resampled for both rows, so that the sentences' difficulty does not widen
     the band; the spread over probes does.
     """
-    rest = [row for row in range(len(group.layers)) if row != place]
+    best = group.layers[place]
+    rest = [layer for layer in group.layers if layer != best]
     if not rest:
-        return {name: np.zeros(0) for name in ("value", "low", "high")}
-    between = Group(
-        tuple(group.layers[row] for row in rest),
-        tuple(group.ranks[row] for row in rest),
-        group.points[[place]] - group.points[rest],
-        group.resampled[:, [place]] - group.resampled[:, rest],
-        group.dev[rest],
-    )
-    return summary(sample, (1, between), level=level)
+        return dict.fromkeys(("value", "low", "high"), np.zeros(0))
+    gaps = group.only([best] * len(rest)).minus(group.only(rest))
+    return summary((1, gaps), level=level)
 
 
-def differences(
-    groups: Scores, base: str, samples: Mapping[str, Sample], **named: Any
-) -> list[pd.DataFrame]:
+def differences(groups: Groups, base: str, **columns: Any) -> list[pd.DataFrame]:
     """Every model minus the base at each layer that both have, a frame per model and metric.
 
     Probes of one draw start from the same map, so that their differences are paired.
@@ -255,32 +236,20 @@ def differences(
     Args:
         groups: Scores of the models.
         base: The model with which the others are compared; without it there are no frames.
-        samples: The sentences over which each metric is resampled.
-        named: Further columns.
+        columns: Further ones.
     """
     frames = []
     for model, scores in groups.items():
-        if model == base or base not in groups:
-            continue
-        for metric, group in scores.items():
-            shared = [layer for layer in group.layers if layer in groups[base][metric].layers]
-            tuned, start = group.only(shared), groups[base][metric].only(shared)
-            points, resampled = tuned.points - start.points, tuned.resampled - start.resampled
-            estimate = summary(
-                samples[metric], (1, Group(tuned.layers, tuned.ranks, points, resampled, tuned.dev))
-            )
-            columns = {"model": model, "base": base, "layer": shared, "metric": metric, **named}
-            frames.append(pd.DataFrame(columns | {"difference": estimate.pop("value")} | estimate))
+        for metric, start in groups.get(base, {}).items() if model != base else ():
+            shared = [layer for layer in scores[metric].layers if layer in start.layers]
+            gap = summary((1, scores[metric].only(shared).minus(start.only(shared))))
+            named = {"model": model, "base": base, "layer": shared, "metric": metric, **columns}
+            frames.append(pd.DataFrame(named | {"difference": gap.pop("value")} | gap))
     return frames
 
 
 def margins(
-    groups: Scores,
-    rivals: Scores,
-    samples: Mapping[str, Sample],
-    choosers: Mapping[str, str],
-    level: float = LEVEL,
-    **named: Any,
+    groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any
 ) -> list[pd.DataFrame]:
     """Every model minus every baseline at the baseline's best layer, a frame per pair and metric.
 
@@ -288,11 +257,8 @@ def margins(
 
     Args:
         groups, rivals: Scores of the models, and of the baselines.
-        samples: The sentences over which each metric is resampled.
-        choosers: Metric -> the metric whose score on the development sentences chooses the layer,
-            where that is another one.
         level: Of the intervals.
-        named: Further columns.
+        columns: Further ones.
     """
     frames = []
     for model, scores in groups.items():
@@ -302,19 +268,18 @@ def margins(
                 kept = [layer for layer in every.layers if layer or rival != EMBEDDINGS]
                 if metric not in theirs or not kept:
                     continue
-                group, place = every.only(kept), best_place(theirs[choosers.get(metric, metric)])
-                best = theirs[metric].only([theirs[metric].layers[place]])
-                rows = best.only(best.layers * len(group.layers))
-                estimate = summary(samples[metric], (1, group), (-1, rows), level=level)
-                columns = {
+                best = theirs[metric].layers[best_place(theirs[metric])]
+                rows = theirs[metric].only([best] * len(kept))
+                gap = summary((1, every.only(kept)), (-1, rows), level=level)
+                named = {
                     "model": model,
-                    "layer": group.layers,
+                    "layer": kept,
                     "metric": metric,
                     "rival": rival,
-                    "rival_layer": best.layers[0] if has_layers else None,
-                    "rival_value": float(best.points.mean()),
-                    "margin": estimate.pop("value"),
-                    **named,
+                    "rival_layer": best if has_layers else None,
+                    "rival_value": float(rows.points[0].mean()),
+                    "margin": gap.pop("value"),
+                    **columns,
                 }
-                frames.append(pd.DataFrame(columns | estimate))
+                frames.append(pd.DataFrame(named | gap))
     return frames

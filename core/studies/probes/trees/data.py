@@ -77,11 +77,14 @@ class Trees:
         return [Tree(*row) for row in zip(*vars(self).values(), strict=True)]
 
     @property
+    def lengths(self) -> np.ndarray:
+        """Words of each sentence, (sentence,)."""
+        return np.array([len(words) for words in self.words])
+
+    @property
     def sink_words(self) -> np.ndarray:
         """Which of all words are attention sinks, (word,)."""
-        return np.array(
-            [word in tree.sinks for tree in self.rows for word in range(len(tree.words))]
-        )
+        return np.array([at in tree.sinks for tree in self.rows for at in range(len(tree.words))])
 
 
 @dataclass(frozen=True)
@@ -179,9 +182,8 @@ def read_treebank(
     labels = [part for part, corpus in read.items() for _ in corpus.sentences]
     if not spec.given_splits:
         labels = [part_of(sentence.words) for sentence in whole.sentences]
-    words = [sentence.words for sentence in whole.sentences]
-    readable, notices = _readable(spec, words)
-    positions, left_out = _find_sinks((*spec.probed, *others), spec.sinks, words)
+    readable, notices = _readable(spec, whole.words)
+    positions, left_out = _find_sinks((*spec.probed, *others), spec.sinks, whole.words)
     parts: dict[str, list[Tree]] = {part: [] for part in PARTS}
     gold: list[Tree] = []
     for label, true, sentence, fits, sinks in zip(

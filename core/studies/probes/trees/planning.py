@@ -65,6 +65,12 @@ def training_arguments(treebank: Treebank) -> dict[str, Any]:
     return {"trees": Trees.of(trees), "sizes": tuple(len(part) for part in treebank.parts.values())}
 
 
+def found_models(refs: Iterable[str], ready: Outputs) -> list[Identity]:
+    """The models that the first stage found."""
+    identified = identities(ready)
+    return [identified[ref] for ref in refs if ref in identified]
+
+
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     """The arguments that all training tasks of one model share; of a small one none says that it
     is exact, so that its results keep their keys."""
@@ -197,14 +203,10 @@ def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) 
     if treebank.judged is not None:
         tasks.append(
             Task.of(
-                "parser",
-                score_parser,
-                role=PARSED,
-                trees=Trees.of(treebank.judged),
-                pipeline=spec.pipeline,
-                pipeline_identity=treebank.parser,
+                "parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged),
+                pipeline=spec.pipeline, pipeline_identity=treebank.parser,
             )
-        )
+        )  # fmt: skip
     return tasks
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -89,14 +89,17 @@ class TrainedResult(Result, ABC):
         pipeline: The parser for typed sentences.
     """
 
+    metric: ClassVar = "uuas"  # that chooses a best layer
     test: tuple[Tree, ...] = ()
     parsed: bool = False
     pipeline: str = "box"
     probes: Mapping[str, LayerProbes] = field(default_factory=dict)
 
-    @abstractmethod
     def best_layer(self, model: str) -> int:
-        """Return the layer at which a model scores highest on the development sentences."""
+        """Return the layer at which a model scores highest on the development sentences, in the
+        main metric."""
+        chosen = best_row(self.table, model, self.metric)
+        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
     @abstractmethod
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
@@ -109,11 +112,6 @@ class ProbeResult(TrainedResult):
     """A result with its trained structural probes by model reference."""
 
     probes: Mapping[str, ModelProbes] = field(default_factory=dict)
-
-    def best_layer(self, model: str) -> int:
-        """The layer with the highest UUAS on the development sentences."""
-        chosen = best_row(self.table, model, "uuas")
-        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
         """See `TrainedResult.draw`; needs a distance probe."""

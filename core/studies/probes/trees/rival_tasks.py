@@ -3,7 +3,7 @@ chain, random trees, the parser; and of layers beside the static window."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,13 @@ from jaxtyping import Float
 
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.maths.structural.costs import training
-from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
+from core.maths.structural.positions import (
+    SIZE,
+    beside_positions,
+    measure_vectors,
+    position_code,
+    with_positions,
+)
 from core.maths.structural.schedule import AT_HAND
 from core.studies.probes.prices import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees, gold_of
@@ -123,23 +129,14 @@ def score_window(
         ModelError: If the model cannot be loaded.
     """
     gold = gold_of(trees.rows)
-    with span(0.0, 0.1):
-        _, embeddings, notices = read_with_embeddings(model, trees.words)
 
-    def trained(window: np.ndarray, draws: int) -> Value:
-        vectors = window[:, None]
+    def trained(vectors: np.ndarray, draws: int) -> Value:
         if position:
-            vectors = _with_positions(vectors, gold.lengths, sizes)
+            vectors, _, _ = with_positions(vectors, gold.lengths, sizes[0])
         regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
         return train_and_score(vectors, (0,), [gold], sizes, regime, exact)
 
-    with span(0.1, 0.6):
-        window, reach = of_best_reach(
-            embeddings, gold.lengths, lambda window: dev_score(trained(window, 1))
-        )
-    with span(0.6, 1.0):
-        scored = trained(window, draws)
-    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
+    return score_best_window(model, trees, trained, draws, dev_score)
 
 
 @pure("probes.tags", version=2, cost=_cost)
@@ -164,7 +161,7 @@ def score_tags(
     """
     gold = gold_of(trees.rows)
     vectors = tag_windows(tags, reach)[:, None]
-    vectors = _with_positions(vectors, gold.lengths, sizes)
+    vectors, _, _ = with_positions(vectors, gold.lengths, sizes[0])
     regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
 
@@ -240,6 +237,36 @@ def score_beside_window(
     return scored | {"notices": notices, "reach": np.full(len(scored["layers"]), reach)}
 
 
+def score_best_window(
+    model: str,
+    trees: Trees,
+    trained: Callable[[np.ndarray, int], Value],
+    draws: int,
+    judged: Callable[[Value], float],
+) -> Value:
+    """Train probes on the static window of the reach that scores highest on the development
+    sentences.
+
+    Args:
+        model, trees: As in `train_probes`.
+        trained: Vectors (word, 1, feature), number of draws -> output of trained probes.
+        draws: Of the probes on the chosen window; one chooses it.
+        judged: Such an output -> its score on the development sentences.
+
+    Returns:
+        The output without its maps, with `notices` and `reach` (layer,).
+    """
+    with span(0.0, 0.1):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+    with span(0.1, 0.6):
+        window, reach = of_best_reach(
+            embeddings, trees.lengths, lambda window: judged(trained(window[:, None], 1))
+        )
+    with span(0.6, 1.0):
+        scored = trained(window[:, None], draws)
+    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
+
+
 def dev_score(scored: Value) -> float:
     """How well the trained probes predict the development trees: the mean over kinds of probes."""
     return float(
@@ -267,14 +294,6 @@ def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, 
     names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
     marks = np.eye(len(names), dtype=np.float32)[places]
     return windows_of_sentences(marks, np.array([len(row) for row in tags]), reach)
-
-
-def _with_positions(
-    vectors: np.ndarray, lengths: np.ndarray, sizes: tuple[int, int, int]
-) -> np.ndarray:
-    """Vectors, scaled by the training words, beside position codes."""
-    centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
-    return beside_positions(vectors, lengths, centres, deviations)
 
 
 def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from core.maths.structural.arcs import ADJACENT, FAR
 from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
+from core.results.export import Result
 from core.results.statements import Statement
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import (
@@ -18,7 +19,8 @@ from core.studies.probes.trees.tables import (
     SELECTIVITY,
     TAGS,
     WINDOW,
-    best_row,
+    best_rows,
+    real_rows,
     windows_of,
 )
 
@@ -69,9 +71,9 @@ def statements_of(
     """What the tables show of one metric; empty where no model has a score.
 
     Args:
-        tables: The study's `scores`, `differences`, `margins` and `best_layers`.
+        tables: Such as the study's `scores`, `differences`, `margins` and `best_layers`.
         models: References; the first trained one leads, the others are compared with it.
-        metric: One of `NAMES` of the tables, or one with `SELECTIVITY` after it.
+        metric: One of the tables', or one with `SELECTIVITY` after it.
 
     Returns:
         The first model's score at its best layer, its margin there over the baseline that scores
@@ -82,11 +84,10 @@ def statements_of(
         first model's at the layer nearest to its best one that has a control, and the best one.
     """
     bare = metric.removesuffix(SELECTIVITY)
-    rows = {ref: best_row(tables["scores"], ref, bare) for ref in models}
-    best = {ref: row for ref, row in rows.items() if row is not None}
+    best = best_rows(tables["scores"], models, bare)
     if not best:
         return ()
-    first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    first = next(iter(best))
     layer = int(best[first]["layer"])
     if bare != metric:
         rows = tables["scores"].query("model == @first and metric == @metric")
@@ -97,46 +98,18 @@ def statements_of(
         return (selectivity, Statement(first, BEST, layers=(layer,)))
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
     statements += beside_rival(tables["margins"], first, metric, layer)
-    statements += of_others(best, first, metric, tables["differences"], tables["margins"])
-    return (*statements, *ties(statements, best, metric, tables["best_layers"]))
-
-
-def of_others(
-    best: Mapping[str, pd.Series],
-    first: str,
-    metric: str,
-    differences: pd.DataFrame,
-    margins: pd.DataFrame,
-) -> Iterator[Statement]:
-    """State the differences of the other trained models from the first one, each at its own best
-    layer, a single other model's after its own score and margin.
-
-    Args:
-        best: The row of each model's best layer.
-        first: Of the models.
-        metric: Of the rows.
-        differences, margins: Of models from the first, and over baselines.
-    """
-    others = {ref: row for ref, row in best.items() if ref != first and not parse_ref(ref).random}
-    for ref, row in others.items():
-        at = int(row["layer"])
-        rows = at_layer(differences, ref, metric, at)
-        if len(others) == 1 and len(rows):  # the fine-tuned model that the page asks about
-            yield Statement(ref, SCORES, estimate_of(row, "value"), (at,))
-            yield from beside_rival(margins, ref, metric, at)
-        yield from (compared(ref, row, "difference", first) for _, row in rows.iterrows())
-
-
-def ties(
-    statements: Sequence[Statement], models: Iterable[str], metric: str, best_layers: pd.DataFrame
-) -> Iterator[Statement]:
-    """State which layers are not distinguishable from the best one, of each model that the
-    statements name and that has such layers."""
-    named = {each.subject for each in statements}
-    for ref in models:
-        layers = tied_of(best_layers, ref, metric)
-        if ref in named and len(layers) > 1:
-            yield Statement(ref, TIED, layers=layers)
+    others = [ref for ref in best if ref != first and not parse_ref(ref).random]
+    for ref in others:
+        at = int(best[ref]["layer"])
+        gaps = at_layer(tables["differences"], ref, metric, at)
+        if len(others) == 1 and len(gaps):  # the fine-tuned model that the page asks about
+            statements.append(Statement(ref, SCORES, estimate_of(best[ref], "value"), (at,)))
+            statements += beside_rival(tables["margins"], ref, metric, at)
+        statements += [compared(ref, row, "difference", first) for _, row in gaps.iterrows()]
+    named = dict.fromkeys(each.subject for each in statements)
+    tied = {ref: tied_of(tables["best_layers"], ref, metric) for ref in named}
+    more = [Statement(ref, TIED, layers=layers) for ref, layers in tied.items() if len(layers) > 1]
+    return (*statements, *more)
 
 
 def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
@@ -148,14 +121,17 @@ def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list
     ]
 
 
-def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
-    """State a model's margin over the baseline that scores highest, other than parts of speech."""
+def strongest_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> pd.DataFrame:
+    """A model's margin over the baseline that scores highest, other than parts of speech: a row, or
+    none."""
     rows = at_layer(margins, model, metric, layer)
-    rows = rows[~rows["rival"].isin(TAGS.values())]
-    if rows.empty:
-        return []
-    strongest = rows.loc[rows["rival_value"].idxmax()]
-    return [compared(model, strongest, "margin", str(strongest["rival"]))]
+    return rows[~rows["rival"].isin(TAGS.values())].nlargest(1, "rival_value")
+
+
+def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
+    """State a model's margin over the `strongest_rival`."""
+    rows = strongest_rival(margins, model, metric, layer)
+    return [compared(model, row, "margin", str(row["rival"])) for _, row in rows.iterrows()]
 
 
 def leading_of(statements: Sequence[Statement]) -> Statement:
@@ -179,6 +155,27 @@ def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[s
     return trained | named
 
 
+def leave_first(
+    result: Result, table: str, margins: str, statements: Sequence[Statement], *beside: str
+) -> Result:
+    """Leave of a table of scores what a page draws at first: the models and the baseline that a
+    headline compares first, without control trees or labels; all of it without statements.
+
+    Args:
+        result: Of a study of probes.
+        table: Name of the scores.
+        margins: Name of the margins over baselines.
+        statements: Of the headline.
+        beside: Baselines that are drawn in any case.
+    """
+    if not statements:
+        return result
+    shown = {*first_shown(statements, result.tables[margins]), *beside}
+    rows = real_rows(result.tables[table])
+    rows = rows[rows["model"].isin(shown)]
+    return result.with_tables(**{table: rows}) if len(rows) else result
+
+
 def arc_statements(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
@@ -198,21 +195,22 @@ def arc_statements(
     if not stated or "arcs" not in tables:
         return ()
     first = leading_of(stated)
+    drawn = [*ARC_RIVALS, *(ref for ref in models if parse_ref(ref).random)]
     statements = []
     for arcs in (FAR, ADJACENT):
-        here = [
-            table[(table["model"] == first.subject) & (table["arcs"] == arcs)]
+        scores, margins = (
+            at_layer(table[table["arcs"] == arcs], first.subject, "uuas", first.layers[0])
             for table in (tables["arcs"], tables["arc_margins"])
+        )
+        margins = margins[margins["rival"].isin(drawn)].nlargest(1, "rival_value")
+        statements += [
+            Statement(first.subject, BEST, estimate_of(row, "value"), first.layers, arcs)
+            for _, row in scores.iterrows()
         ]
-        scores, margins = (rows[rows["layer"] == first.layers[0]] for rows in here)
-        drawn = [ref for ref in models if parse_ref(ref).random]
-        margins = margins[margins["rival"].isin([*ARC_RIVALS, *drawn])]
-        margins = margins.nlargest(1, "rival_value")
-        for _, row in scores.iterrows():
-            score = estimate_of(row, "value")
-            statements.append(Statement(first.subject, BEST, score, first.layers, arcs))
-        for _, row in margins.iterrows():
-            statements.append(compared(first.subject, row, "margin", str(row["rival"])))
+        statements += [
+            compared(first.subject, row, "margin", str(row["rival"]))
+            for _, row in margins.iterrows()
+        ]
     return tuple(statements)
 
 
@@ -227,10 +225,8 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
     rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     chain = rows.loc[rows["model"] == CHAIN]
     doubts: list[Statement] = []
-    for ref in spec.models:
-        peak = best_row(scores, ref, "uuas")
-        if peak is None or parse_ref(ref).random:
-            continue
+    trained = [ref for ref in spec.models if not parse_ref(ref).random]
+    for ref, peak in best_rows(scores, trained, "uuas").items():
         of_model, layer = rows[rows["model"] == ref], int(peak["layer"])
         score, first = estimate_of(peak, "value"), int(of_model["layer"].min())
         if not chain.empty and score.low <= float(chain["high"].iloc[0]):

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.structural.bands import COVERAGE, draw_sample
+from core.maths.structural.bands import COVERAGE
 from core.models.costs import Sizes
 from core.runs.price import Cost
 from core.runs.runner import run
@@ -32,25 +32,25 @@ from core.studies.kit import (
     Task,
     Value,
     changes_of,
-    identities,
     start_notices,
     words_beside,
 )
-from core.studies.probes.trees import planning
-from core.studies.probes.trees import tables as trees_tables
-from core.studies.probes.trees.comparisons import (
-    added_rows,
-    arc_tables,
-    baseline_rows,
-    best_layer_rows,
-    difference_rows,
-)
+from core.studies.probes.trees import comparisons, planning
 from core.studies.probes.trees.data import Treebank, gold_of
 from core.studies.probes.trees.planning import prepare
 from core.studies.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import doubts_of, statements_of
 from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, plan_sweep
+from core.studies.probes.trees.tables import (
+    BESIDE,
+    as_table,
+    probe_groups,
+    reaches_in_words,
+    rival_groups,
+    sample_of,
+    score_table,
+)
 from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
 from core.studies.probes.trees.views import VIEWS
 
@@ -63,12 +63,11 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(planning.TREEBANK)
-    identified = identities(ready)
     common = planning.training_arguments(treebank)
     rivals = planning.rival_tasks(spec, treebank, common)
     rivals += planning.tag_tasks(spec, treebank, common)
     real, controls = [], []
-    for model in (identified[ref] for ref in spec.probed if ref in identified):
+    for model in planning.found_models(spec.probed, ready):
         listed = model.ref in spec.models
         layers = planning.chosen_layers(spec, model, control=not listed)
         real.append(planning.model_task(spec, model, common, layers))
@@ -76,7 +75,7 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
         if listed and spec.controls:
             layers = planning.chosen_layers(spec, model, control=True)
             controls.append(planning.control_task(spec, model, common, layers))
-    asked = [identified[model] for model in spec.models if model in identified]
+    asked = planning.found_models(spec.models, ready)
     beside = [planning.beside_task(spec, model, common) for model in asked if spec.conditional]
     windows = [planning.window_task(spec, model, common) for model in asked]
     # While one task reads the text with a model, the others must not wait for the model: tasks that
@@ -95,25 +94,28 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         (UUAS by the length of the arcs), and with `conditional` `added` (layers beside the window).
     """
     treebank: Treebank = ready.values[planning.TREEBANK]
-    sample = draw_sample(
-        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
-    )
+    sample = sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
-    groups = {ref: trees_tables.probe_groups(value, sample) for ref, value in real.items()}
-    rivals = {
-        role: trees_tables.probe_groups(value, sample)
+    groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
+    rivals = rival_groups(values, sample)
+    added = [
+        frame
         for role, value in values.items()
-        if role in (trees_tables.POSITION, *trees_tables.TAGS.values())
-        or role[0] == trees_tables.WINDOW
-    }
+        if role[0] == BESIDE
+        for frame in comparisons.gains_over_window(role[1], probe_groups(value, sample))
+    ]
+    differing = comparisons.differences(groups, spec.models[0])
+    above = comparisons.baseline_margins(groups, rivals)
+    best = comparisons.best_layers(groups)
+    gold = gold_of(treebank.parts["test"])
     tables = {
-        "scores": trees_tables.score_table(spec, groups, outputs, sample),
-        "differences": difference_rows(groups, spec.models[0], sample),
-        "margins": baseline_rows(groups, rivals, sample),
-        "best_layers": best_layer_rows(groups, sample),
-        **arc_tables(groups, rivals, values, gold_of(treebank.parts["test"]), sample),
-        **({"added": added_rows(values, sample)} if spec.conditional else {}),
+        "scores": score_table(spec, groups, rivals, values, sample),
+        "differences": as_table(differing, comparisons.DIFFERENCES),
+        "margins": as_table(above, comparisons.MARGINS),
+        "best_layers": as_table(best, comparisons.BEST_LAYERS),
+        **comparisons.arc_tables(groups, rivals, values, gold, sample),
+        **({"added": as_table(added, comparisons.ADDED)} if spec.conditional else {}),
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
@@ -130,7 +132,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=tuple(real),
         corpus=treebank.corpus,
         methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready, controls))
-        + trees_tables.reaches_in_words(values),
+        + reaches_in_words(values),
         cites=CITATIONS,
         kind=ProbeResult,
         parts={

@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from core.maths.structural.bands import draw_sample, summary
+from core.maths.structural.bands import summary
 from core.models.costs import Sizes, expected_outputs, price_tasks
 from core.results.names import short_name
 from core.results.statements import Statement
 from core.runs.price import Price
 from core.runs.runner import run
-from core.studies.kit import Findings, Outputs, Result, Task, Text, identities
+from core.studies.kit import Findings, Outputs, Result, Task, Text
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
     controls_of,
+    found_models,
     layers_read,
     model_arguments,
     prepare,
@@ -32,7 +32,7 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import sweep_statements
-from core.studies.probes.trees.tables import probe_groups
+from core.studies.probes.trees.tables import probe_groups, sample_of
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
 from core.study import completed, read_first
@@ -59,23 +59,21 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
     Raises:
         SpecError: If a model has no such layer.
     """
-    identified = identities(ready)
     common = training_arguments(ready.need(TREEBANK))
     tasks = []
-    for model, layer in layers.items():
-        if model not in identified:
-            continue
-        ranks = sweep_ranks(identified[model].d_model, spec.rank)
+    for model in found_models(layers, ready):
+        at = replace(spec, layers=(layers[model.ref],))
+        ranks = sweep_ranks(model.d_model, spec.rank)
         how = Regime(("distance",), ranks, spec.seeds, spec.seed, spec.epochs)
         tasks.append(
             Task.of(
-                f"rank sweep: {model}",
+                f"rank sweep: {model.ref}",
                 train_probes,
-                role=("sweep", model),
-                group=model,
-                layers=chosen_layers(replace(spec, layers=(layer,)), identified[model]),
+                role=("sweep", model.ref),
+                group=model.ref,
+                layers=chosen_layers(at, model),
                 how=how,
-                **model_arguments(spec, identified[model]),
+                **model_arguments(spec, model),
                 **common,
             )
         )
@@ -97,14 +95,12 @@ def sweep_price(spec: ProbeSpec, models: Sequence[str]) -> Price:
 def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
     """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
     treebank: Treebank = ready.need(TREEBANK)
-    sample = draw_sample(
-        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
-    )
+    sample = sample_of(treebank, spec.draws, spec.seed)
     frames = []
     for (_, model), value in outputs.values.items():
         for metric, group in probe_groups(value, sample).items():
             columns = {"model": model, "layer": group.layers, "rank": group.ranks, "metric": metric}
-            frames.append(pd.DataFrame(columns | summary(sample, (1, group))))
+            frames.append(pd.DataFrame(columns | summary((1, group))))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
 
 

@@ -9,7 +9,7 @@ error of that mean, with a variance pooled over a model's layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,19 +18,18 @@ import pandas as pd
 
 from core.errors import listed
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratios
-from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
-from core.maths.structural.scores import Gold, SentenceScores, score
+from core.maths.structural.scores import SentenceScores, score
 from core.models import parse_ref
 from core.results.estimates import OF_HUNDRED
 from core.results.names import short_names
-from core.runs.runner import Outputs
+from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.vectors.window import REACHES
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
+LABELS = REAL, DRAWN, GAP = ("real", "control", "selectivity")  # learned, and the difference
 CONTROL = " control"  # after the name of a probe trained on control trees
 SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
 NAMES = {
@@ -52,6 +51,10 @@ SCALE = {
     **dict.fromkeys(("dspr", "nspr"), (-1.0, 1.0)),
 }  # ends of the metrics
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
+CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
+STORED = {"uuas": "hits"}  # names of metrics in a task's output, where these are other ones
+Scores = Mapping[str, Group]  # by metric
+Role = Any  # of a task, by which its output is found
 
 
 def windows_of(models: Iterable[str]) -> dict[str, str]:
@@ -62,18 +65,56 @@ def windows_of(models: Iterable[str]) -> dict[str, str]:
     return {ref: f"{WINDOW} of {name}" if several else WINDOW for ref, name in names.items()}
 
 
-def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
-    """A model's row of a metric at the layer that is best on the development sentences.
+def named_rivals(rivals: Mapping[Role, Scores], models: Iterable[str]) -> dict[str, Scores]:
+    """Name the baselines, given by their tasks' roles, as their rows do: what has no model, and the
+    static windows of these models."""
+    windows = windows_of(ref for ref in models if (WINDOW, ref) in rivals)
+    names = {role: role if isinstance(role, str) else windows.get(role[1]) for role in rivals}
+    return {name: rivals[role] for role, name in names.items() if name}
 
-    That layer has the highest UUAS (for depth probes, root accuracy) there, so that the score on
-    the test sentences is not chosen to be high.
+
+def models_in(table: pd.DataFrame) -> list[str]:
+    """The models of a table of scores, which has baselines too."""
+    return [ref for ref in table["model"].unique() if ":" in ref]
+
+
+def real_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of scores that are of probes on real trees or labels."""
+    real = table["labels"] == REAL if "labels" in table else ~table["probe"].str.endswith(CONTROL)
+    return table[real]
+
+
+def rows_of_metric(
+    tables: Mapping[str, pd.DataFrame], metric: str, *names: str
+) -> dict[str, pd.DataFrame]:
+    """The rows of one metric in the tables of these names, of those that there are."""
+    return {
+        name: table[table["metric"] == metric] for name, table in tables.items() if name in names
+    }
+
+
+def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
+    """A model's row of a metric at the layer that is best on the development sentences, so that the
+    score on the test sentences is not chosen to be high.
+
+    Args:
+        table: Scores.
+        model: A reference.
+        metric: One of the table's; CHOOSERS name the one that chooses its layers.
     """
-    rows = table[(table["model"] == model) & (table["probe"] == PROBE_OF[metric])]
-    dev = rows.loc[rows["metric"] == METRICS[PROBE_OF[metric]][0]].set_index("layer")["dev"]
+    rows = real_rows(table[table["model"] == model])
+    dev = rows.loc[rows["metric"] == CHOOSERS.get(metric, metric)].set_index("layer")["dev"]
     rows = rows[rows["metric"] == metric]
     if rows.empty or dev.isna().all():
         return None
     return rows.loc[rows["layer"] == dev.idxmax()].iloc[0]
+
+
+def best_rows(table: pd.DataFrame, models: Iterable[str], metric: str) -> dict[str, pd.Series]:
+    """`best_row` of each model that has one, the trained models first."""
+    rows = {ref: best_row(table, ref, metric) for ref in models}
+    best = {ref: row for ref, row in rows.items() if row is not None}
+    return {ref: best[ref] for ref in sorted(best, key=lambda ref: parse_ref(ref).random)}
 
 
 def metric_label(metric: str) -> str:
@@ -85,85 +126,51 @@ def metric_label(metric: str) -> str:
     return f"{name[0].upper()}{name[1:]}{', %' if metric in OF_HUNDRED else ''}"
 
 
-def probe_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
-    """Scores of trained probes by metric, as percentages or correlations; with `control`, of those
-    on control trees."""
-    count = int(np.max(value["draws"])) + 1
-    layers, ranks = (
-        tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks")
-    )
-    return _groups(value, sample, "", layers, ranks, count, control)
+def sample_of(treebank: Treebank, draws: int, seed: int) -> Sample:
+    """Resample the test sentences."""
+    lengths = [len(tree.words) for tree in treebank.parts["test"]]
+    return draw_sample(np.array(lengths), draws, seed)
 
 
-def arc_groups(
-    heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
+def probe_groups(
+    value: Value, sample: Sample, *, prefix: str = "", control: bool = False
 ) -> dict[str, Group]:
-    """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs.
-
-    The deviation between probes is not known for each length, because only the first probe's trees
-    are kept. It is taken to be that of all arcs, times the square root of how many times fewer
-    arcs there are.
+    """Scores by metric, as percentages or correlations.
 
     Args:
-        heads: Predicted heads of the test sentences, (layer, word), of the first probe of a layer.
-        gold: The test sentences.
-        sample: Their resamples.
-        whole: UUAS of all probes of these layers, for the deviation between probes and for the
-            scores on development sentences; None for trees without a probe.
+        value: Output of a task.
+        sample: The test sentences.
+        prefix: Of trees that come from no layer; several rows are draws of the gold trees.
+        control: Whether the probes were trained on control trees.
     """
-    hits, edges = count_arcs(heads, gold)
-    every = edges[ARCS.index(FAR)].sum() + edges[ARCS.index(ADJACENT)].sum()
-    groups = {}
-    for arcs, right, count in zip(ARCS, hits, edges, strict=True):
-        if not count.any():
-            continue
-        counts = np.broadcast_to(count, right.shape)
-        points, resampled = (
-            100.0 * each[..., None] for each in ratios(right, counts, sample.weights)
+    layers, ranks = (0,), (0,)
+    if "layers" in value and not prefix:
+        first = np.asarray(value["draws"]) == 0
+        layers, ranks = (
+            tuple(np.asarray(value[name])[first].tolist()) for name in ("layers", "ranks")
         )
-        group = Group((0,), (0,), points, resampled, np.full(1, np.nan), bounds=SCALE["uuas"])
-        if whole is not None:
-            sd = float(whole.sd * np.sqrt(every / count.sum()))
-            group = replace(
-                group,
-                layers=whole.layers,
-                ranks=whole.layers,
-                dev=whole.dev,
-                sd=sd,
-                freedom=whole.freedom,
-            )
-        groups[arcs] = group
-    return groups
-
-
-def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
-    """Scores of trees that come from no layer; several rows are draws of the gold trees."""
-    first = next(metrics_of(value, prefix))
-    return _groups(
-        value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)]))
-    )
-
-
-def _groups(
-    value: Value,
-    sample: Sample,
-    prefix: str,
-    layers: tuple[int, ...],
-    ranks: tuple[int, ...],
-    count: int,
-    control: bool = False,
-) -> dict[str, Group]:
-    scores = as_scores(value, sample.lengths, prefix)
-    groups = {}
-    for metric in metrics_of(value, prefix):
+    scores, groups = as_scores(value, sample.lengths, prefix), {}
+    for metric in PROBE_OF:
+        if prefix + STORED.get(metric, metric) not in value:
+            continue
         scale = 100.0 if metric in OF_HUNDRED else 1.0
-        points = (score(scores, metric) * scale).reshape(len(layers), count)
-        resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
-        dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale
-        chosen = dev.reshape(len(layers), count).mean(axis=1)
+        points = (score(scores, metric) * scale).reshape(len(layers), -1)
+        resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, *points.shape)
+        dev = np.asarray(value.get(f"dev_{CHOOSERS.get(metric, metric)}", points * np.nan)) * scale
+        chosen = dev.reshape(points.shape).mean(axis=1)
         group = Group(layers, ranks, points, resampled, chosen, bounds=SCALE[metric])
-        groups[metric] = group.pooled(shared=control)
+        groups[metric] = replace(group, seed=sample.seed).pooled(shared=control)
     return groups
+
+
+def rival_groups(values: Mapping[Role, Value], sample: Sample) -> dict[Role, dict[str, Group]]:
+    """Scores of the baselines that are probes, by their tasks' roles."""
+    kinds = (POSITION, WINDOW, *TAGS.values())
+    return {
+        role: probe_groups(value, sample)
+        for role, value in values.items()
+        if role in kinds or role[0] in kinds
+    }
 
 
 def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceScores:
@@ -179,72 +186,69 @@ def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceSc
     )
 
 
-def metrics_of(value: Value, prefix: str = "") -> Iterator[str]:
-    """Metrics that a task's output holds."""
-    return (metric for metric in PROBE_OF if prefix + _stored(metric) in value)
-
-
-def _stored(metric: str) -> str:
-    """A metric's name in a task's output."""
-    return "hits" if metric == "uuas" else metric
-
-
-def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
+def metric_rows(*terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
     """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its
     last term."""
     group = terms[-1][1]
     return pd.DataFrame(
-        {**columns, **summary(sample, *terms), **spread(group)}, index=range(len(group.points))
+        {**columns, **summary(*terms), **spread(group)}, index=range(len(group.points))
     )
 
 
-def at_control(groups: Mapping[str, Group], control: Mapping[str, Group]) -> dict[str, Group]:
-    """Scores at the layers at which the control was computed."""
-    return {metric: groups[metric].only(group.layers) for metric, group in control.items()}
-
-
-def score_rows(
-    model: str,
-    probe: str,
-    groups: Mapping[str, Group],
-    sample: Sample,
-    *,
-    layered: bool = True,
-    control: Mapping[str, Group] | None = None,
-) -> pd.DataFrame:
-    """Rows of the table of scores for one model, or for a baseline, whose rows have no layer.
-
-    With `control` the rows are selectivity, at the layers of these: scores less those on control
-    trees; `sd` is that of the control's draws.
-    """
-    if control:
-        groups = at_control(groups, control)
-    frames = [
+def score_rows(groups: Scores, *, layered: bool = True, **columns: Any) -> list[pd.DataFrame]:
+    """Rows of the scores of a model, or of a baseline, whose rows have no layer; a frame each
+    metric."""
+    return [
         metric_rows(
-            sample, (1, group), *([(-1, control[metric])] if control else []),
-            model=model, layer=group.layers if layered else None, probe=PROBE_OF[metric] + probe,
-            metric=metric + (SELECTIVITY if control else ""), dev=np.nan if control else group.dev,
+            (1, group), layer=group.layers if layered else None, metric=metric, dev=group.dev,
+            **columns,
         )
         for metric, group in groups.items()
     ]  # fmt: skip
-    return as_table(frames, COLUMNS)
 
 
-def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
-    """The parser's unlabelled attachment score."""
-    attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
-    score, drawn = ratios(attached, words, sample.weights)
-    low, high = bootstrap_interval(score, drawn)
-    row = (
-        PARSED,
-        None,
-        "heads",
-        "uas",
-        100 * float(score),
-        100 * float(low),
-        100 * float(high),
-    )
-    return as_table([pd.DataFrame([(*row, np.nan, 1, np.nan)], columns=list(COLUMNS))], COLUMNS)
+def score_frames(
+    groups: Mapping[str, Scores],
+    controls: Mapping[str, Scores],
+    rivals: Mapping[str, Scores],
+    signs: Mapping[str, int] | None = None,
+    **columns: Any,
+) -> list[pd.DataFrame]:
+    """Rows of the scores of models, of their control trees or labels and of selectivity, then of
+    the baselines.
+
+    Selectivity is a score minus that on control trees or labels, at the layers of the latter; its
+    `sd` is that of the control's draws.
+
+    Args:
+        groups, controls: Scores by model.
+        rivals: Of the baselines, by name.
+        signs: -1 for metrics whose selectivity has the other sign, 0 for those that have none.
+        columns: Further ones.
+    """
+    frames = []
+    for ref, scores in groups.items():
+        drawn = controls.get(ref, {})
+        frames += score_rows(scores, model=ref, labels=REAL, **columns)
+        frames += score_rows(drawn, model=ref, labels=DRAWN, **columns)
+        for metric, group in drawn.items():
+            if sign := (signs or {}).get(metric, 1):
+                terms = (sign, scores[metric].only(group.layers)), (-sign, group)
+                named = {"model": ref, "metric": metric, "labels": GAP, **columns}
+                frames.append(metric_rows(*terms, layer=group.layers, dev=np.nan, **named))
+    for name, scores in rivals.items():
+        frames += score_rows(scores, layered=False, model=name, labels=REAL, **columns)
+    return frames
+
+
+def tree_table(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of scores as COLUMNS: what probes learned is in the names of probes and metrics."""
+    table = as_table(frames, ("labels", *[name for name in COLUMNS if name != "probe"]))
+    kind, metric = " " + table["labels"], table["metric"]
+    probe = metric.map({**PROBE_OF, "uas": "heads"}) + kind.where(kind == CONTROL, "")
+    named = metric + kind.where(kind == SELECTIVITY, "")
+    dev = table["dev"].where(metric.isin(CHOOSERS.values()))
+    return as_table([table.assign(probe=probe, metric=named, dev=dev)], COLUMNS)
 
 
 def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -282,7 +286,11 @@ def reaches_in_words(values: Mapping[Any, Value]) -> str:
 
 
 def score_table(
-    spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
+    spec: ProbeSpec,
+    groups: Mapping[str, Scores],
+    rivals: Mapping[Role, Scores],
+    values: Mapping[Role, Value],
+    sample: Sample,
 ) -> pd.DataFrame:
     """Models, their control trees and selectivity, then the baselines: COLUMNS; no row without a
     model, since baselines alone show nothing.
@@ -290,52 +298,32 @@ def score_table(
     Args:
         spec: Which probes, how many resamples, and their seed.
         groups: Scores by model.
-        outputs: Of the study's tasks.
+        rivals: Of `rival_groups`.
+        values: Outputs of the study's tasks.
         sample: The test sentences.
     """
     if not groups:
-        return as_table([], COLUMNS)
-    values, frames = outputs.values, []
-    for ref, of_model in groups.items():
-        frames.append(score_rows(ref, "", of_model, sample))
-        if ("control", ref) in values:
-            control = probe_groups(values["control", ref], sample, control=True)
-            frames.append(score_rows(ref, CONTROL, control, sample))
-            frames.append(score_rows(ref, "", of_model, sample, control=control))
-    windows = windows_of(ref for ref in groups if (WINDOW, ref) in values)
-    roles: dict[str, Any] = {POSITION: POSITION}
-    roles |= {name: (WINDOW, ref) for ref, name in windows.items()}
-    roles |= {name: name for name in TAGS.values()}
-    for name, role in roles.items():
-        if role in values:
-            probed = probe_groups(values[role], sample)
-            frames.append(score_rows(name, "", probed, sample, layered=False))
-    controls = [("control", ref) for ref in groups if ("control", ref) in values]
-    plain: list[tuple[str, str, Any, str]] = [
-        (CHAIN, "", BASELINES, "chain_"),
-        (RANDOM, "", BASELINES, "random_"),
-        # word types of the first model; others may distinguish fewer
-        *((CHAIN, CONTROL, role, "chain_") for role in controls[:1]),
-    ]
-    for name, probe, role, prefix in plain:
-        if role in values:
-            baselines = baseline_groups(values[role], sample, prefix)
-            wanted = {
-                metric: group
-                for metric, group in baselines.items()
-                if PROBE_OF[metric] in spec.probes
-            }
-            frames.append(score_rows(name, probe, wanted, sample, layered=False))
+        return tree_table([])
+    learned = {ref: values["control", ref] for ref in groups if ("control", ref) in values}
+    controls = {ref: probe_groups(each, sample, control=True) for ref, each in learned.items()}
+    shown = named_rivals(rivals, groups)
+    shown = {name: shown[name] for name in sorted(shown, key=[*TAGS.values()].__contains__)}
+
+    def untrained(value: Value, prefix: str) -> dict[str, Group]:
+        scores = probe_groups(value, sample, prefix=prefix)
+        return {name: each for name, each in scores.items() if PROBE_OF[name] in spec.probes}
+
+    if BASELINES in values:
+        shown[CHAIN] = untrained(values[BASELINES], "chain_")
+        shown[RANDOM] = untrained(values[BASELINES], "random_")
+    frames = score_frames(groups, controls, shown)
+    for value in [*learned.values()][:1]:  # word types of the first model; others may have fewer
+        chains = untrained(value, "chain_")
+        frames += score_rows(chains, layered=False, model=CHAIN, labels=DRAWN)
     if PARSED in values:
-        lengths = np.asarray(values[PARSED]["lengths"])
-        own_sample = (
-            sample
-            if len(lengths) == len(sample.lengths)
-            else draw_sample(lengths, spec.draws, spec.seed)
-        )
-        judged = baseline_groups(values[PARSED], own_sample)
-        frames += [
-            score_rows(PARSED, "", judged, own_sample, layered=False),
-            attachment_row(values[PARSED], own_sample),
-        ]
-    return as_table(frames, COLUMNS)
+        judged = draw_sample(np.asarray(values[PARSED]["lengths"]), spec.draws, spec.seed)
+        attached, words = (np.asarray(values[PARSED][name]) for name in ("attached", "words"))
+        scores = probe_groups(values[PARSED], judged)
+        scores["uas"] = Group.of_shares(attached[None, None], words, judged)
+        frames += score_rows(scores, layered=False, model=PARSED, labels=REAL)
+    return tree_table(frames)

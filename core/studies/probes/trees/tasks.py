@@ -22,7 +22,7 @@ from core.maths.devices import choose_device
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.control import control_heads
 from core.maths.structural.costs import training
-from core.maths.structural.positions import beside_positions, measure_vectors
+from core.maths.structural.positions import with_positions
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.models import describe, load_tokenizer
@@ -130,15 +130,8 @@ def train_probes(
         if how.control
         else [gold_of(trees.rows)]
     )
-    lengths = golds[0].lengths
     with span(0.0, 0.2):
-        vectors, notices = read_vectors(model, trees.words, layers)
-    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
-    value: Value = {"notices": notices}
-    if position:
-        centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
-        vectors = beside_positions(vectors, lengths, centres, deviations)
-        value |= {} if how.control else {"centres": centres, "deviations": deviations}
+        vectors, value = read_for_probes(model, trees, layers, sizes, position, how.control)
     with taking_turns(vectors.nbytes), span(0.2, 1.0):
         value |= train_and_score(vectors, layers, golds, sizes, how, exact)
     if how.control:
@@ -209,6 +202,21 @@ def read_vectors(
     return result, notices
 
 
+def read_for_probes(
+    model: str, trees: Trees, layers: Sequence[int], sizes: tuple[int, int, int], position: bool,
+    control: bool,
+) -> tuple[np.ndarray, Value]:  # fmt: skip
+    """Vectors that the probes of a model read, (item, layer, feature), and what its task returns of
+    them; arguments as in `train_probes`, `control` as in `Regime`."""
+    vectors, notices = read_vectors(model, trees.words, layers)
+    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
+    value: Value = {"notices": notices}
+    if position:
+        vectors, centres, deviations = with_positions(vectors, trees.lengths, sizes[0])
+        value |= {} if control else {"centres": centres, "deviations": deviations}
+    return vectors, value
+
+
 def train_and_score(
     vectors: np.ndarray,
     layers: tuple[int, ...],
@@ -247,17 +255,9 @@ def train_and_score(
         )
         with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
             bank = train_bank(
-                train,
-                dev,
-                probes,
-                kind=kind,
-                layers=layers,
-                seed=how.seed,
-                epochs=how.epochs,
-                exact=exact,
-                device=training_device(),
-                report=tick,
-            )
+                train, dev, probes, kind=kind, layers=layers, seed=how.seed, epochs=how.epochs,
+                exact=exact, device=training_device(), report=tick,
+            )  # fmt: skip
         value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
         rows = [layers.index(probe.layer) for probe in probes]
         for part in (2,) if how.control else (1, 2):

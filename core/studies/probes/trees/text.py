@@ -78,7 +78,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         return
     edges = "parse edges" if parsed else "gold edges"
     margins = [each for each in rest if each.subject == first.subject]
-    sentence = ", ".join((_lead(first, name, metric, edges, tied), *map(compared_with, margins)))
+    sentence = ", ".join(
+        (score_in_words(LEADS[metric], first, name, edges, tied), *map(compared_with, margins))
+    )
     score = next((each for each in rest if each.verdict == trees_statements.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with
         of = [each for each in rest if each.subject == score.subject and each is not score]
@@ -86,7 +88,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             beside(each, name) if each.baseline == first.subject else compared_with(each)
             for each in sorted(of, key=lambda each: each.baseline != first.subject)
         ]
-        lead = _lead(score, names[score.subject], metric, edges, tied)
+        lead = score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
         whole = f"{lead}, {listed(compared)}."
         fits = len(whole) <= TWO_LINES or len(compared) < 2
         yield whole if fits else f"{lead}, {compared[0]}."
@@ -102,14 +104,22 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
 
 
-def _lead(
-    score: Statement, name: str, metric: str, edges: str, tied: Mapping[str, Sequence[int]]
+def score_in_words(
+    lead: str, score: Statement, name: str, edges: str, tied: Mapping[str, Sequence[int]]
 ) -> str:
-    """Say what a model scores at its best layers: a sentence without its full stop."""
+    """Say what a model scores at its best layers: a sentence without its full stop.
+
+    Args:
+        lead: The sentence, with fields in place of what follows.
+        score: The model's.
+        name: Of the model.
+        edges: What the text's trees consist of.
+        tied: Layers not distinguishable from a model's best one, by the model.
+    """
     layers = tied.get(score.subject, score.layers)
-    return LEADS[metric].format(
-        name=name, value=score.number.value_text, best=best_in_words(layers),
-        layers=layers_in_words(layers), short=layers_in_words(layers, "–"), edges=edges,
+    return lead.format(
+        name=name, value=score.number.value_text, best=best_in_words(layers), edges=edges,
+        layers=layers_in_words(layers), short=layers_in_words(layers, "–"),
     )  # fmt: skip
 
 
@@ -172,22 +182,25 @@ def _notice(doubt: Statement) -> str:
             f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
             "layers."
         )
-    score = doubt.number.text
     if doubt.verdict == trees_statements.SIMILAR:
-        baseline = baseline_name(doubt.baseline)
-        if doubt.number.high < 0:
-            gap = doubt.number.direction("above", "below")
-            return f"{name}: UUAS at {best} is {gap} {baseline}."
-        return f"{name}: UUAS at {best} is not detectably above {baseline} (difference {score})."
+        return not_above(f"{name}: UUAS", doubt, baseline_name(doubt.baseline))
     how = (
         "is below"
         if doubt.verdict == trees_statements.BELOW
         else "has a 95 % interval that overlaps"
     )
     return (
-        f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
-        "words."
+        f"{name}: UUAS at {best}, {doubt.number.text}, {how} that of the linear chain, which links "
+        "adjacent words."
     )
+
+
+def not_above(score: str, doubt: Statement, baseline: str) -> str:
+    """Say of a score at the best layer that it is below a baseline, or not detectably above it."""
+    at_best = f"{score} at the best layer ({doubt.layers[0]}) is"
+    if doubt.number.high < 0:
+        return f"{at_best} {doubt.number.direction('above', 'below')} {baseline}."
+    return f"{at_best} not detectably above {baseline} (difference {doubt.number.text})."
 
 
 def too_few(name: str, doubt: Statement) -> str:

@@ -16,8 +16,8 @@ from core.studies.probes.trees.charts import (
     scores_chart,
     sweep_chart,
 )
-from core.studies.probes.trees.statements import first_shown, statements_of
-from core.studies.probes.trees.tables import CONTROL, PROBE_OF, SELECTIVITY
+from core.studies.probes.trees.statements import leave_first, statements_of
+from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY, models_in, rows_of_metric
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
 
@@ -47,12 +47,8 @@ def draw_scores(
 
 def first_scores(result: Result, metric: str = METRIC) -> Result:
     """Leave the models and the baseline that the headline compares first; no control trees."""
-    table = result.table
-    models = [ref for ref in table["model"].unique() if ":" in ref]
-    facts = statements_of(result.tables, models, metric)
-    shown = first_shown(facts, result.tables["margins"]) if facts else set()
-    rows = table[table["model"].isin(shown) & ~table["probe"].str.endswith(CONTROL)]
-    return result.with_tables(scores=rows) if len(rows) else result
+    facts = statements_of(result.tables, models_in(result.table), metric)
+    return leave_first(result, "scores", "margins", facts)
 
 
 def draw_arcs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -75,16 +71,6 @@ def draw_ranks(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     )
 
 
-def score_rows(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
-    """Rows of one metric in the tables by layer."""
-    tables = {"scores": result.table} | {
-        name: result.tables[name]
-        for name in ("margins", "best_layers", "added")
-        if name in result.tables
-    }
-    return {name: table[table["metric"] == metric] for name, table in tables.items()}
-
-
 def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
     """Scores by arc length, and margins over baselines without adjacent arcs."""
     if "arcs" not in result.tables:
@@ -103,7 +89,9 @@ VIEWS = (
         draw=draw_scores,
         choices=metrics_of,
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
-        tables=score_rows,
+        tables=lambda result, metric=METRIC: rows_of_metric(
+            result.tables, metric, "scores", "margins", "best_layers", "added"
+        ),
         first=first_scores,
     ),
     View(

@@ -29,7 +29,15 @@ from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
-from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, PARSED, POSITION, WINDOW, windows_of
+from core.studies.probes.trees.tables import (
+    CHAIN,
+    EMBEDDINGS,
+    PARSED,
+    POSITION,
+    WINDOW,
+    best_row,
+    windows_of,
+)
 from extras.probes.polar.charts import draw_polar, drawable
 from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
@@ -37,7 +45,7 @@ from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
 from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from extras.probes.polar.study import STUDY
-from extras.probes.polar.tables import LAS, METRICS, SCORES, best_row
+from extras.probes.polar.tables import LAS, METRICS, SCORES
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.errors import SpecError
-from core.maths.structural.bands import Group, draw_sample
+from core.maths.structural.bands import Group
 from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
@@ -20,7 +20,7 @@ from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
 from core.studies.probes.edges.study import STUDY, plan, prepare
-from core.studies.probes.edges.tables import ACCURACY, BITS, CHOOSERS, GAIN, UNSEEN
+from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
 from core.studies.probes.edges.text import make_headline, make_notices
 from core.studies.probes.trees.comparisons import gains_over_window
 from core.studies.probes.trees.data import Tree, Trees
@@ -151,7 +151,7 @@ def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     value = tasks.probe_beside_window("zoo:seed-0", "", "pos", trees, tags, SIZES, (1, 2), 1.0)
     sample = tables.samples(value, 400, 0)
     both = tables.groups_of(value, sample)
-    frames = gains_over_window("zoo:seed-0", both, sample, CHOOSERS)
+    frames = gains_over_window("zoo:seed-0", both)
     by_metric = {frame["metric"].iloc[0]: frame.set_index("layer") for frame in frames}
     assert set(by_metric) == {ACCURACY, UNSEEN, BITS}
     return by_metric
@@ -209,11 +209,10 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     asked: EdgeSpec, result: Result
 ) -> None:
     """What layer 0 adds, no layer has computed."""
-    sample = draw_sample(np.full(40, 8), 200, 0)
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
     group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
-    frames = gains_over_window("zoo:seed-0", {ACCURACY: group}, {ACCURACY: sample}, {})
+    frames = gains_over_window("zoo:seed-0", {ACCURACY: group})
     gains = pd.concat(frames).set_index(["rival", "layer"])
     assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
     assert gains["margin"][EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}

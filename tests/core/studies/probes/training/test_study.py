@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError
-from core.maths.structural.bands import Group, draw_sample
+from core.maths.structural.bands import Group
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.training.charts import BEST, UNREAL
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-SAMPLE = draw_sample(np.full(60, 8), 200, 0)
-
 
 def group(levels: list[float], *, dev: list[float] | None = None, noise: float = 0.1) -> Group:
     """Layers at these levels, two probes each; what is hard in a resample is hard in all layers."""
@@ -72,7 +70,7 @@ def result() -> Result:
 
 def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() -> None:
     mine = group([50.0, 53.0, 52.0])
-    found = lead(mine, 1, SAMPLE)
+    found = lead(mine, 1)
     assert found["value"] == pytest.approx(
         [(mine.points[1] - mine.points[row]).mean() for row in (0, 2)]
     )
@@ -80,17 +78,16 @@ def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() ->
         "the sentences' difficulty, with a deviation of 5, is in neither"
     )
     assert (found["low"] > 0).all()
-    spread = lead(group([50.0, 53.0, 52.0], noise=3.0), 1, SAMPLE)
+    spread = lead(group([50.0, 53.0, 52.0], noise=3.0), 1)
     assert (spread["high"] - spread["low"] > found["high"] - found["low"]).all()
-    assert lead(group([50.0]), 0, SAMPLE)["value"].size == 0
+    assert lead(group([50.0]), 0)["value"].size == 0
 
 
 def test_a_best_layer_that_moves_differs_from_one_that_noise_moved() -> None:
     still, moved = group([50.0, 50.05, 50.0], dev=[1, 9, 1]), group([50.0, 55.0, 50.0])
     end = group([50.0, 50.0, 60.0])
-    peaks = find_peaks(
-        {"a": {"uuas": still}, "b": {"uuas": moved}, "end": {"uuas": end}}, SAMPLE
-    ).set_index("model")
+    peaks = find_peaks({"a": {"uuas": still}, "b": {"uuas": moved}, "end": {"uuas": end}})
+    peaks = peaks.set_index("model")
     assert peaks["layer"].tolist() == [1, 1, 2]
     assert peaks["clear"].tolist() == [False, True, True]
     assert peaks["end_layer"].tolist() == [2, 2, 2]
@@ -102,9 +99,9 @@ def test_a_best_layer_that_moves_differs_from_one_that_noise_moved() -> None:
 def test_a_lead_is_clear_where_it_holds_for_all_steps_together() -> None:
     """Of many steps whose peak did not move, one in twenty would be ahead by chance."""
     lucky, end = group([50.0, 50.26, 50.0], noise=0.1), group([50.0, 50.0, 60.0])
-    alone = find_peaks({"a": {"uuas": lucky}, "end": {"uuas": end}}, SAMPLE).iloc[0]
+    alone = find_peaks({"a": {"uuas": lucky}, "end": {"uuas": end}}).iloc[0]
     many = {str(step): {"uuas": lucky} for step in range(40)}
-    among = find_peaks({**many, "end": {"uuas": end}}, SAMPLE).iloc[0]
+    among = find_peaks({**many, "end": {"uuas": end}}).iloc[0]
     assert alone["ahead"] == among["ahead"]
     assert among["ahead_low"] < 0 < alone["ahead_low"]
     assert among["ahead_high"] > alone["ahead_high"]
@@ -116,7 +113,7 @@ def test_the_headline_says_whether_the_peak_moves() -> None:
     def stated(early: Group) -> tuple[Statement, str]:
         """The statement on the best layer, and the headline."""
         groups = {step: {"uuas": early}, final: {"uuas": group([50.0, 50.0, 60.0])}}
-        tables: dict[str, pd.DataFrame] = {"best": find_peaks(groups, SAMPLE)}
+        tables: dict[str, pd.DataFrame] = {"best": find_peaks(groups)}
         for name, columns in (("loss", ["loss"]), ("margins", ["model", "metric", "layer"])):
             tables[name] = tables["best"].reindex(columns=columns).iloc[:0]
         start, end, moves = statements = statements_of(tables, "uuas")

@@ -11,20 +11,25 @@ from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
 from core.studies.probes.trees.comparisons import (
+    BEST_LAYERS,
     DIFFERENCES,
-    EMBEDDINGS,
     MARGINS,
-    WINDOW,
-    baseline_rows,
+    Groups,
+    arc_groups,
+    baseline_margins,
     baselines_of,
-    best_layer_rows,
-    difference_rows,
-    margin_rows,
+    best_layers,
+    best_place,
+    differences,
+    margins,
 )
 from core.studies.probes.trees.tables import (
+    EMBEDDINGS,
     POSITION,
     TAGS,
-    arc_groups,
+    WINDOW,
+    as_table,
+    probe_groups,
 )
 from tests.core.studies.probes.planted import random_heads
 
@@ -52,11 +57,24 @@ def group(
     return Group(layers, (8,) * len(layers), points, resampled, chosen)
 
 
-def test_a_difference_is_the_model_less_the_base_with_the_band_of_the_resampled_differences(
-    sample: Sample,
-) -> None:
+def difference_table(model: Group, base: Group) -> pd.DataFrame:
+    groups = {BASE: {"uuas": base}, MODEL: {"uuas": model}}
+    return as_table(differences(groups, BASE), DIFFERENCES)
+
+
+def margin_table(groups: Groups, rivals: Groups) -> pd.DataFrame:
+    return as_table(margins(groups, rivals), MARGINS)
+
+
+def best_table(group: Group) -> pd.DataFrame:
+    return as_table(best_layers({MODEL: {"uuas": group}}), BEST_LAYERS)
+
+
+def test_a_difference_is_the_model_less_the_base_with_the_band_of_the_resampled_differences() -> (
+    None
+):
     base, model = group(0), group(1)
-    table = difference_rows({BASE: {"uuas": base}, MODEL: {"uuas": model}}, BASE, sample)
+    table = difference_table(model, base)
     assert table["model"].tolist() == [MODEL] * 3
     assert table["base"].tolist() == [BASE] * 3
     for layer, row in enumerate(table.itertuples()):
@@ -70,9 +88,9 @@ def test_a_difference_is_the_model_less_the_base_with_the_band_of_the_resampled_
         assert row.high == pytest.approx(np.quantile(resampled, 0.975))
 
 
-def test_only_layers_that_both_have_are_compared_each_with_its_own(sample: Sample) -> None:
+def test_only_layers_that_both_have_are_compared_each_with_its_own() -> None:
     base, model = group(0, (0, 2, 4)), group(1, (4, 1, 0))
-    table = difference_rows({BASE: {"uuas": base}, MODEL: {"uuas": model}}, BASE, sample)
+    table = difference_table(model, base)
     by_layer = {
         4: model.points[0, 0] - base.points[2, 0],
         0: model.points[2, 0] - base.points[0, 0],
@@ -80,30 +98,28 @@ def test_only_layers_that_both_have_are_compared_each_with_its_own(sample: Sampl
     assert dict(zip(table["layer"], table["difference"], strict=True)) == pytest.approx(by_layer)
 
 
-def test_draws_are_paired_so_that_a_shift_common_to_all_has_no_error(sample: Sample) -> None:
+def test_draws_are_paired_so_that_a_shift_common_to_all_has_no_error() -> None:
     base = group(0, draws=4)
     shifted = Group(base.layers, base.ranks, base.points + 2, base.resampled + 2, base.dev)
-    table = difference_rows({BASE: {"uuas": base}, MODEL: {"uuas": shifted}}, BASE, sample)
+    table = difference_table(shifted, base)
     np.testing.assert_allclose(table[["difference", "low", "high"]], 2.0)
-    unpaired = margin_rows({MODEL: {"uuas": shifted}}, {POSITION: {"uuas": base}}, sample)
+    unpaired = margin_table({MODEL: {"uuas": shifted}}, {POSITION: {"uuas": base}})
     assert (unpaired["high"] - unpaired["low"] > 1).all()
 
 
-def test_no_base_no_differences(sample: Sample) -> None:
-    table = difference_rows({MODEL: {"uuas": group(1)}}, BASE, sample)
+def test_no_base_no_differences() -> None:
+    table = as_table(differences({MODEL: {"uuas": group(1)}}, BASE), DIFFERENCES)
     assert table.empty
     assert tuple(table.columns) == DIFFERENCES
 
 
-def test_a_margin_is_over_the_rival_at_the_layer_that_its_development_sentences_choose(
-    sample: Sample,
-) -> None:
-    """Also where another layer is better on the test sentences, and for the metric that does not
-    choose."""
+def test_a_margin_is_over_the_rival_at_the_layer_that_its_development_sentences_choose() -> None:
+    """Also where another layer is better on the test sentences."""
     model = {"uuas": group(1), "dspr": group(2)}
-    rival = {"uuas": group(3, dev=[1.0, 9.0, 3.0]), "dspr": group(4, dev=[9.0, 1.0, 3.0])}
+    dev = [1.0, 9.0, 3.0]
+    rival = {"uuas": group(3, dev=dev), "dspr": group(4, dev=dev)}
     rival["uuas"].points[2] = 99.0
-    table = margin_rows({MODEL: model}, {RIVAL: rival}, sample)
+    table = margin_table({MODEL: model}, {RIVAL: rival})
     assert tuple(table.columns) == MARGINS
     assert table["rival_layer"].tolist() == [1] * 6
     for metric, rows in table.groupby("metric"):
@@ -118,23 +134,31 @@ def test_a_margin_is_over_the_rival_at_the_layer_that_its_development_sentences_
             assert row.high == pytest.approx(np.quantile(resampled, 0.975))
 
 
-def test_depth_probes_choose_by_root_accuracy(sample: Sample) -> None:
-    rival = {"root": group(3, dev=[1.0, 2.0, 9.0]), "nspr": group(4, dev=[9.0, 1.0, 3.0])}
-    table = margin_rows({MODEL: {"nspr": group(1)}}, {RIVAL: rival}, sample)
-    assert table["rival_layer"].tolist() == [2] * 3
+def test_correlations_have_the_layers_that_uuas_and_root_accuracy_choose(sample: Sample) -> None:
+    """Whatever they are themselves, on development or test sentences."""
+    rng, shape = np.random.default_rng(5), (6, len(sample.lengths))
+    value = {
+        "layers": np.repeat([0, 3, 6], 2), "ranks": np.full(6, 8), "draws": np.tile([0, 1], 3),
+        "dev_uuas": np.array([0.1, 0.2, 0.9, 0.8, 0.4, 0.6]),
+        "dev_root": np.array([0.1, 0.2, 0.3, 0.4, 0.9, 0.8]),
+        "edges": sample.lengths - 1.0,
+        **{name: rng.random(shape) for name in ("hits", "dspr", "nspr", "root")},
+    }  # fmt: skip
+    groups = probe_groups(value, sample)
+    assert {name: best_place(each) for name, each in groups.items()} == {
+        "uuas": 1, "dspr": 1, "root": 2, "nspr": 2,
+    }  # fmt: skip
 
 
-def test_positions_have_no_layer(sample: Sample) -> None:
+def test_positions_have_no_layer() -> None:
     position = {"uuas": group(3, (0,), dev=[float("nan")])}
-    table = margin_rows({MODEL: {"uuas": group(1)}}, {POSITION: position}, sample)
+    table = margin_table({MODEL: {"uuas": group(1)}}, {POSITION: position})
     assert table["rival_layer"].isna().all()
     assert table["rival_layer"].dtype == pd.Int64Dtype()
     np.testing.assert_allclose(table["rival_value"], position["uuas"].points[0, 0])
 
 
-def test_a_trained_model_has_its_own_window_and_layer_0_beside_the_shared_baselines(
-    sample: Sample,
-) -> None:
+def test_a_trained_model_has_its_own_window_and_layer_0_beside_the_shared_baselines() -> None:
     groups = {MODEL: {"uuas": group(1)}, BASE: {"uuas": group(0)}, RIVAL: {"uuas": group(3)}}
     rivals = {
         name: {"uuas": group(seed, (0,))}
@@ -144,21 +168,20 @@ def test_a_trained_model_has_its_own_window_and_layer_0_beside_the_shared_baseli
     assert set(theirs) == {MODEL, BASE}
     shared = {RIVAL, POSITION, *TAGS.values(), EMBEDDINGS}
     assert (set(theirs[MODEL]), set(theirs[BASE])) == (shared | {WINDOW}, shared)
-    table = baseline_rows(groups, rivals, sample).query("model == @MODEL").set_index("rival")
+    table = as_table(baseline_margins(groups, rivals), MARGINS)
+    table = table.query("model == @MODEL").set_index("rival")
     bottom, mine = table.loc[EMBEDDINGS], groups[MODEL]["uuas"].points[:, 0]
     assert bottom["layer"].tolist() == [1, 2]  # layer 0 is no baseline of itself
     np.testing.assert_allclose(bottom["margin"], mine[1:] - mine[0])
     assert table.loc[WINDOW, "rival_layer"].isna().all()
 
 
-def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied(
-    sample: Sample,
-) -> None:
+def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied() -> None:
     rng = np.random.default_rng(11)
     points = np.array([[40.0], [50.0], [50.2], [51.0]])
     resampled = points + rng.standard_normal((RESAMPLES, 4, 1)) * [[0.1], [0.1], [0.1], [5.0]]
     mine = Group((0, 2, 4, 6), (8,) * 4, points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
-    table = best_layer_rows({MODEL: {"uuas": mine}}, sample).set_index("layer")
+    table = best_table(mine).set_index("layer")
     assert set(table["best_layer"]) == {4}
     for place, (layer, row) in enumerate(table.iterrows()):
         between = resampled[:, 2, 0] - resampled[:, place, 0]
@@ -167,7 +190,7 @@ def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied(
         assert row["high"] == pytest.approx(np.quantile(between, 1 - 0.05 / 3 / 2), abs=1e-9)
         assert row["tied"] == (layer == 4 or not row["low"] > 0)
     assert table["tied"].tolist() == [False, True, True, True]
-    assert best_layer_rows({MODEL: {"uuas": mine.only([2])}}, sample)["tied"].tolist() == [True]
+    assert best_table(mine.only([2]))["tied"].tolist() == [True]
 
 
 def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewer() -> None:
@@ -192,5 +215,5 @@ def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewe
         far = [abs(w - h) > 1 for row in heads for w, h in enumerate(row, start=1) if h]
         count = sum(far) if arcs == FAR else len(far) - sum(far)
         assert several[arcs].sd == pytest.approx(3.0 * np.sqrt(total / count))
-        narrow, wide = (summary(sample, (1, groups[arcs])) for groups in (alone, several))
+        narrow, wide = (summary((1, groups[arcs])) for groups in (alone, several))
         assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()
