@@ -14,6 +14,8 @@ from importlib import import_module
 
 TASKS_AT_ONCE = 2
 VARIABLE = "OMP_NUM_THREADS"
+# numba, which draws UMAP, gives its calling thread one a core afterwards, torch's products included
+VARIABLE_OF_NUMBA = "NUMBA_NUM_THREADS"
 _LIMITING = threading.Lock()
 _limited: dict[str, int] = {}  # library -> threads that it was told to use
 
@@ -25,9 +27,11 @@ def available_cores() -> int:
 
 def share_cores() -> int:
     """Set how many threads libraries use per task, unless OMP_NUM_THREADS is set; call it before
-    torch is imported, which reads it then."""
+    torch and numba are imported, which read it then."""
     given = os.environ.setdefault(VARIABLE, str(max(1, available_cores() // TASKS_AT_ONCE)))
-    return int(given) if given.isdecimal() and int(given) > 0 else 1
+    share = int(given) if given.isdecimal() and int(given) > 0 else 1
+    os.environ.setdefault(VARIABLE_OF_NUMBA, str(share))
+    return share
 
 
 def limit_threads() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 
 from core.errors import ShapeError
 from core.maths.spectra.projections import calc_stress, draw_map
@@ -88,7 +89,9 @@ def uncompiled(method: str) -> Iterator[None]:
 @pytest.mark.usefixtures("uncompiled")
 def test_neighbourhoods_are_kept_and_the_map_is_the_same_each_time(method: str) -> None:
     points = np.repeat(np.eye(3) * 20, 6, axis=0) + RNG.normal(size=(18, 3)) * 0.1
+    threads = torch.get_num_threads()
     drawn = draw_map(distances_of(points), method, seed=1)
+    assert torch.get_num_threads() == threads, "two tasks with two each wait for each other"
     assert drawn.points.shape == (18, 2)
     assert np.isnan(drawn.explained).all()
     away = distances_of(drawn.points)
