@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import pytest
 
@@ -61,6 +63,24 @@ def test_what_is_parsed_takes_no_more_than_was_counted() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system shows the peak")
 def test_every_kind_of_value_and_mixtures_take_no_more_than_was_counted() -> None:
     check(range(KINDS + 12))
+
+
+@pytest.mark.parametrize("end", [b"[]]", b""], ids=["whole", "cut short"])
+def test_objects_are_not_collected_again_and_again_while_lists_are_made(end: bytes) -> None:
+    """With a server's objects each search takes tenths of a second, in which all threads wait."""
+    phases: list[str] = []
+
+    def note(phase: str, info: object) -> None:
+        phases.append(phase)
+
+    gc.callbacks.append(note)
+    try:
+        with nullcontext() if end else pytest.raises(ValueError, match="line 1"):
+            parse(b"[" + b"[]," * 400_000 + end)
+    finally:
+        gc.callbacks.remove(note)
+    assert phases.count("start") <= 1, "what is due afterwards"
+    assert gc.isenabled()
 
 
 HOSTILE = {
