@@ -17,7 +17,7 @@ ADDRESS ?= localhost
 app: $(VENV)/app.stamp
 	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)$(HOST:%= --server.allowedHosts=%)
 
-# Real models, a real browser, a real cluster: everything that can break once, ten minutes on two cores. Three
+# Real models, a real browser, a real cluster: everything that can break once, six to ten minutes on two cores. Three
 # workers, for two cores: those who wait for a server leave theirs to the others, and one has the browser's tests. Each
 # has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
 PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),3) --dist loadfile
