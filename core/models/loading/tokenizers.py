@@ -245,7 +245,7 @@ def _only_process(process: PersistentProcess) -> Iterator[None]:
     if not current_limits().shared:
         yield
         return
-    with turn(_asking, partial(tick, 0.0, "waiting for another model's tokenizer")):
+    with turn(_asking, partial(tick, 0.0, "waiting for another run's tokenizer")):
         for before in filter(None, (reference() for reference in _asked)):
             if before is not process:
                 before.close()
