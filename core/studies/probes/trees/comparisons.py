@@ -134,9 +134,8 @@ def arc_tables(
         return {}
     plain = {role: split[role] for role in rivals if role in split}
     named = named_rivals(plain, groups)
-    unlayered = {
-        name: named[name] for name in sorted(named, key=lambda name: name.startswith(WINDOW))
-    }
+    windows_last = sorted(named, key=lambda name: name.startswith(WINDOW))
+    unlayered = {name: named[name] for name in windows_last}
     chain = {CHAIN: arc_groups(chain_heads(gold.keep), gold, sample)}
     _, counts = count_arcs(chain_heads(gold.keep), gold)
     edges = dict(zip(ARCS, counts.sum(axis=1), strict=True))

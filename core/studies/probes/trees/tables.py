@@ -307,7 +307,8 @@ def score_table(
     learned = {ref: values["control", ref] for ref in groups if ("control", ref) in values}
     controls = {ref: probe_groups(each, sample, control=True) for ref, each in learned.items()}
     shown = named_rivals(rivals, groups)
-    shown = {name: shown[name] for name in sorted(shown, key=[*TAGS.values()].__contains__)}
+    tags_last = sorted(shown, key=lambda name: name in TAGS.values())
+    shown = {name: shown[name] for name in tags_last}
 
     def untrained(value: Value, prefix: str) -> dict[str, Group]:
         scores = probe_groups(value, sample, prefix=prefix)

@@ -30,7 +30,7 @@ SCORES = "unmodified score"
 GUESSES = "majority baseline"
 LOSES = "largest loss from reverting one layer"
 NO_LOSS = "no measurable loss from reverting one layer"
-UNEXPLAINED = "largest loss from reverting one layer that no random change of equal size explains"
+UNEXPLAINED = "largest loss from reverting one layer, those that a random change explains left out"
 NEEDED = "reverting one layer lowers the score"
 BEYOND_RANDOM = "loses more than under a random change of equal size"
 UNCOMPARED = "lowers the score, without a random change to compare with"
@@ -83,11 +83,8 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     single = rows[rows["way"] == "layer"]
     lower = single[single["loss_low"] > 0]
     needed = _layers(lower)
-    costly = lower if needed else single
-    worst = costly.loc[costly["loss"].idxmax()]
-    verdict = LOSES if needed else NO_LOSS
-    place = (int(worst["layer"]),)
-    statements.append(Statement(model, verdict, estimate_of(worst, "loss"), place, BASE))
+    costly, verdict = (lower, LOSES) if needed else (single, NO_LOSS)
+    statements.append(_costliest(model, verdict, costly))
     if needed:
         statements.append(Statement(model, NEEDED, layers=needed, baseline=BASE))
     beyond = _layers(lower[lower["excess_low"] > 0])
@@ -97,9 +94,7 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
         statements.append(Statement(model, UNCOMPARED, layers=uncompared))
     if beyond or uncompared:
         unexplained = lower[lower["layer"].isin((*beyond, *uncompared))]
-        most = unexplained.loc[unexplained["loss"].idxmax()]
-        place = (int(most["layer"]),)
-        statements.append(Statement(model, UNEXPLAINED, estimate_of(most, "loss"), place, BASE))
+        statements.append(_costliest(model, UNEXPLAINED, unexplained))
     below = rows[rows["way"] == "below"].sort_values("layer")
     first_costly = min(_layers(below[below["loss_low"] > 0]), default=np.inf)
     free = [layer for layer in _layers(below) if layer < first_costly]
@@ -112,6 +107,12 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     if removable:
         statements.append(Statement(model, REMOVABLE, layers=removable))
     return statements
+
+
+def _costliest(model: str, verdict: str, rows: pd.DataFrame) -> Statement:
+    """State the largest loss of these rows, and its layer."""
+    most = rows.loc[rows["loss"].idxmax()]
+    return Statement(model, verdict, estimate_of(most, "loss"), (int(most["layer"]),), BASE)
 
 
 def _layers(rows: pd.DataFrame) -> tuple[int, ...]:
@@ -162,14 +163,14 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
             most = f"{'' if lowered else 'up to '}{worst.number.value_text}"
             of = f"{facts[model, SCORES].number.value_text} {metrics[model]}"
             lowered.append(f"{name} {most} of {of} ({layers_in_words(worst.layers)})")
-    lost = f"Reverting a layer costs {listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
     random = "more than a random change of equal size does"
-    said = [
-        *([lost] if lost else []),
-        *([f"{intact} the score of {listed(equalled, word='or')} {random}."] if equalled else []),
-        *([f"{intact} {listed(kept, word='or')}."] if kept else []),
-    ]
+    sentences = (
+        (lowered, f"Reverting a layer costs {listed(lowered)}."),
+        (equalled, f"{intact} the score of {listed(equalled, word='or')} {random}."),
+        (kept, f"{intact} {listed(kept, word='or')}."),
+    )
+    said = [sentence for named, sentence in sentences if named]
     frozen = _frozen(facts, names)
     whole = f"{said[0].removesuffix('.')}; {frozen}."
     if frozen and len(whole) <= TWO_LINES:
