@@ -37,7 +37,7 @@ everything: $(VENV)/dev.stamp
 check: $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory -j2 lint types unit
 
-# Tests of core and ui that run no whole study, open no browser, and take less than about half a second of a processor.
+# Tests of core and ui that run no whole study, open no browser, and take less than about a fifth of a second of a processor.
 UNIT := not slow and not study and not browser and not exhaustive
 unit: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -n $(or $(WORKERS),2) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)

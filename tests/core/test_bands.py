@@ -6,6 +6,7 @@ import ast
 from functools import cache
 
 import numpy as np
+import pytest
 
 from benchmarks import band_kinds, coverage
 from core.catalogue import STUDIES
@@ -69,6 +70,7 @@ def rows_of_tables() -> dict[str, str]:
     return {name: (folder / name).read_text(encoding="utf8") for name in band_kinds.TABLES}
 
 
+@pytest.mark.slow
 def test_every_band_that_core_computes_is_simulated_or_a_range() -> None:
     listed = [*band_kinds.SIMULATED, *band_kinds.RANGES, *band_kinds.UNBANDED]
     assert sorted(listed) == sorted(functions_with_bands())

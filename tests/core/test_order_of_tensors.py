@@ -43,6 +43,7 @@ def unordered(tree: ast.AST) -> Iterator[int]:
                     yield loop.lineno
 
 
+@pytest.mark.slow
 def test_numbers_are_drawn_in_the_order_of_names() -> None:
     files = [
         file

@@ -27,6 +27,7 @@ def numbers(*values: float) -> Callable[[bool], Numbers]:
 COMPARED = outside.Comparison("this", "numpy", "that", "", 0.1, numbers(1, 2), numbers(1, 2.05))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_app_gives_the_numbers_of_the_other_code(name: str) -> None:
     each = outside.COMPARISONS[name]

@@ -85,6 +85,7 @@ VALUE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_model_references(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if shared:
@@ -110,6 +111,7 @@ def test_model_references(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None
     assert any(taken)
 
 
+@pytest.mark.slow
 def test_text_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.text.sources.stream_rows", lambda source: iter(["a word"]))
     monkeypatch.setattr("core.text.corpora.read_demo", lambda handle: iter(()))
@@ -130,6 +132,7 @@ def test_data_set_references() -> None:
         read_or_refuse(lambda text=text: parse_hub_ref(text))
 
 
+@pytest.mark.slow
 def test_conllu() -> None:
     taken = []
     for number, text in enumerate(texts(4, CONLLU)):
@@ -220,6 +223,7 @@ def test_configurations() -> None:
     assert taken
 
 
+@pytest.mark.slow
 def test_indexes() -> None:
     rng = random.Random(9)
     taken = 0
@@ -239,6 +243,7 @@ def test_indexes() -> None:
     assert taken
 
 
+@pytest.mark.slow
 def test_stored_values() -> None:
     rng = random.Random(10)
     payload = encode(VALUE)

@@ -56,6 +56,7 @@ def test_the_committed_table_has_a_valid_or_explained_row_for_every_case() -> No
         assert said == "valid" or (case.few and said == f"conservative, {case.few}"), line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_p_values_hold_their_level_where_the_null_hypothesis_holds(name: str) -> None:
     """Neither too often below .05 nor never; a share of .05 is above .15 once in 10,000."""

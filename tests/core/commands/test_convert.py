@@ -28,6 +28,7 @@ def test_one_change_with_factor_1_is_the_fine_tune_bit_for_bit(tmp_path: Path) -
     assert all((written[name] == expected[name].astype("f4")).all() for name in expected)
 
 
+@pytest.mark.slow
 def test_a_sum_is_the_base_plus_each_change_and_has_the_first_one_s_head(tmp_path: Path) -> None:
     out = tmp_path / "sum"
     added = ["zoo:parse-0=0.5", "zoo:nli-0=-1"]

@@ -51,11 +51,13 @@ def test_files_are_written_whatever_becomes_of_the_output(
         assert "Standard output could not be written" in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_list_that_nobody_reads_to_its_end_ends_in_silence() -> None:
     ended = run(f"{COMMAND} zoo list | true")
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_list_that_finds_no_room_is_an_error() -> None:
     ended = run(f"{COMMAND} zoo list > /dev/full")
     assert ended.returncode == 2

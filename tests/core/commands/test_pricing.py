@@ -72,6 +72,7 @@ def test_what_a_shared_instance_says_of_a_bert_base_is_what_it_does(
         check_price(STUDIES["rsa"].price, replace(pair, words=1_000))
 
 
+@pytest.mark.slow
 def test_everything_that_comes_with_the_box_passes_in_shared_mode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -26,6 +26,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_sweep_says_what_it_did_and_resumes(file: Path, tmp_path: Path, capsys: Said) -> None:
     out = tmp_path / "out"
     command = ["sweep", str(file), "--out", str(out)]

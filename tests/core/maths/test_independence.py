@@ -44,6 +44,7 @@ def test_the_logarithm_goes_on_where_the_p_value_underflows() -> None:
     assert np.abs(np.diff(values, 2)).max() < 5  # no step between the formulas
 
 
+@pytest.mark.slow
 def test_of_few_units_a_p_value_is_near_the_count_over_all_orders() -> None:
     every = np.array([rank_correlation(np.array(o), np.arange(7)) for o in permutations(range(7))])
     for correlation in (0.0, 0.4, 0.8):
@@ -74,6 +75,7 @@ def drawn_pair(rng: np.random.Generator) -> tuple[float, float]:
     return in_order, in_any
 
 
+@pytest.mark.slow
 def test_p_values_of_200_independent_pairs_are_uniform() -> None:
     rng = np.random.default_rng(5)
     for values in zip(*(drawn_pair(rng) for _ in range(200)), strict=True):

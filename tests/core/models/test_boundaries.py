@@ -160,6 +160,7 @@ def test_gemma_without_a_named_class_is_marked(tmp_path: Path) -> None:
     assert needs_space(tmp_path, {"model_type": "llama"})
 
 
+@pytest.mark.slow
 def test_a_hostile_file_is_searched_in_seconds(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(b'"Metaspace"' * 10**6)
     begun = time.process_time()

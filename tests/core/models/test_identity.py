@@ -49,6 +49,7 @@ def read(identity: str) -> Task:
     return Task.of(REF, word_vectors, model=REF, model_identity=identity, words=("a", "dog"))
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_of_a_model_that_has_changed_since_it_was_identified(
     server: HubServer, tmp_path: Path
 ) -> None:

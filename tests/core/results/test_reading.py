@@ -176,6 +176,7 @@ def test_another_results_numbers_are_not_taken(result: Result, tmp_path: Path) -
         load(tmp_path / "one")
 
 
+@pytest.mark.slow
 def test_naming_the_package_imports_nothing() -> None:
     code = (
         "import sys, core.results; assert 'pandas' not in sys.modules; core.results.load; "

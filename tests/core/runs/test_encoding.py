@@ -39,6 +39,7 @@ def test_arrays_in_odd_memory_layouts_return_equal() -> None:
         assert np.array_equal(decode(encode({"array": odd}))["array"], odd)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text().filter(lambda name: name != "__metadata__"), PLAIN))
 @settings(max_examples=25, deadline=None)
 def test_json_returns_as_it_was_in_its_order(value: dict) -> None:
@@ -130,6 +131,7 @@ def test_keys_are_made_of_plain_values_only(part: object) -> None:
         key_of("x", (1, [part]))
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_in_every_process() -> None:
     code = (
         "from core.runs.encoding import key_of; print(key_of('é', 1, 2.5, None, (True, {'b': 1, "

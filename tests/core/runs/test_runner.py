@@ -261,6 +261,7 @@ def test_a_run_that_only_looks_computes_nothing(store: Store, tmp_path: Path) ->
     assert run(tasks, store=store, signal=Signal(look_only=True)).stored == 1
 
 
+@pytest.mark.slow
 def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store, tmp_path: Path) -> None:
     slow = [Task.of("slow", blocked, fleeting=True, number=1, gate=str(tmp_path / "never"))]
     with pytest.raises(NotStoredError):
@@ -368,6 +369,7 @@ def test_progress_rises_to_one_with_an_estimate(store: Store) -> None:
     assert any("nap" in progress.note and "step" in progress.note for progress in seen)
 
 
+@pytest.mark.slow
 def test_ticks_reach_the_run_from_pool_threads_in_spans(store: Store) -> None:
     seen: list[Progress] = []
     run([Task.of("halves", halves, number=1)], store=store, progress=seen.append)
@@ -399,6 +401,7 @@ def test_a_failing_task_is_named_and_the_others_stay(store: Store) -> None:
     assert again.sentences == outputs.sentences
 
 
+@pytest.mark.slow
 def test_a_bug_is_raised_after_the_others_ended(store: Store) -> None:
     tasks = [
         Task.of("the bug", fail, kind="bug"),
@@ -410,6 +413,7 @@ def test_a_bug_is_raised_after_the_others_ended(store: Store) -> None:
     assert all(task.key in store for task in tasks[1:])
 
 
+@pytest.mark.slow
 def test_a_callback_that_fails_leaves_nothing_running(store: Store, tmp_path: Path) -> None:
     def callback(progress: Progress) -> None:
         if progress.seconds > 0.1:
@@ -457,6 +461,7 @@ def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> Non
 # Cancelling
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(
     store: Store, tmp_path: Path
 ) -> None:
@@ -480,6 +485,7 @@ def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(
     assert run(quick, store=store, signal=signal).stored == 2
 
 
+@pytest.mark.slow
 def test_a_task_that_never_ticks_does_not_hold_up_the_cancelled_run(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +500,7 @@ def test_a_task_that_never_ticks_does_not_hold_up_the_cancelled_run(
 # Sharing
 
 
+@pytest.mark.slow
 def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tasks = [Task.of(str(n), nap, number=n, log=str(log)) for n in range(4)]
@@ -510,6 +517,7 @@ def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
     assert sum(output.stored for output in outputs) == 8
 
 
+@pytest.mark.slow
 def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(
     store: Store, tmp_path: Path
 ) -> None:
@@ -586,6 +594,7 @@ def test_a_forked_worker_does_not_take_the_parents_run_for_its_own(store: Store)
     assert int(outputs.values["a"]["square"]) == 25
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_a_pool_is_a_named_failure(store: Store) -> None:
     tasks = [Task.of("deadly", die, number=1), *(Task.of(str(n), nap, number=n) for n in range(3))]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

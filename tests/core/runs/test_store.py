@@ -507,6 +507,7 @@ def test_an_interrupted_batch_leaves_no_files(
 # Connections
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="the system does not list open files"
 )
@@ -675,6 +676,7 @@ def test_threads_that_wait_do_not_spin(store: Store) -> None:
     assert len(looked) <= 30 * 8, "each looks up a few times a second and sleeps in between"
 
 
+@pytest.mark.slow
 def test_after_a_failure_the_next_in_line_computes(store: Store) -> None:
     calls: list[str] = []
 
@@ -809,6 +811,7 @@ def test_a_living_holder_is_waited_for_however_long_and_whoever_gives_up(tmp_pat
     holder.communicate()
 
 
+@pytest.mark.slow
 def test_a_lock_is_let_go_by_its_holder_alone(store: Store) -> None:
     """Holders come and go and give up; never two at once, though each removes the file that it
     held."""

@@ -188,6 +188,7 @@ def test_words_stay_words(tmp_path: Path) -> None:
     assert cell.setting["highlight"] == ("no", "007", "2001-01-01", "on", "1e3")
 
 
+@pytest.mark.slow
 def test_a_key_in_two_spellings_and_long_files_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="twice, again in line 3"):
         sweep_of(tmp_path, "study: rsa\npool-runs: true\npool_runs: false")

@@ -287,6 +287,7 @@ def test_the_fingerprint_is_over_content_alone():
     assert len({corpus.fingerprint for corpus in (same, *others)}) == 1 + len(others)
 
 
+@pytest.mark.slow
 def test_parses_take_the_place_of_trees_and_say_that_they_are_parses(monkeypatch):
     corpus = corpus_from_bytes("bare.conllu", BARE.encode())
     parsed = parse_corpus(corpus)
@@ -352,6 +353,7 @@ def local_hub(tmp_path, monkeypatch, cut_at_spaces, read_here):
     )
 
 
+@pytest.mark.slow
 def test_rows_of_text_and_rows_of_words(local_hub):
     assert read_corpus("hub:some/data", limit=3).words == (("row", "0"), ("more",), ("row", "1"))
     assert read_corpus("hub:some/data:tokens", limit=2).words == (("row", "0"), ("row", "1"))

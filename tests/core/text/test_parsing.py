@@ -126,6 +126,7 @@ def test_words_and_parses_go_into_the_store_of_the_run(tmp_path):
     assert default_store().info().entries == 0
 
 
+@pytest.mark.slow
 def test_threads_load_the_pipeline_once_and_agree(monkeypatch):
     import spacy
 
@@ -203,6 +204,7 @@ def test_the_longest_run_that_is_allowed_is_read():
     assert tokenize("(" * 500) == [("(",) * 500]
 
 
+@pytest.mark.slow
 def test_a_line_in_pieces_is_cut_as_spacy_cuts_it_whole():
     whole = spacy.blank("en")
     whole.add_pipe("sentencizer")
@@ -303,6 +305,7 @@ def test_an_empty_box_says_what_to_do(tmp_path, monkeypatch):
     assert box_scores() == {}
 
 
+@pytest.mark.slow
 def test_a_damaged_pipeline_is_named(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "zoo" / "parser", tmp_path / "parser")
     (tmp_path / "parser" / "parser" / "model").write_bytes(b"nonsense")
@@ -322,6 +325,7 @@ def test_the_fingerprint_follows_the_content_not_the_place(tmp_path, monkeypatch
     assert pipeline_fingerprint() != here
 
 
+@pytest.mark.slow
 def test_an_installed_pipeline_is_taken_with_its_own_upos(tmp_path, monkeypatch):
     package = tmp_path / "en_core_web_tiny"
     shutil.copytree(ROOT / "zoo" / "parser", package)
@@ -336,6 +340,7 @@ def test_an_installed_pipeline_is_taken_with_its_own_upos(tmp_path, monkeypatch)
     assert parse.upos == ("X", "X", "X")
 
 
+@pytest.mark.slow
 def test_a_pipeline_without_a_parser_is_refused(tmp_path, monkeypatch):
     import spacy
 

@@ -63,6 +63,7 @@ def test_no_included_sentence_is_a_copy() -> None:
         assert len({*read_text(name, (), None).words}) == len(read_corpus(name).words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("corpus", "asked", "read"), [("demo", 60, 60), ("upload:mine.txt", 200, 116)]
 )

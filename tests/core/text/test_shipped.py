@@ -126,6 +126,7 @@ def test_a_file_that_is_damaged_or_missing_is_as_if_nothing_was_shipped(
     assert parse_corpus(read_corpus("demo")).has_heads
 
 
+@pytest.mark.slow
 def test_the_file_is_plain_json_and_made_the_same_each_time(box: Path) -> None:
     first = ship_demo().read_bytes()
     assert ship_demo().read_bytes() == first

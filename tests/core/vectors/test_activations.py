@@ -98,6 +98,7 @@ def test_only_new_sentences_are_run(tiny, forwards) -> None:
     assert sum(forwards) == len(SENTENCES) + 1
 
 
+@pytest.mark.slow
 def test_other_weights_and_number_formats_are_other_vectors(tiny, tmp_path, forwards) -> None:
     extract(tiny["bart"], SENTENCES)
     extract(tiny["bart"], SENTENCES, dtype="bfloat16")

@@ -86,6 +86,7 @@ def no_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "load_tokenizer", lambda ref: SimpleNamespace(cls=1))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_tokenizer")
 @pytest.mark.parametrize(
     "model_type",
@@ -126,6 +127,7 @@ def test_a_model_saved_with_its_head_and_in_shards_is_read_without_it(
     same(vectors(load_model(ref, device="cpu", layerwise=True)), whole)
 
 
+@pytest.mark.slow
 def test_every_layer_is_read_once_for_all_batches(tmp_path: Path, monkeypatch) -> None:
     ref = f"path:{save_tiny(tmp_path / 'llama', 'llama')}"
     expected = extract(ref, SENTENCES, device="cpu")

@@ -74,6 +74,7 @@ def test_weights_say_so_and_measure_the_rounding(tmp_path: Path, models: Models)
     assert deltas.iloc[1] < 0.01  # of Q8_0
 
 
+@pytest.mark.slow
 def test_plain_models_have_no_such_notice(tmp_path: Path, models: Models) -> None:
     study = STUDIES["rsa"]
     with using(Store(tmp_path)):

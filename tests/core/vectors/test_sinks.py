@@ -117,6 +117,7 @@ def test_states_of_one_sequence(models: dict[str, str]) -> None:
     assert positions_of([sinks_in("a", states, pieces)], 1) == ((0,),)
 
 
+@pytest.mark.slow
 def test_a_pair_leaves_out_the_sinks_of_both(models: dict[str, str]) -> None:
     text = sentences()
     items = Items(text, tuple((0, 2) for _ in text), "words")
@@ -186,6 +187,7 @@ def similarity(models: dict[str, str], **changes: Any) -> Result:
     return result
 
 
+@pytest.mark.slow
 def test_rsa_is_dominated_by_sinks_that_are_kept_and_not_otherwise(models: dict[str, str]) -> None:
     kept, left = similarity(models, sinks="keep"), similarity(models)
     inner = slice(0, LAYERS)  # the final norm takes the last layer's activation down
@@ -239,6 +241,7 @@ def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None
     assert keys("first", "auto") != keys("first", "drop")
 
 
+@pytest.mark.slow
 def test_a_study_of_encoders_finds_what_is_stored(models: dict[str, str], tmp_path: Path) -> None:
     spec = RsaSpec(models["encoder"], (models["encoder"],), references=False)
     with using(Store(tmp_path)):

@@ -62,6 +62,7 @@ def take(runs: Path, field: str) -> AppTest:
     return press(app, "Use this folder")
 
 
+@pytest.mark.slow
 def test_a_folder_is_opened_and_says_what_it_holds(runs: Path) -> None:
     app = opened()
     assert any(label.startswith("runs") for label in labels(app))
@@ -72,12 +73,14 @@ def test_a_folder_is_opened_and_says_what_it_holds(runs: Path) -> None:
     assert "Use this folder" not in labels(app)
 
 
+@pytest.mark.slow
 def test_a_folder_goes_into_a_field_of_one_model(runs: Path) -> None:
     app = take(runs, "base")
     assert not app.exception
     assert taken(app, "base") == f"path:{runs / 'mine'}"
 
 
+@pytest.mark.slow
 def test_a_folder_is_added_to_a_field_of_several(runs: Path) -> None:
     app = take(runs, "compare")
     assert not app.exception
@@ -99,6 +102,7 @@ def test_a_full_field_says_so_and_stays(runs: Path) -> None:
     assert "61" in app.session_state["rsa/folder refused"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["{}", "path:{}", ' "{}" ', "~/../elsewhere/.hidden/mine"])
 def test_a_typed_path_opens_any_folder(
     runs: Path,

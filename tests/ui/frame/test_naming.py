@@ -54,6 +54,7 @@ def drawn(app: AppTest) -> list[str]:
     return [*app.session_state.drawn.values()]
 
 
+@pytest.mark.slow
 def test_a_name_typed_is_drawn_and_stays_in_the_link() -> None:
     app = rename(opened(), "Parser", "")
     assert drawn(app) == ["Parser", "nli-0"]

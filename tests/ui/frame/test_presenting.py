@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
@@ -58,6 +59,7 @@ def press(app: AppTest, key: str) -> str:
     return str(app.run().markdown[-1].value)
 
 
+@pytest.mark.slow
 def test_arrows_change_view_and_layer_and_escape_leaves() -> None:
     st.cache_resource.clear()
     app = AppTest.from_function(page)

@@ -83,6 +83,7 @@ def test_a_tab_too_many_is_told_until_one_is_closed(
     assert client.get("/", headers=PAGE).status_code == 200
 
 
+@pytest.mark.slow
 def test_without_free_files_no_tab_is_let_in_and_the_log_says_so_once(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_tab_waits_for_files_of_what_ends(
     assert client.get("/", headers=PAGE).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_request_waits_for_a_file(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     files_left(monkeypatch, 0, 0, room.FOR_ANSWERS)
     assert client.get("/").text == "page"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.results.drawing.paper import SUFFIXES
@@ -47,6 +48,7 @@ def figure_page() -> None:
     figure_dialog(result, lambda *, context: chart, None, "palimpsest-rsa")
 
 
+@pytest.mark.slow
 def test_a_figure_for_a_paper_is_offered_in_the_formats_that_are_made() -> None:
     app = AppTest.from_function(figure_page, default_timeout=30).run()
     assert not app.exception

@@ -211,6 +211,7 @@ def test_a_former_link_held_the_options_of_every_experiment(room: str) -> None:
     assert address(app) == {}
 
 
+@pytest.mark.slow
 def test_the_page_and_its_experiments_keep_values_of_one_name_apart() -> None:
     models = ["zoo:seed-2", "zoo:seed-3"]
     app = opened("align", models=models, layers=["2"])
@@ -240,6 +241,7 @@ def test_the_page_and_its_experiments_keep_values_of_one_name_apart() -> None:
     assert asked(app, "Stitching")["align stitch/draws"] == 30
 
 
+@pytest.mark.slow
 def test_what_a_page_proposes_is_no_choice_after_a_link_to_an_experiment_either() -> None:
     app = opened("align")
     app.session_state["proposed"] = [4]

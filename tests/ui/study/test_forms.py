@@ -112,6 +112,7 @@ def test_a_link_sets_an_option_of_every_kind_alone() -> None:
         check_link(study, [option])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_a_browser_that_was_told_no_value_draws_it_all_the_same() -> None:
     app = opened(
@@ -135,6 +136,7 @@ def test_a_browser_that_was_told_no_value_draws_it_all_the_same() -> None:
     assert "CKA" in measure.options[measure.default]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_a_widget_changes_spec_and_address() -> None:
     app = opened()
@@ -147,6 +149,7 @@ def test_a_widget_changes_spec_and_address() -> None:
     assert app.session_state.got[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_what_a_link_cannot_ask_for_is_left_out_and_said() -> None:
     app = opened(
@@ -176,6 +179,7 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said() -> None:
     assert not app.warning
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_a_mistake_keeps_the_last_study() -> None:
     app = opened(words="50")
@@ -186,6 +190,7 @@ def test_a_mistake_keeps_the_last_study() -> None:
     assert got(app).compare == ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_a_link_about_an_upload_asks_for_the_file() -> None:
     app = opened(corpus="upload:mine.txt")
@@ -206,6 +211,7 @@ def two_pages() -> None:
     st.session_state.got = (form.spec(), form.pressed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_no_page_gets_the_values_of_another() -> None:
     app = AppTest.from_function(two_pages, default_timeout=30)
@@ -219,6 +225,7 @@ def test_no_page_gets_the_values_of_another() -> None:
     assert dict(app.query_params) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 def test_the_back_button_brings_an_earlier_address_back() -> None:
     app = opened(words="50")

@@ -51,6 +51,7 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
     assert app.dataframe[0].value["data set"].tolist() == ["mnli"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "named"),
     [
@@ -71,6 +72,7 @@ def test_no_fine_tunes_is_said(base: str, named: str, monkeypatch: pytest.Monkey
     assert named in app.info[0].value
 
 
+@pytest.mark.slow
 def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:
     (small_box / "manifest.json").write_text('{"models": []}')
     app = AppTest.from_function(page, default_timeout=30).run()

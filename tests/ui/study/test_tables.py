@@ -48,6 +48,7 @@ def test_a_table_has_a_title_words_for_columns_and_raw_names_in_its_data() -> No
     assert list(app.dataframe[0].value) == list(TABLE)
 
 
+@pytest.mark.slow
 def test_a_table_is_converted_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     converted: list[pd.DataFrame] = []
     monkeypatch.setattr(

@@ -118,6 +118,7 @@ def test_an_edge_without_a_direction_fits_nothing() -> None:
     assert fits.backward.tolist() == [0.0]
 
 
+@pytest.mark.slow
 def test_a_trained_probe_recovers_what_was_planted() -> None:
     rng = np.random.default_rng(2)
     basis = orthonormal_rows(CLASSES + AXES, 32, rng)

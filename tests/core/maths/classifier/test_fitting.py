@@ -25,6 +25,7 @@ def planted(
     return vectors, labels, rng.permutation(labels)
 
 
+@pytest.mark.slow
 def test_all_layers_and_label_sets_at_once_agree_with_a_loop_over_scikit_learn() -> None:
     from sklearn.linear_model import LogisticRegression
 
@@ -93,6 +94,7 @@ def test_a_metric_in_single_precision_leads_to_the_same_weights(
     assert gap.abs().max() < 1e-3 * 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 900])
 def test_a_large_factor_serves_what_is_near_and_leads_where_its_own_does(
     width: int, monkeypatch: pytest.MonkeyPatch
@@ -138,6 +140,7 @@ def test_a_penalty_within_the_rounding_error_of_the_products_is_fitted(
     assert (reached < objective(features, labels, torch.zeros_like(weights), 1e-5) / 2).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 def test_fewer_items_than_features_agree_with_scikit_learn(begun: bool) -> None:
     from sklearn.linear_model import LogisticRegression
@@ -174,6 +177,7 @@ def objective(features: torch.Tensor, labels: torch.Tensor, weights: torch.Tenso
     return -truly.double().sum((2, 3)) + penalty / 2 * weights.double().square().sum((2, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.1, 30.0])
 def test_it_stops_within_a_thousandth_of_a_nat_per_item_of_the_best(penalty: float) -> None:
     vectors, real, shuffled = planted(items=600, width=40, seed=3)

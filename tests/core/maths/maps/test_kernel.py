@@ -36,6 +36,7 @@ def test_the_map_is_scikit_learns_at_the_width_and_penalty_chosen(rng) -> None:
     np.testing.assert_allclose(fitted.transform(x[:, 250:])[0], expected, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_it_learns_what_no_linear_map_does_and_layers_do_not_disturb_each_other(rng) -> None:
     x = rng.normal(size=(2, 900, 3))
     y = np.stack([np.sin(2 * x[0]), x[1] ** 2])

@@ -70,6 +70,7 @@ def test_the_error_in_training_is_that_of_the_whole_network(rng) -> None:
     assert error == pytest.approx(best, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_random_weights_are_those_of_the_layers_number_in_the_study(rng) -> None:
     x, y = (rng.normal(size=(3, 60, 6)) for _ in range(2))
     whole = Inn(2, 8, QUICK).fit(x, y, (x, y)).transform(x)
@@ -79,6 +80,7 @@ def test_random_weights_are_those_of_the_layers_number_in_the_study(rng) -> None
     np.testing.assert_allclose(alone[0], whole[2], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_training_is_a_function_of_the_seed(rng) -> None:
     x = rng.normal(size=(200, 6))
     y = bend(x, 1)

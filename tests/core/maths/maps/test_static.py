@@ -44,6 +44,7 @@ def fitted(columns, x, y):
     return StaticKernel(columns).fit(rows[:, train], y[:, train], (rows[:, held], y[:, held]))
 
 
+@pytest.mark.slow
 def test_a_word_alone_does_not_know_its_neighbour_and_a_window_does(text):
     x, y = text
     test = np.arange(600, 720)

@@ -45,6 +45,7 @@ def test_a_constant_space_has_no_angle() -> None:
     assert np.isnan(angle(x, np.ones_like(x)))
 
 
+@pytest.mark.slow
 def test_resamples_are_those_of_the_derivative_and_spread_as_exact_ones_do() -> None:
     """Weights that change little give the exact angle to first order; bootstrap counts spread as
     exact resamples do, within a fifth."""

@@ -80,6 +80,7 @@ def test_the_order_of_items_has_no_effect_on_ties() -> None:
     )
 
 
+@pytest.mark.slow
 def test_ties_in_the_jackknife() -> None:
     x, y = _repeated()
     sentence = np.random.default_rng(6).integers(0, 20, 120)

@@ -60,6 +60,7 @@ def test_the_dendrogram_joins_everything_from_the_bottom_up(distances: np.ndarra
     assert sum(one != two for one, two in pairwise(groups)) == 2  # groups stay together
 
 
+@pytest.mark.slow
 def test_random_clusters_score_nothing_by_ari_and_something_by_nmi() -> None:
     rng = np.random.default_rng(0)
     scores = np.array(

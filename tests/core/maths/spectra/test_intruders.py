@@ -105,6 +105,7 @@ def test_gaussian_changes_hold_none(shape: tuple[int, int], size: float) -> None
         ).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cosines_and_null_equal_the_slow_way(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
@@ -201,6 +202,7 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert "Feed-forward 1" in str(STUDY.figures(result)["intruders"].to_dict())
 
 
+@pytest.mark.slow
 def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec) -> None:
     ready = read_first(prepare(spec))
     outputs = run(plan(spec, ready))
@@ -213,6 +215,7 @@ def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec)
     assert more > STUDY.result(spec, ready, outputs).table["intruders"].sum()
 
 
+@pytest.mark.slow
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
     result = STUDY.run(replace(spec, models=spec.models[1:]))
     assert [each.verdict for each in result.statements] == [NOT_MORE, TURNED_ALIKE]
@@ -305,6 +308,7 @@ def test_a_turned_update_has_any_of_the_directions() -> None:
     assert {round(float(abs(each).max()), 6) for each in made} == {0.8, 1.0}
 
 
+@pytest.mark.slow
 def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_ones_more() -> None:
     """Gaussian updates of that norm bring fewer: they are less concentrated."""
     rng = np.random.default_rng(1)

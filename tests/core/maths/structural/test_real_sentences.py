@@ -34,6 +34,7 @@ def read_gold(ref: str) -> Gold:
     return gold_of([as_tree(sentence) for sentence in read_corpus(ref).sentences])
 
 
+@pytest.mark.slow
 def test_scores_equal_the_slow_reference_on_the_demo_trees() -> None:
     gold = read_gold("demo-gold")
     distances, depths = random_predictions(gold, layers=1)

@@ -105,6 +105,7 @@ def slow_scores(
     }
 
 
+@pytest.mark.slow
 def test_scores_equal_the_slow_reference() -> None:
     gold = make_gold(80)
     distances, depths = random_predictions(gold, layers=2)

@@ -186,6 +186,7 @@ def by_recursion(key: str, value: Any) -> list[tuple[str, Any]]:
     return [(key, value)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.text(max_size=3), CONFIGS, max_size=4))
 def test_walking_is_what_recursion_gives(config: dict[str, Any]) -> None:

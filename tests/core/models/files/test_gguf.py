@@ -155,6 +155,7 @@ def test_what_is_no_gguf_is_damaged(tmp_path: Path, content: bytes) -> None:
         read_gguf(tmp_path / "model.gguf")
 
 
+@pytest.mark.slow
 def test_bent_files_raise_nothing_else(tmp_path: Path, llama: Path) -> None:
     rng = random.Random(0)
     whole = (llama / "gguf/model.gguf").read_bytes()[:6_000]

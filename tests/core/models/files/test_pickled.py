@@ -186,6 +186,7 @@ def test_complex_numbers_are_refused_and_not_halved(
             read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharded", [False, True])
 def test_a_pickled_model_without_its_type_is_read_as_one_with_it(
     tmp_path: Path, sharded: bool

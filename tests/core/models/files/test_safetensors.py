@@ -102,6 +102,7 @@ def test_a_header_that_would_take_much_memory_is_not_parsed() -> None:
             read_header(Counted(header))
 
 
+@pytest.mark.slow
 def test_many_tensors_are_read_in_time_that_grows_as_their_number() -> None:
     gc.disable()  # it looks at all that the other tests left, now and then
     seconds = []

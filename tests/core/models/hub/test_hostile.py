@@ -103,6 +103,7 @@ def test_a_file_of_a_size_that_is_not_stated_has_a_bound(server, plain, monkeypa
     assert (download("someone/unstated") / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_packed_or_too_large_is_none(server, plain, monkeypatch) -> None:
     server.add("someone/packed", plain, packed=True)
     with pytest.raises(ModelError, match="compressed by gzip"):

@@ -76,6 +76,7 @@ def test_offline_the_revisions_are_those_that_were_downloaded(
         list_revisions("lab/other")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["private", "broken", "silent", "portal", "rate-limited"])
 def test_a_hub_that_does_not_list_is_said(hub: HubServer, state: str) -> None:
     run_of(hub).state = state

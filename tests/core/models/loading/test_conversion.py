@@ -30,6 +30,7 @@ def same_model(folder: Path, target: Path) -> None:
         assert torch.equal(second.state_dict()[name], value), name
 
 
+@pytest.mark.slow
 def test_pickled_weights_keep_their_type(tmp_path: Path, llama: Path) -> None:
     folder = tmp_path / "pickled"
     shutil.copytree(llama, folder, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -115,6 +116,7 @@ def write_whole(folder: Path, form: str) -> dict[str, torch.Tensor]:
     return load_model(f"path:{inner}", device="cpu").model.state_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["pickled", "quantised", "quantised in part"])
 def test_a_model_of_images_and_text_stays_one_that_is_read(tmp_path: Path, form: str) -> None:
     weights = write_whole(tmp_path, form)

@@ -46,6 +46,7 @@ def lend(ref: str, taken: threading.Event, release: threading.Event) -> None:
         assert release.wait(60)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_in_memory_is_not_loaded_again(tiny) -> None:
     with (
         residence.borrow_model(tiny["bert"]) as first,
@@ -74,6 +75,7 @@ def test_small_models_are_used_side_by_side_and_one_by_one_thread(tiny) -> None:
     thread.join(60)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_small_waits_for_all_others_and_they_for_it(tiny, monkeypatch) -> None:
     order: list[str] = []
     first, release = threading.Event(), threading.Event()
@@ -107,6 +109,7 @@ def test_a_model_that_is_not_small_waits_for_all_others_and_they_for_it(tiny, mo
     assert order == ["large", "small again"]
 
 
+@pytest.mark.slow
 def test_readings_side_by_side_give_what_each_gives_alone(tiny, tmp_path: Path) -> None:
     """Thirty, of three models, on four threads for two places; none waits for itself."""
 
@@ -136,6 +139,7 @@ def test_a_small_model_stays_a_moment_and_a_large_one_does_not(tiny, monkeypatch
     assert not in_memory()
 
 
+@pytest.mark.slow
 def test_who_waits_for_the_model_can_be_cancelled(tiny, monkeypatch) -> None:
     def cancelled(fraction: float, note: str = "") -> None:
         if note.startswith("waiting"):

@@ -288,6 +288,7 @@ def test_task_and_head_come_from_the_adapters_files(tmp_path: Path, bert: Path, 
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_head_whose_task_is_not_said_and_one_that_reads_a_missing_pooler_are_refused(
     tmp_path: Path, bert: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,6 +126,7 @@ def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) ->
     assert loaded.info == info
 
 
+@pytest.mark.slow
 def test_describe_and_fingerprints_import_no_torch(box) -> None:
     code = (
         "import sys; from core.models.describing import describe, tokenizer_fingerprint\n"
@@ -169,6 +170,7 @@ def test_double_precision_is_the_models_and_not_that_of_other_threads(folder, mo
     )
 
 
+@pytest.mark.slow
 def test_networks_of_other_threads_stay_in_single_precision_while_a_model_is_read(
     tmp_path,
 ) -> None:
@@ -227,6 +229,7 @@ def test_attentions_come_from_eager_attention(folder) -> None:
     assert load_model(f"path:{folder}").model.config._attn_implementation == "sdpa"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", ["bert", "gpt2", "t5", "roformer"])
 def test_heads_are_loaded_where_they_were_saved(tmp_path, model_type) -> None:
     ref = f"path:{save_tiny(tmp_path / 'head', model_type, head=True)}"

@@ -133,6 +133,7 @@ class Touching:
         return (Path.touch, (self.path,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("whole", "part", "prefix"),
     [

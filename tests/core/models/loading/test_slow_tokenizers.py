@@ -115,6 +115,7 @@ def esm(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_proteins_are_cut_as_by_the_slow_tokenizer(esm: Path) -> None:
     slow = plain_tokenizer(str(esm))
     assert not slow.is_fast

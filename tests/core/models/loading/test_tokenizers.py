@@ -459,6 +459,7 @@ def test_a_shared_instance_holds_one_strangers_tokenizer_at_a_time(
     assert sum(process.poll() is None for process in started) == 1
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_tokenizer_hears_of_a_cancelled_run(
     saved: dict[str, Path], started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_of_a_model_on_the_hub_three_layers_are_read(
         assert "layers 1, 4 and 6, the only ones that were read" in said
 
 
+@pytest.mark.slow
 def test_files_of_the_hub_are_known_by_what_it_says_of_them(
     tmp_path: Path, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

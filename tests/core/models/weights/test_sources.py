@@ -207,6 +207,7 @@ def test_a_study_over_the_tree_keeps_what_works(server: TreeServer) -> None:
     assert result.provenance["fingerprints"]["hub:org/base"].startswith("org/base ")
 
 
+@pytest.mark.slow
 def test_a_truncated_file_and_a_missing_shard_are_named(server: TreeServer) -> None:
     files = as_files(tuned_tensors(base_tensors(), 0, 0), CONFIG)
     server.add("org/cut", {**files, "model.safetensors": files["model.safetensors"][:-5000]})
@@ -426,6 +427,7 @@ def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Pa
     assert default_store().info().entries == before
 
 
+@pytest.mark.slow
 def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run(
     server: TreeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -474,6 +476,7 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run
     assert open_adapter(ref, read_as(ref)) is not None
 
 
+@pytest.mark.slow
 def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) -> None:
     add_tree(server)
     files = as_files(tuned_tensors(base_tensors(), 1, 5), CONFIG)

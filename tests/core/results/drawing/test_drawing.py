@@ -232,6 +232,7 @@ def test_a_higher_figure_is_higher_and_as_wide() -> None:
     assert sizes[2][1] > 1.2 * sizes[1][1] > 1.3 * sizes[0][1]
 
 
+@pytest.mark.slow
 def test_joined_views_of_every_kind_are_one_figure() -> None:
     def panels(draw: Drawing) -> int:
         return len(one_chart(draw).to_dict().get("concat", [0]))

@@ -250,6 +250,7 @@ def test_points_that_stay_turn_with_those_that_move() -> None:
     assert "x" not in next(iter(still_points(rows).mark_point().to_dict()["datasets"].values()))[0]
 
 
+@pytest.mark.slow
 def test_a_turned_map_keeps_all_points_in_its_frame() -> None:
     for degrees in range(-90, 91, 30):
         for stage in (0, 0.5, 1, 2):

@@ -68,6 +68,7 @@ def test_greys_have_no_hue_and_the_luminance_of_their_colour() -> None:
     assert [grey_of(end) for end in ("#000000", "#FFFFFF")] == ["#000000", "#ffffff"]
 
 
+@pytest.mark.slow
 def test_a_file_has_the_palette_s_colours_only() -> None:
     table = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])
     looks = {"a": Look(colour=style.BLUE), "b": Look(colour=style.ORANGE)}

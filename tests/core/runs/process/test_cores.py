@@ -72,6 +72,7 @@ def test_torch_reads_the_share_when_it_is_loaded() -> None:
     assert int(said.stdout) == max(1, cores.available_cores() // cores.TASKS_AT_ONCE)
 
 
+@pytest.mark.slow
 def test_a_library_that_another_thread_still_imports_is_waited_for(tmp_path: Path) -> None:
     """A study may begin while another one's thread imports torch."""
     (tmp_path / "torch.py").write_text(

@@ -51,6 +51,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "_engine", crashing)
 
 
+@pytest.mark.slow
 def test_a_drawing_is_that_of_the_engine_itself() -> None:
     assert drawing.draw("svg", SPEC).decode() == vl_convert.vegalite_to_svg(SPEC)
     assert drawing.draw("png", SPEC, scale=1.5, ppi=72.0) == vl_convert.vegalite_to_png(
@@ -59,6 +60,7 @@ def test_a_drawing_is_that_of_the_engine_itself() -> None:
     assert drawing.draw("pdf", SPEC).startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_one_process_draws_all_and_ends_when_it_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "REST", 0.3)
     drawing.draw("svg", SPEC)

@@ -121,6 +121,7 @@ def test_answers_are_bounded_in_sum(talker: None, request_: dict[str, int]) -> N
     assert not process.alive
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system keeps both limits")
 @pytest.mark.parametrize(("request_", "timed"), [("store", False), ("hurry", True)])
 def test_memory_and_processor_time_of_a_question_are_limited(
@@ -132,6 +133,7 @@ def test_memory_and_processor_time_of_a_question_are_limited(
     assert isinstance(ended.value, ApartTimeoutError) is timed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processor time has no limit there")
 def test_a_computer_that_is_too_busy_is_not_the_questions_fault(talker: None) -> None:
     process = Apart("talker", MEMORY)

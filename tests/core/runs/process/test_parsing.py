@@ -104,6 +104,7 @@ def test_what_would_take_more_is_refused_before_it_is_parsed(kind: str) -> None:
         parse_json(HOSTILE[kind], "someone/config.json")
 
 
+@pytest.mark.slow
 def test_files_as_large_models_have_them_are_read() -> None:
     name = "model.layers.{}.mlp.experts.{}.down_proj.weight"
     tensors = {

@@ -68,6 +68,7 @@ def test_a_request_ends_the_rest_that_began_before_it(
     process.close()
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_turn_may_give_up(
     make: Callable[..., PersistentProcess], tmp_path: Path
 ) -> None:

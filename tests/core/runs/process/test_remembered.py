@@ -55,6 +55,7 @@ def test_thirty_readers_make_one_and_get_the_same() -> None:
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_those_who_wait_get_the_error_and_who_comes_later_tries_again() -> None:
     calls: list[int] = []
 

@@ -71,6 +71,7 @@ def test_a_download_is_what_the_hub_lists_and_nothing_once_it_is_there(seeds: Hu
     assert size_of(ref).parameters < 110_000_000
 
 
+@pytest.mark.slow
 def test_three_hundred_pairs_are_priced_before_anything_is_fetched(seeds: HubServer) -> None:
     found = STUDY.price(AlignSpec((ALL_MULTIBERTS,)))
     assert found.work == "1,801 tasks on 25 models"  # six a pair, and the grid
@@ -111,6 +112,7 @@ def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(
     assert STUDY.price(replace(small, layers=(0, 1))).processor < cost
 
 
+@pytest.mark.slow
 def test_a_shared_instance_refuses_in_a_sentence(
     seeds: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def smiles(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBES)
 def test_parses_of_what_is_not_english_stand_in_no_headline(
     name: str, smiles: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,6 +38,7 @@ def test_the_nearest_labelled_models_vote_and_the_vote_is_judged() -> None:
     assert not set(votes["nearest"]) & set(votes["model"])
 
 
+@pytest.mark.slow
 def test_shuffled_labels_are_right_as_often_as_chance() -> None:
     """With three groups of three, both neighbours of a model share a label for 1 in 7 models, and
     it is the model's own for 1 in 28: a unanimous vote is then right once in four."""

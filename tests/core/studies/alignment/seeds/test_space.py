@@ -50,6 +50,7 @@ def at(spec: dict[str, Any], stage: float) -> np.ndarray:
     return symbols({**spec, "params": [{"name": STAGE, "value": stage}, *spec["params"][1:]]})
 
 
+@pytest.mark.slow
 def test_a_slider_moves_words_from_before_the_map_to_after_it_in_one_frame() -> None:
     result = result_of()
     before, after = (

@@ -107,6 +107,7 @@ def test_errors_are_those_of_least_squares_layer_by_layer(spaces: Any) -> None:
             assert value["ols/nmse"][direction, 1, 0, layer] == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("layers", [(), (0, 2)])
 def test_parts_of_the_layers_give_what_one_task_gives(

@@ -50,6 +50,7 @@ def result(asked: EdgeSpec) -> Result:
     return STUDY.run(asked)
 
 
+@pytest.mark.slow
 def test_a_layer_beside_the_window_is_scored_like_scikit_learn(asked: EdgeSpec) -> None:
     """Window, layer and classifier, each by a second way, one after another."""
     from sklearn.linear_model import LogisticRegression
@@ -81,6 +82,7 @@ def test_a_layer_beside_the_window_is_scored_like_scikit_learn(asked: EdgeSpec) 
     assert np.asarray(value["layers"]).tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_layers_fitted_one_by_one_score_as_together(
     asked: EdgeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +207,7 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
     assert "Hewitt et al. 2021" in result.methods
 
 
+@pytest.mark.slow
 def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     asked: EdgeSpec, result: Result
 ) -> None:
@@ -234,6 +237,7 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
         assert not [each for each in doubts_of(tables_, asked) if each.verdict == TOO_FEW]
 
 
+@pytest.mark.slow
 def test_without_the_option_nothing_is_added(asked: EdgeSpec) -> None:
     plain = STUDY.run(replace(asked, conditional=False))
     assert "added" not in plain.tables

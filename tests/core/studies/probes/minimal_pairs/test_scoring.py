@@ -93,6 +93,7 @@ def test_the_rest_of_a_word_is_masked_with_its_token(tmp_path: Path) -> None:
         assert hidden == ([at for at in word if at >= place] if place in word else [place])
 
 
+@pytest.mark.slow
 def test_words_share_the_score_of_their_sentence() -> None:
     """Where sentences begin alike, a causal model scores the beginnings alike: only from the word
     that differs on do the sums differ."""
@@ -127,6 +128,7 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path, monkeypatch: Any) -> N
     assert np.isfinite(score_words(loaded, "causal", SENTENCES).sum(1)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model_type", "kind"), [("bert", "masked"), ("llama", "causal")])
 def test_a_model_that_is_read_by_layer_scores_the_same(
     model_type: str, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

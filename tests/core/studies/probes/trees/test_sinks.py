@@ -96,6 +96,7 @@ def test_no_pair_with_a_sink_has_weight_in_training(kind: str) -> None:
     assert ((block.weights > 0).numpy() == expected.astype(bool)).all()
 
 
+@pytest.mark.slow
 def test_the_treebank_leaves_out_the_sinks_of_any_decoder(box: dict[str, str]) -> None:
     treebank = read_treebank(spec(box, "bert", "llama"))
     trees = [tree for part in treebank.parts.values() for tree in part]
@@ -115,6 +116,7 @@ def test_a_model_that_is_not_there_fails_in_its_own_task(box: dict[str, str]) ->
     assert read_treebank(missing).sinks is not None
 
 
+@pytest.mark.slow
 def test_the_tasks_of_encoders_keep_their_keys(box: dict[str, str]) -> None:
     def keys(*names: str, sinks: str) -> list[str]:
         asked = spec(box, *names, sinks=sinks)

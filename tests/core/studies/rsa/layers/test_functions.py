@@ -78,6 +78,7 @@ def _spec(**changes: Any) -> RsaSpec:
     return RsaSpec(**{**given, "references": False, **changes})
 
 
+@pytest.mark.slow
 def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_states() -> None:
     result = STUDY.run(_spec(), CORPORA)
     states = result.tables["similarity"]["similarity"].to_numpy()
@@ -138,6 +139,7 @@ def test_a_layer_changed_in_a_model_whose_states_cannot_be_compared_is_not_said(
     assert not functions_sentence([Statement("zoo:a", UNMEASURED, baseline="zoo:b"), changed])
 
 
+@pytest.mark.slow
 def test_a_share_of_the_change_is_applied_and_stored_apart() -> None:
     def top(share: float) -> np.ndarray:
         given = {"functions": ("zoo:bert-tuned", share)}
@@ -215,6 +217,7 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
     )
 
 
+@pytest.mark.slow
 def test_outputs_have_an_axis_that_shows_them_and_states_stand_beside() -> None:
     result = STUDY.run(_spec(), CORPORA)
     tables = {name: rows for name, rows in result.tables.items() if name != "random_functions"}
@@ -235,6 +238,7 @@ def test_a_layer_without_a_band_is_named_alone() -> None:
     assert made.layers == (1,)
 
 
+@pytest.mark.slow
 def test_the_figure_has_no_second_panel_for_a_stored_result_without_functions() -> None:
     result = STUDY.run(_spec(), CORPORA)
     tables = {name: table for name, table in result.tables.items() if "functions" not in name}
@@ -242,6 +246,7 @@ def test_the_figure_has_no_second_panel_for_a_stored_result_without_functions() 
     assert charts.parts_of(old) == ("states",)
 
 
+@pytest.mark.slow
 def test_a_planted_change_moves_its_layer_further_than_random_ones_and_a_rotated_one_does_not(
     planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +321,7 @@ def test_runs_are_pooled_by_their_geometric_mean() -> None:
     assert row.runs == 2
 
 
+@pytest.mark.slow
 def test_a_model_that_is_read_layer_by_layer_has_no_random_changes_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

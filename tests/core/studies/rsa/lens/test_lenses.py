@@ -56,6 +56,7 @@ def test_the_lens_at_the_top_layer_is_the_output(kind: str, tmp_path: Path) -> N
         torch.testing.assert_close(head.read(read.states[-1]), read.logits, rtol=0, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "bert"])
 def test_the_logit_lens_is_the_slow_one(kind: str, tmp_path: Path) -> None:
     loaded = opened(kind, tmp_path)

@@ -94,6 +94,7 @@ def test_a_stopped_run_computes_only_what_is_missing(
     assert store.info().entries == 1  # the value; its matrices are dropped
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_computed(
     zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

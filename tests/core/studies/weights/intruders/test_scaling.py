@@ -197,6 +197,7 @@ def test_the_result_says_what_removal_does(result: Result) -> None:
     assert all(meaning("scaling", column) for column in result.tables["scaling"])
 
 
+@pytest.mark.slow
 def test_without_intruders_or_a_head_a_notice_says_so(spec: IntruderSpec) -> None:
     none = STUDY.run(replace(spec, threshold=0.05, leading=1))
     assert none.tables["scaling"].empty
