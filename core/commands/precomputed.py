@@ -85,6 +85,7 @@ def requests() -> dict[str, tuple[str, Any]]:
         ("rsa", RsaSpec(against_genres=OTHER_GENRES)),
         ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
         ("probe", ProbeSpec()),
+        ("probe", ProbeSpec(untrained=False, sweep=True)),
         *(
             ("sentence", SentenceSpec(model, tuple(range(7)), text=SENTENCE_SHOWN))
             for model in ProbeSpec().probed

@@ -73,7 +73,7 @@ def test_no_view_is_grave_for_axe_or_says_too_much_or_ends_below_the_fold_and_ea
         grave[view] = grave_findings(page, COLOUR if scheme == "dark" else ())
         if whole:
             low[view] = lowest_of_first_row(page)
-        if name == "" or (whole and view != "Rank"):  # which waits for its button
+        if name == "" or whole:
             loud[view] = too_much(page, view)
         if whole:
             made[view] = (entries(page) - before, page.url)

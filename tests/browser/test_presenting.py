@@ -21,7 +21,6 @@ VIEWS = {Path(entry.path).stem: views(entry.path) for entry in PAGES if entry.qu
 LOWEST, NARROWEST = 120, 200  # pixels of a figure that a hall can see
 MOST_SECONDS = 240
 LOOKS, PAUSE = 50, 200  # at figures that arrive one after another; milliseconds between two
-WAITING = {"Rank"}  # views that compute when they are asked to, and say what
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +50,12 @@ def test_every_view_shows_its_chart_in_presentation(
 def check(hall: Page, view: str) -> None:
     """The view that is shown has figures to be seen from the last row, and nothing of a reader's."""
     shown = hall.locator(CHART).filter(visible=True)
-    offered = hall.get_by_text("Nothing is computed yet.")
-    if view in WAITING:
-        shown = shown.or_(offered)
     expect(shown.first).to_be_visible(timeout=MOST_SECONDS * 1000)
     expect(hall.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    if view not in WAITING or offered.count() == 0:
-        boxes = _boxes(hall)
-        assert max(box["height"] for box in boxes) >= LOWEST, view  # beside a strip of legend
-        assert min(box["width"] for box in boxes) >= NARROWEST, view
-        assert hall.locator(CHART).count() == len(boxes), view  # none is hidden
+    boxes = _boxes(hall)
+    assert max(box["height"] for box in boxes) >= LOWEST, view  # beside a strip of legend
+    assert min(box["width"] for box in boxes) >= NARROWEST, view
+    assert hall.locator(CHART).count() == len(boxes), view  # none is hidden
     for name in ("stDownloadButton", "stForm", "stSidebar", "stSegmentedControl", "stDataFrame"):
         assert hall.get_by_test_id(name).filter(visible=True).count() == 0, (view, name)
     assert hall.locator(TABLE_TITLE).filter(visible=True).count() == 0, view

@@ -21,10 +21,7 @@ from ui.frame.shell import PAGES
 from ui.study.experiments import START
 from ui.study.run_panel import PRECOMPUTED
 
-# Rank is not in the box: its zip is tested with its page.
-VIEWS = [
-    (entry.path, view) for entry in PAGES for view in views(entry.path) if view not in ("", "Rank")
-]
+VIEWS = [(entry.path, view) for entry in PAGES for view in views(entry.path) if view]
 
 FIRST = [next(each for each in VIEWS if each[0] == path) for path in dict(VIEWS)]
 DRAW = Study.figures

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 SWEEP = "rank sweep"
+MENU_HELP = "Choose the models, and the layer on which probes of every rank are trained."
 SWEPT_HELP = "Models for which probes of every rank are trained."
 
 
@@ -40,22 +41,22 @@ def ranks_view(
     models = [model for model in result.probes if not model.startswith("random:")] or list(
         result.probes
     )
-    left, right = st.columns([4, 3], vertical_alignment="bottom")
-    chosen = left.multiselect(
-        "Models",
-        models,
-        default=models[:2],
-        key="probe/rank_models",
-        format_func=short_name,
-        help=SWEPT_HELP,
-    )
     every = sorted({layer for model in models for layer in result.probes[model].layers})
-    layer = right.selectbox(
-        "Layer",
-        ["best of each", *every],
-        key="probe/rank_layer",
-        help="Layer on which the probes are trained.",
-    )
+    with form.bar, st.popover("Models and layer", icon=":material/tune:", help=MENU_HELP):
+        chosen = st.multiselect(
+            "Models",
+            models,
+            default=models[:2],
+            key="probe/rank_models",
+            format_func=short_name,
+            help=SWEPT_HELP,
+        )
+        layer = st.selectbox(
+            "Layer",
+            ["best of each", *every],
+            key="probe/rank_layer",
+            help="Layer on which the probes are trained.",
+        )
     layers = {
         model: result.best_layer(model) if isinstance(layer, str) else int(layer)
         for model in chosen

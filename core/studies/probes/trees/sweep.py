@@ -33,7 +33,7 @@ from core.studies.probes.trees.planning import (
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import sweep_statements
 from core.studies.probes.trees.tables import probe_groups, sample_of
-from core.studies.probes.trees.tasks import Regime, train_probes
+from core.studies.probes.trees.tasks import Regime, score_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
 from core.study import completed, read_first
 
@@ -68,7 +68,7 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
         tasks.append(
             Task.of(
                 f"rank sweep: {model.ref}",
-                train_probes,
+                score_probes,
                 role=("sweep", model.ref),
                 group=model.ref,
                 layers=chosen_layers(at, model),
@@ -148,11 +148,11 @@ def run_sweep(
 
 def sweep_headline(statements: Sequence[Statement]) -> str:
     """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
-    clauses = []
+    within, clauses = " comes within 1 point of its best UUAS", []
     for near, best in zip(statements[::2], statements[1::2], strict=True):
         clauses.append(
-            f"{short_name(near.subject)} needs rank {near.number.value_text} of "
-            f"{near.baseline} to come within 1 point of its best UUAS "
-            f"({best.number.value_text}, layer {near.layers[0]})"
+            f"{short_name(near.subject)}{within} ({best.number.value_text}, layer "
+            f"{near.layers[0]}) at rank {near.number.value_text} of {near.baseline}"
         )
-    return f"{'; '.join(clauses)}." if clauses else NO_RANK
+        within = ""
+    return f"{', '.join(clauses)}." if clauses else NO_RANK

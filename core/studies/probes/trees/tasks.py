@@ -83,9 +83,10 @@ def train_cost(
     return Cost(banks * once, shared=probing(sizes, model, trees, len(layers)))
 
 
-def _early_cost(sizes: Mapping[str, Size], /, **arguments: Any) -> Cost:
-    cost = train_cost(sizes, **arguments)
-    return replace(cost, seconds=EARLY * cost.seconds)
+def _scored_cost(sizes: Mapping[str, Size], /, *, how: Regime, **arguments: Any) -> Cost:
+    """Estimate probes without maps: of one rank on the steps of a run, of several for a sweep."""
+    cost = train_cost(sizes, how=how, **arguments)
+    return replace(cost, seconds=EARLY * cost.seconds) if len(how.ranks) == 1 else cost
 
 
 @pure("probes.train", version=3, guard=as_identified, cost=train_cost)
@@ -141,7 +142,7 @@ def train_probes(
     return value
 
 
-@pure("probes.scored", version=2, guard=as_identified, cost=_early_cost)
+@pure("probes.scored", version=2, guard=as_identified, cost=_scored_cost)
 def score_probes(**arguments: Any) -> Value:
     """Train probes and return what `train_probes` does without the maps, for studies that apply
     them to no sentence."""
