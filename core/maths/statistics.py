@@ -263,6 +263,16 @@ def corrected(p_value: float, tests: int) -> float:
     return float(np.minimum(1.0, tests * p_value))
 
 
+def corrected_level(intervals: int, level: float = LEVEL) -> float:
+    """The level of each of so many intervals that hold together at a level (Bonferroni).
+
+    Example:
+        >>> round(corrected_level(5), 2), round(corrected_level(1), 2)
+        (0.99, 0.95)
+    """
+    return 1.0 - (1.0 - level) / max(intervals, 1)
+
+
 def jackknife_variance(replicates: ArrayLike) -> FloatArray:
     """Compute the jackknife variance of delete-one replicates, (replicate, ...) -> (...).
 

@@ -2,11 +2,13 @@
 
 Intervals have two sources of error: the sentences or pairs on which a model is scored, which are
 resampled, and the random subspaces, of which there are few. A cost is a model's loss of quality
-against itself with nothing erased, on the same resamples.
+against itself with nothing erased, on the same resamples. How far it is above that of random
+subspaces is asked at every layer of a model, so its intervals hold for all of them together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +17,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from core.maths.arrays import Value
-from core.maths.statistics import sentence_counts, t_interval
+from core.maths.statistics import LEVEL, corrected_level, sentence_counts, t_interval
 from core.studies.probes.minimal_pairs.accuracy import correct
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
@@ -102,6 +104,7 @@ def tables_of(
     """
     rows: list[tuple[object, ...]] = []
     excess: list[tuple[object, ...]] = []
+    layers = Counter(model for model, _ in values)
     for (model, layer), value in values.items():
         names = np.array(value["conditions"])
         change = np.asarray(value["change"], dtype=np.float64)
@@ -122,7 +125,7 @@ def tables_of(
                 theirs = names == name
                 gap = cost[names == PROBE] - cost[theirs]
                 gap_drawn = cost_drawn[:, names == PROBE] - cost_drawn[:, theirs]
-                margin = _estimate(gap, gap_drawn, several)
+                margin = _estimate(gap, gap_drawn, several, corrected_level(layers[model]))
                 excess.append((model, layer, metric, name, float(cost[theirs].mean()), *margin))
     return {
         "removal": pd.DataFrame(rows, columns=list(REMOVAL)).astype({"layer": "Int64"}),
@@ -131,7 +134,10 @@ def tables_of(
 
 
 def _estimate(
-    points: Float[np.ndarray, " subspace"], drawn: Float[np.ndarray, "draw subspace"], items: int
+    points: Float[np.ndarray, " subspace"],
+    drawn: Float[np.ndarray, "draw subspace"],
+    items: int,
+    level: float = LEVEL,
 ) -> tuple[float, float, float]:
     """Mean over subspaces with its interval, from resamples and from the spread over subspaces."""
     mean = float(points.mean())
@@ -139,5 +145,5 @@ def _estimate(
     if len(points) > 1:
         variances.append(float(points.var(ddof=1)) / len(points))
         degrees.append(float(len(points) - 1))
-    low, high = t_interval(mean, variances, degrees)
+    low, high = t_interval(mean, variances, degrees, level)
     return mean, float(low), float(high)

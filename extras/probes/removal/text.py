@@ -66,7 +66,7 @@ def _verdict(where: Statement, gap: Statement) -> str:
     if not where.layers:
         return "No" if gap.verdict == BELOW else "Not detectably"
     every, above = where.number.text, str(len(where.layers))
-    return "At every layer" if above == every else f"At {above} of {every} layers (uncorrected)"
+    return "At every layer" if above == every else f"At {above} of {every} layers"
 
 
 def make_methods(
@@ -100,9 +100,10 @@ def make_methods(
             f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, "
             "or of groups of pairs with the same differing words, and, "
             "where random subspaces are involved, from their spread (Student's t). "
-            "They are not corrected for the number of layers and models, and the headline names "
-            "the layer that is farthest above the random subspaces that cost most there; where "
-            "none is detectably, the one at which erasing costs most.",
+            "Differences from random subspaces are corrected for the layers of a model "
+            "(Bonferroni), not for the models, and the headline names the layer that is farthest "
+            "above the random subspaces that cost most there; where none is detectably, the one "
+            "at which erasing costs most.",
         ]
     )
 

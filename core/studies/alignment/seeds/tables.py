@@ -15,7 +15,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.evaluation.scoring import WORDS
 from core.maths.maps.registry import METHODS
-from core.maths.statistics import LEVEL, SIGNIFICANT
+from core.maths.statistics import LEVEL, corrected_level
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 
@@ -236,7 +236,7 @@ def _differences(
             pairs, rival_estimate = estimates.get((group, rival, words), ([], None))
             if rival_estimate is None or rival == method or pairs != ends:
                 continue  # one of the two failed on some pairs, so the rows differ
-            level = 1 - SIGNIFICANT / tried if rivals and rival == "ridge" else LEVEL
+            level = corrected_level(tried) if rivals and rival == "ridge" else LEVEL
             difference = estimate - rival_estimate
             numbers = _numbers(difference.point, *difference.band(level))
             rows.append((group, method, group, rival, words, *numbers, level))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.maths.ranks import correlation_interval, correlation_p, rank_correlation, smallest_p
-from core.maths.statistics import t_interval
+from core.maths.statistics import corrected_level, t_interval
 from core.models.steps import in_order_of_training, origin_of, run_of
 from core.results.drawing.training import with_progress
 from core.results.estimates import Estimate
@@ -125,7 +125,7 @@ def corrected_share(
         tests: How many accuracies are tested.
         own: As of `behaviour_table`.
     """
-    right, level = hits[kind], 1 - 0.05 / tests
+    right, level = hits[kind], corrected_level(tests)
     low, high = grouped_interval(right, _groups(hits, [kind], own), level)
     return Estimate(100 * float(right.mean()), 100 * low, 100 * high, level, "points")
 

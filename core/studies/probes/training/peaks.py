@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from core.maths.statistics import LEVEL
+from core.maths.statistics import corrected_level
 from core.maths.structural.bands import Group, summary
 from core.studies.probes.trees.comparisons import best_place, lead
 from core.studies.probes.trees.tables import as_table
@@ -33,7 +33,7 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
     if not groups:
         return as_table([], PEAKS).astype({"end_layer": "Int64"})
     end, rows = list(groups.values())[-1], []
-    together = 1 - (1 - LEVEL) / max(len(groups) - 1, 1)
+    together = corrected_level(len(groups) - 1)
     for model, of_model in groups.items():
         for metric, group in of_model.items():
             place, last = best_place(group), end[metric].layers[best_place(end[metric])]

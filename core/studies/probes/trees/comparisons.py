@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import LEVEL
+from core.maths.statistics import LEVEL, corrected_level
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, chain_heads, count_arcs
 from core.maths.structural.bands import Group, Sample, summary
 from core.maths.structural.scores import Gold
@@ -177,7 +177,7 @@ def gains_over_window(model: str, both: Scores, **columns: Any) -> list[pd.DataF
     rivals = {WINDOW: window}
     if 0 in layers:
         rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
-    level = 1 - (1 - LEVEL) / len(layers)
+    level = corrected_level(len(layers))
     frames = margins({model: beside}, rivals, level=level, **columns)
     return [frame.assign(level=level) for frame in frames]
 
@@ -196,7 +196,7 @@ def best_layers(groups: Groups, **columns: Any) -> list[pd.DataFrame]:
     for model, scores in groups.items():
         for metric, group in scores.items():
             place = best_place(group)
-            level = 1 - (1 - LEVEL) / max(len(group.layers) - 1, 1)
+            level = corrected_level(len(group.layers) - 1)
             ahead = lead(group, place, level)
             between = {name: np.insert(ahead[name], place, 0.0) for name in ahead}
             named = {

@@ -121,6 +121,10 @@ def test_costs_are_those_of_a_slow_loop() -> None:
     gaps = tables["removal_excess"].set_index("rival")
     assert gaps.loc[MATCHED, "margin"] == pytest.approx(losses[1] - (losses[4] + losses[5]) / 2)
     assert gaps.loc[MATCHED, "low"] < gaps.loc[MATCHED, "margin"] < gaps.loc[MATCHED, "high"]
+    wider = tables_of({("m", layer): value for layer in range(7)}, 200, 0)["removal_excess"]
+    margins, far = gaps["margin"], wider[wider["layer"] == 1].set_index("rival")
+    ratio = (far["high"] - margins) / (gaps["high"] - margins)
+    assert (ratio > 1.5).all(), "intervals of differences hold for all seven layers together"
 
 
 def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
