@@ -192,7 +192,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
     methods = layers_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
-    methods += f" {layers_functions.FUNCTIONS}" if "functions" in tables else ""
+    methods += f" {layers_text.said('functions')}" if "functions" in tables else ""
     methods += f" {RANDOM}" if random else ""
     return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label),
@@ -278,7 +278,7 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
         return dict.fromkeys(sizes, 1.0)
     measured = {ref: size for ref, size in sizes.items() if size > 0}
     if not measured:
-        raise SpecError(layers_text.NO_SIZE)
+        raise SpecError(layers_text.said("no_size"))
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
@@ -286,7 +286,9 @@ def _without_size(
     refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
 ) -> dict[str, str]:
     return {
-        ref: layers_text.WITHOUT_SIZE for ref in refs if ref not in shares and not sizes[ref] > 0
+        ref: layers_text.said("without_size")
+        for ref in refs
+        if ref not in shares and not sizes[ref] > 0
     }
 
 

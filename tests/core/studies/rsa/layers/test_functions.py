@@ -30,11 +30,11 @@ from core.studies.rsa.layers.differences import (
     function_statements,
 )
 from core.studies.rsa.layers.function_text import changed_sentence, functions_sentence
-from core.studies.rsa.layers.functions import FUNCTIONS, no_functions, no_random_changes
 from core.studies.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY, plan, prepare
 from core.studies.rsa.layers.tables import ratio_rows
+from core.studies.rsa.layers.text import said
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
@@ -90,7 +90,7 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
     assert next(changed).layers == (CHANGED,)
     assert stated(result.statements, DIFFERS).layers[0] == CHANGED
     assert not unnamed(result.statements, result.headline)
-    assert FUNCTIONS in result.methods
+    assert said("functions") in result.methods
     null = result.tables["functions"]
     assert (null["null_high"] < 0.9).all()
 
@@ -112,7 +112,7 @@ def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
     assert more >= {"layer functions of", "random changes of"}
     result = STUDY.run(_spec(functions=False), CORPORA)
     assert "functions" not in result.tables
-    assert FUNCTIONS not in result.methods
+    assert said("functions") not in result.methods
     assert not functions_sentence(result.statements)
 
 
@@ -130,8 +130,8 @@ def test_an_architecture_whose_layers_depend_on_each_other_is_told_and_compared_
     assert "functions" not in result.tables
     assert not result.failures
     reason = "one set of weights serves all its layers"
-    assert no_functions("zoo:albert-base", reason) in result.notices
-    assert FUNCTIONS not in result.methods
+    assert said("no_functions", base="zoo:albert-base", reason=reason) in result.notices
+    assert said("functions") not in result.methods
 
 
 def test_a_layer_changed_in_a_model_whose_states_cannot_be_compared_is_not_said() -> None:
@@ -328,5 +328,5 @@ def test_a_model_that_is_read_layer_by_layer_has_no_random_changes_and_says_so(
     monkeypatch.setattr(layer_functions, "is_layerwise", lambda *given, **more: True)
     result = STUDY.run(_spec(), CORPORA)
     assert "random_functions" not in result.tables
-    assert no_random_changes("zoo:bert-base") in result.notices
+    assert said("no_random_changes", base="zoo:bert-base") in result.notices
     assert stated(result.statements, CHANGED_MOST).layers == (CHANGED,)
