@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import CorpusError, ShapeError, SpecError
+from core.errors import CorpusError, ShapeError, SpecError, listed
 from core.models.zoo import READING, read_adapters
 from core.results.statements import Statement
 from core.studies.kit import (
@@ -281,7 +281,9 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         arrays=_nearest(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
-        methods=tokens_text.make_methods(bool(asked.passage.question)),
+        methods=" ".join(
+            map(tokens_text.said, ["methods", *(["question"] if asked.passage.question else [])])
+        ),
         cites=CITATIONS,
     )
 
@@ -297,13 +299,17 @@ def _nearest(vectors: Sequence[NDArray[np.floating]]) -> dict[str, np.ndarray]:
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
     """Say which models give no answer, or none below the top layer, and which ones would."""
     said = [
-        tokens_text.top_answer_only(ref) if "spans" in value else tokens_text.no_span_head(ref)
+        tokens_text.said("top_answer_only" if "spans" in value else "no_span_head", model=ref)
         for ref, value in values.items()
         if value.get("why")
     ]
     readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
     unread = said and not any("spans" in value for value in values.values())
-    return [*said, tokens_text.these_answer(readers)] if unread and readers else said
+    return (
+        [*said, tokens_text.said("these_answer", models=listed(readers))]
+        if unread and readers
+        else said
+    )
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
