@@ -34,10 +34,11 @@ from core.studies.rsa.bits.tasks import score_sentences
 from core.studies.rsa.bits.text import (
     bits_sentence,
     make_headline,
-    make_methods,
+    said,
     statements_of,
     unscored,
 )
+from core.vectors.predicting import EVERY
 
 CITATIONS = ("salazar2020",)
 
@@ -95,7 +96,13 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *sentence_notices(scored),
             unscored(left, len(corpus.words)) if left else "",
         ],
-        methods=make_methods(spec, next(iter(_kinds(ready).values()), "causal"), scored),
+        methods=said(
+            "methods",
+            models=", ".join(spec.models),
+            corpus=spec.corpus,
+            scored=scored,
+            how=said("masked" if "masked" in _kinds(ready).values() else "causal", every=EVERY),
+        ),
         models=tuple(values),
         corpus=corpus,
         cites=CITATIONS,

@@ -15,10 +15,9 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
-from core.studies.rsa.bits.spec import BitsSpec
-from core.vectors.predicting import EVERY
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
 OF_BASE = "more bits per byte than its base"
 
@@ -80,7 +79,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
 def _sentences(statements: Sequence[Statement]) -> list[str]:
     """Write a sentence for each statement."""
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    said: list[str] = []
+    sentences: list[str] = []
     beyond = [each for each in statements if each.verdict == BEYOND and not each.number.clear]
     tied = listed([names[each.subject] for each in beyond])
     alike = f", not detectably fewer than {tied}" * bool(tied)
@@ -92,14 +91,14 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
             better = "worse" if number.value > 0 else "better"
             how = f"{better} than" if number.clear else "about as well as"
             base = names.get(each.baseline, short_name(each.baseline))
-            said.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
+            sentences.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
         elif each.verdict == BEST:
             best = f"predicts the text best, with {number.text} bits per byte"
             fewest = f"needs the fewest, {number.text}"
-            said.append(f"{name} {fewest if said else best}{alike}.")
+            sentences.append(f"{name} {fewest if sentences else best}{alike}.")
         else:
-            said.append(f"{name} {needs} than {names[each.baseline]}.")
-    return said
+            sentences.append(f"{name} {needs} than {names[each.baseline]}.")
+    return sentences
 
 
 def unscored(left: int, sentences: int) -> str:
@@ -108,26 +107,4 @@ def unscored(left: int, sentences: int) -> str:
     return (
         f"{left} of {sentences} sentences {have} one word or {are} longer than a model reads, and "
         f"{are} left out for all."
-    )
-
-
-def make_methods(spec: BitsSpec, kind: str, sentences: int) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        kind: "masked" or "causal".
-        sentences: That every model read whole.
-    """
-    how = (
-        "each subword from those before it" if kind == "causal"
-        else f"each subword masked once, one in {EVERY} at a time (pseudo-likelihood)"
-    )  # fmt: skip
-    return (
-        f"The losses of {', '.join(spec.models)} were summed over {sentences:,} sentences of "
-        f"{spec.corpus}, {how}, in bits, and divided by the bytes of the same text in UTF-8, a "
-        "space before each word. The first word of a sentence was read and not scored, so that all "
-        "models are scored on the same bytes, whatever their subwords. Sentences that a model cuts "
-        "off were left out for all. Intervals are 95 % bootstrap intervals over sentences, paired "
-        "where two models are compared."
     )

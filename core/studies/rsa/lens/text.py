@@ -14,9 +14,7 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import (
-    FIRST_FIVE,
     PLAIN,
     RIVAL,
     TUNE,
@@ -24,9 +22,10 @@ from core.studies.rsa.lens.tables import (
     at_middle,
     two_models,
 )
-from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
+from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 PROMOTES = "words of the fine-tune's text promoted at the middle layer"
 SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
@@ -235,28 +234,4 @@ def make_notices(values: Mapping[str, Value]) -> list[str]:
         ]
         if few
         else []
-    )
-
-
-def make_methods(spec: LensSpec, read: int, typical: int) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        read: Sentences of the text that has nothing to do with the fine-tunes.
-        typical: Sentences of the text like theirs.
-    """
-    return (
-        f"The states of each fine-tune and of its base were read on {read:,} sentences of "
-        f"{spec.corpus}, and the mean difference, of the {FIRST_FIVE} subwords of a sentence and "
-        "of all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
-        f"difference lens); the middle layer and the {FIRST_FIVE} subwords were chosen beforehand. "
-        f"A token is typical of the fine-tune's text, or of the other, if it is {TIMES:g} times "
-        f"as frequent there ({typical:,} and {read:,} sentences) and seen {OFTEN} times; the AUC "
-        "is the probability that a token typical of the first is promoted above one typical of the "
-        f"second. It is compared with {SHUFFLES} differences whose dimensions were shuffled, and "
-        "with rivals' differences. The logit lens puts every layer's state through the head; the "
-        "tuned lens first maps it to the last layer's by ridge regression fitted on every other "
-        f"sentence. Tokens are favoured that are often among the {NAMED} whose logits the "
-        "fine-tune raises most. Bands are 95 % intervals over sentences."
     )

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.errors import by_number, listed
-from core.maths.similarity.registry import MEASURES
 from core.models.steps import progress_of
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
-from core.studies.rsa.training.spec import TrainingSpec
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
@@ -184,24 +183,4 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
     return (
         f"{text[0].upper()}{text[1:]} is significantly more similar to the final model than every "
         "other layer."
-    )
-
-
-def make_methods(spec: TrainingSpec) -> str:
-    """Write a methods paragraph, ready to paste."""
-    measure = MEASURES[spec.measure]
-    return (
-        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by "
-        f"layer by "
-        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from "
-        f"{spec.sentences:,} sentences of "
-        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % "
-        f"intervals over "
-        "sentences; chance level is the measure when whole sentences are shuffled. A layer is "
-        "significantly the most "
-        "similar one where its band lies above the bands of all other layers. Tokens and losses "
-        "are those of the model "
-        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last "
-        "one is close to "
-        "zoo:seed-0 but not equal to it."
     )
