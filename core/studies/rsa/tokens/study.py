@@ -15,7 +15,7 @@ The headline's number: `core.studies.rsa.tokens.distances.lowest_p`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,15 +45,10 @@ from core.studies.kit import (
 from core.studies.rsa.tokens import distances, questions
 from core.studies.rsa.tokens import text as tokens_text
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
-from core.studies.rsa.tokens.neighbours import (
-    DISTANCES_NEAR,
-    WORDS_NEAR,
-    nearest_words,
-    standardised,
-)
+from core.studies.rsa.tokens.neighbours import nearest_arrays, standardised
 from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
-from core.studies.task_kit import as_identified, pure
+from core.studies.task_kit import as_identified, extract, pure
 from core.vectors.sinks import due, find_sinks
 
 AXES = 3
@@ -109,8 +104,6 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks:
         ModelError: If the model cannot be loaded.
         CorpusError: If the passage is longer than the model reads.
     """
-    from core.vectors.activations import extract
-
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
         raise CorpusError(
@@ -278,7 +271,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         }
         | ({"spans": spans} if asked.passage.question else {})
         | distances.nearness_tables(statements),
-        arrays=_nearest(list(arrays.values())),
+        arrays=nearest_arrays(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
         methods=" ".join(
@@ -286,14 +279,6 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         cites=CITATIONS,
     )
-
-
-def _nearest(vectors: Sequence[NDArray[np.floating]]) -> dict[str, np.ndarray]:
-    """Nearest words and their distances, each (model, layer, word, nearest); none of no model."""
-    if not vectors:
-        return {}
-    places, gaps = zip(*map(nearest_words, vectors), strict=True)
-    return {WORDS_NEAR: np.stack(places), DISTANCES_NEAR: np.stack(gaps)}
 
 
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
