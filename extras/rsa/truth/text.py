@@ -79,26 +79,26 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 
 def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]:
     """State the worst and the best measure of one task, and what the baselines reach."""
-    statements = []
     measures = rows[~rows["finder"].isin(RIVALS)]
-    if len(measures):
-        for verdict, place in (
-            (LOWEST, measures[column].idxmin()),
-            (HIGHEST, measures[column].idxmax()),
-        ):
-            row = measures.loc[place]
-            statements.append(
-                Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged)
-            )
-        if column == "auc" and measures["low_together"].notna().all():
-            whole = Estimate(float(len(measures)), kind="whole")
-            count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
-            statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
-    for _, row in rows[rows["finder"].isin(RIVALS)].iterrows():
-        statements.append(
-            Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+    areas = measures[column]
+    ends = ((LOWEST, areas.idxmin()), (HIGHEST, areas.idxmax())) if len(measures) else ()
+    statements = [
+        Statement(
+            str(measures["finder"][place]),
+            verdict,
+            _auc(measures.loc[place], column),
+            baseline=unchanged,
         )
-    return statements
+        for verdict, place in ends
+    ]
+    if column == "auc" and len(measures) and measures["low_together"].notna().all():
+        whole = Estimate(float(len(measures)), kind="whole")
+        count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
+        statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
+    return statements + [
+        Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+        for _, row in rows[rows["finder"].isin(RIVALS)].iterrows()
+    ]
 
 
 def _auc(row: pd.Series[float], column: str) -> Estimate:

@@ -57,14 +57,18 @@ def _state_statements(
     wanted = [(closest, SIMILAR, "similarity")]
     wanted += [(ref, SIMILAR_BASELINE, "similarity") for ref in list(baselines)[:1]]
     wanted += [(closest, FOLLOWS, "correlation"), (closest, WITHIN, "within")]
-    statements = []
-    for ref, verdict, column in wanted:
-        rows = states[states["model"] == ref]
-        if len(rows) and np.isfinite(rows.iloc[-1][column]):
-            top = rows.iloc[-1]
-            estimate = estimate_of(top, column)
-            statements.append(Statement(ref, verdict, estimate, (int(top["layer"]),), base))
-    return statements
+    tops = states.groupby("model", sort=False).tail(1).set_index("model")
+    return [
+        Statement(
+            ref,
+            verdict,
+            estimate_of(tops.loc[ref], column),
+            (int(tops.loc[ref, "layer"]),),
+            base,
+        )
+        for ref, verdict, column in wanted
+        if ref in tops.index and np.isfinite(tops.loc[ref, column])
+    ]
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
@@ -76,7 +80,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     closest = facts[CLOSEST]
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))
-    name, base, apart = names[closest.subject], names[closest.baseline], _text(closest)
+    name, base, apart = names[closest.subject], names[closest.baseline], closest.number.text
     parts = [f"Predictions of {name} differ from {base}'s by {apart} bits per word (JS divergence)"]
     if GAP in facts:
         parts = [f"{name} predicts {_beside(facts[GAP], base, apart, names)}"]
@@ -84,8 +88,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts[0] += _states(facts)
     if CHANCE in facts:
         parts.append(
-            f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
-            "bits"
+            "At chance level (predictions for two different words) it is "
+            f"{facts[CHANCE].number.text} bits"
         )
     if FOLLOWS in facts:
         parts.append(_follows(facts))
@@ -127,7 +131,3 @@ def _follows(facts: Mapping[str, Statement]) -> str:
     if WITHIN in facts:
         numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
     return f"{said} ({'; '.join(numbers)})"
-
-
-def _text(statement: Statement) -> str:
-    return "n/a" if statement.estimate is None else statement.number.text

@@ -31,22 +31,15 @@ from core.studies.kit import (
 )
 from core.studies.rsa.lens.charts import LAYERS, OUTPUT, PARTS, SENTENCE, WORDS, draw_lens
 from core.studies.rsa.lens.spec import LensSpec
-from core.studies.rsa.lens.tables import FIRST_FIVE, RIVAL, TUNE, change_tables, layer_tables
-from core.studies.rsa.lens.tasks import (
-    NAMED,
-    OFTEN,
-    SHUFFLES,
-    TIMES,
-    read_change,
-    read_layers,
-)
+from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_tables
+from core.studies.rsa.lens.tasks import read_change, read_layers
 from core.studies.rsa.lens.text import (
     beats_rivals,
     compared_models,
     make_headline,
+    make_methods,
     make_notices,
     output_sentence,
-    said,
     statements_of,
     states_sentence,
 )
@@ -157,17 +150,7 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *(base_left_out(ref) for ref in same),
             *make_notices(values[CHANGE]),
         ],
-        methods=said(
-            "methods",
-            corpus=spec.corpus,
-            read=len(corpus.sentences),
-            typical=len(typical),
-            places=FIRST_FIVE,
-            times=TIMES,
-            often=OFTEN,
-            shuffles=SHUFFLES,
-            named=NAMED,
-        ),
+        methods=make_methods(spec, len(corpus.sentences), len(typical)),
         models=tuple(dict.fromkeys(ref for pair in bases.items() for ref in pair)),
         corpus=corpus,
         cites=CITATIONS,

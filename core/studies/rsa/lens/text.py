@@ -14,7 +14,9 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
+from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import (
+    FIRST_FIVE,
     PLAIN,
     RIVAL,
     TUNE,
@@ -22,7 +24,7 @@ from core.studies.rsa.lens.tables import (
     at_middle,
     two_models,
 )
-from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED
+from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")
@@ -54,16 +56,16 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
         Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
         for row in tuned.tail(1).to_dict("records")
     ]
-    for row in tables["output_change"].to_dict("records"):
-        if np.isfinite(row["auc"]):
-            statements.append(
-                Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
-            )
-    models = two_models(tables)
+    statements += [
+        Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
+        for row in tables["output_change"].to_dict("records")
+        if np.isfinite(row["auc"])
+    ]
     decided = tables["decided"]
-    for row in decided[decided["model"].isin(models)].to_dict("records"):
-        first = estimate_of(row, "first_layer")
-        statements.append(Statement(row["model"], DECIDES, first, metric=row["lens"]))
+    statements += [
+        Statement(row["model"], DECIDES, estimate_of(row, "first_layer"), metric=row["lens"])
+        for row in decided[decided["model"].isin(two_models(tables))].to_dict("records")
+    ]
     return tuple(statements)
 
 
@@ -234,4 +236,25 @@ def make_notices(values: Mapping[str, Value]) -> list[str]:
         ]
         if few
         else []
+    )
+
+
+def make_methods(spec: LensSpec, read: int, typical: int) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        read: Sentences of the text that has nothing to do with the fine-tunes.
+        typical: Sentences of the text like theirs.
+    """
+    return said(
+        "methods",
+        corpus=spec.corpus,
+        read=read,
+        typical=typical,
+        places=FIRST_FIVE,
+        times=TIMES,
+        often=OFTEN,
+        shuffles=SHUFFLES,
+        named=NAMED,
     )

@@ -41,9 +41,10 @@ def statements_of(
     statements = []
     for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
         rows = by_layer[by_layer["relation"] == relation]
-        for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0])):
-            layers = (int(row["layer"]),)
-            statements.append(Statement(relation, verdict, estimate_of(row, "angle"), layers))
+        statements += [
+            Statement(relation, verdict, estimate_of(row, "angle"), (int(row["layer"]),))
+            for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
+        ]
     seeds = by_layer[by_layer["relation"] == SEEDS]
     for ref, base in tuned if len(seeds) else ():
         mine = pairs[pairs["model"].isin((ref, base)) & pairs["other"].isin((ref, base))]
@@ -51,9 +52,9 @@ def statements_of(
         if len(top) and (row := top.iloc[-1])["low"] > seeds["high"].iloc[-1]:
             layers = (int(row["layer"]),)
             statements.append(Statement(ref, BEYOND, estimate_of(row, "angle"), layers, SEEDS))
-    for _, row in by_layer[by_layer["relation"] == CHANCE].iterrows():
-        statements.append(Statement(CHANCE, ANGLE, estimate_of(row, "angle")))
-    return tuple(statements)
+    chance = by_layer[by_layer["relation"] == CHANCE]
+    shuffled = (Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows())
+    return (*statements, *shuffled)
 
 
 def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:

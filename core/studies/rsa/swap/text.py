@@ -86,13 +86,17 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     needed = _layers(lower)
     costly, verdict = (lower, LOSES) if needed else (single, NO_LOSS)
     statements.append(_costliest(model, verdict, costly))
-    if needed:
-        statements.append(Statement(model, NEEDED, layers=needed, baseline=BASE))
     beyond = _layers(lower[lower["excess_low"] > 0])
-    if beyond:
-        statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
-    if uncompared := _layers(lower[lower["excess_low"].isna()]):
-        statements.append(Statement(model, UNCOMPARED, layers=uncompared))
+    uncompared = _layers(lower[lower["excess_low"].isna()])
+    statements += [
+        Statement(model, verdict, layers=layers, baseline=baseline)
+        for verdict, layers, baseline in (
+            (NEEDED, needed, BASE),
+            (BEYOND_RANDOM, beyond, RANDOM),
+            (UNCOMPARED, uncompared, ""),
+        )
+        if layers
+    ]
     if beyond or uncompared:
         unexplained = lower[lower["layer"].isin((*beyond, *uncompared))]
         statements.append(_costliest(model, UNEXPLAINED, unexplained))

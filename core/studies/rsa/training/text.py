@@ -36,11 +36,10 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         end: Reference of the final model.
     """
     table = tables["training"]
-    top = table[table["layer"] == table["layer"].max()]
-    if measured(top).empty:
+    top = table["layer"].max()
+    if measured(table[table["layer"] == top]).empty:
         return ()
-    models = list(dict.fromkeys(table["model"]))
-    top = int(table["layer"].max())
+    top, models = int(top), list(dict.fromkeys(table["model"]))
     statements = [
         _at(table, model, verdict, top, end)
         for model, verdict in ((models[0], FIRST), (models[-1], LAST))
@@ -54,14 +53,26 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         most = Estimate(float(beyond.max()), kind="change")
         statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
     losses = tables["loss"][tables["loss"]["model"].isin(models)]
-    if len(losses) > 1:
-        for place, verdict in ((0, LOSS_FIRST), (-1, LOSS_LAST)):
-            loss = Estimate(float(losses["loss"].iloc[place]), kind="amount")
-            statements.append(Statement(str(losses["model"].iloc[place]), verdict, loss))
+    ends = ((0, LOSS_FIRST), (-1, LOSS_LAST)) if len(losses) > 1 else ()
+    statements += [
+        Statement(
+            str(losses["model"].iloc[place]),
+            verdict,
+            Estimate(float(losses["loss"].iloc[place]), kind="amount"),
+        )
+        for place, verdict in ends
+    ]
     clear = tables["peaks"][tables["peaks"]["clear"]]
-    for layer, rows in clear.groupby("layer"):
-        count = Estimate(float(len(rows)), kind="whole")
-        statements.append(Statement(end, NEAREST, count, (int(layer),), "every other layer"))
+    statements += [
+        Statement(
+            end,
+            NEAREST,
+            Estimate(float(len(rows)), kind="whole"),
+            (int(layer),),
+            "every other layer",
+        )
+        for layer, rows in clear.groupby("layer")
+    ]
     if clear.empty:
         statements.append(Statement(end, NO_NEAREST, baseline="every other layer"))
     return tuple(statements)
@@ -102,13 +113,17 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     names = short_names(
         dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))
     )
-    start, end = first.number, last.number
-    change = _direction(start, end)
-    text = f"Over training, the top layer's similarity to the final model ({label}) {change}"
     run = facts.get(OTHER_RUN)
-    if run is not None:
-        text += f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
-    parts = [*_when(facts, names, label), f"{text}."]
+    change = _direction(first.number, last.number)
+    beside = (
+        f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
+        if run
+        else ""
+    )
+    parts = [
+        *_when(facts, names, label),
+        f"Over training, the top layer's similarity to the final model ({label}) {change}{beside}.",
+    ]
     between = f"From {names[first.subject]} to {names[last.subject]}"
     if LOSS_FIRST in facts:
         before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
