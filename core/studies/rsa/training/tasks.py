@@ -51,7 +51,8 @@ def shuffle_layers(
     """
     paired = extract_pair(base, other, items, sinks=sinks)
     chosen = get_measure(measure)
-    draws = null_draws(chosen, *paired.base.shape[1:], Options())
+    _, count, width = paired.base.shape
+    draws = null_draws(chosen, count, width, Options())
     kept, orders = pair_sentences(paired.sentence, draws, np.random.default_rng(seed))
     nulls = [chosen.null_of(x[kept], y[kept], orders) for x, y in paired.layers()]
     most = np.nanmax(np.array(nulls), axis=0)
