@@ -199,43 +199,40 @@ def _frozen(facts: Facts, names: Mapping[str, str]) -> str:
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
     """Describe one model: its score, the layers it needs, those that can be reverted or removed."""
     guess = facts[model, GUESSES].number.text
-    parts = [
-        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess})."
-    ]
-    needed = facts.get((model, NEEDED))
-    if needed is not None:
-        worst = facts[model, LOSES]
-        loss = f"by {worst.number.text}"
-        if len(needed.layers) > 1:
-            loss = f"by up to {worst.number.text} (layer {worst.layers[0]})"
-        beyond, uncompared = (
-            facts[model, verdict].layers if (model, verdict) in facts else ()
-            for verdict in (BEYOND_RANDOM, UNCOMPARED)
-        )
-        compared = tuple(layer for layer in needed.layers if layer not in uncompared)
-        parts.append(
-            f"Reverting {_any(needed.layers)} to the base lowers this "
-            f"{loss}{_beyond(beyond, compared, bool(uncompared))}."
-        )
-    depth = facts.get((model, LOWER_FREE))
-    if depth is not None:
-        together = (
-            "the embeddings"
-            if len(depth.layers) == 1
-            else f"layers 0 to {depth.layers[-1]} together"
-        )
-        parts.append(f"Reverting {together} costs nothing measurable.")
-    if (model, FROZEN) in facts:
-        frozen, reverted = facts[model, FROZEN], facts.get((model, REVERTED))
-        after = f"; reverted after training, {reverted.number.text}" if reverted else ""
-        parts.append(
-            f"Trained with {layers_in_words(frozen.layers)} frozen, it scores "
-            f"{frozen.number.text}{after}."
-        )
-    removable = facts.get((model, REMOVABLE))
-    if removable is not None:
-        parts.append(f"Removing {_any(removable.layers)} costs nothing measurable.")
-    return " ".join(parts)
+    needed, free, frozen, reverted, removable = (
+        facts.get((model, verdict)) for verdict in (NEEDED, LOWER_FREE, FROZEN, REVERTED, REMOVABLE)
+    )
+    together = "the embeddings"
+    if free and len(free.layers) > 1:
+        together = f"layers 0 to {free.layers[-1]} together"
+    after = f"; reverted after training, {reverted.number.text}" if reverted else ""
+    parts = (
+        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess}).",
+        _needed(facts, model, needed.layers) if needed else "",
+        f"Reverting {together} costs nothing measurable." if free else "",
+        f"Trained with {layers_in_words(frozen.layers)} frozen, it scores "
+        f"{frozen.number.text}{after}."
+        if frozen
+        else "",
+        f"Removing {_any(removable.layers)} costs nothing measurable." if removable else "",
+    )
+    return " ".join(filter(None, parts))
+
+
+def _needed(facts: Facts, model: str, needed: Sequence[int]) -> str:
+    """Say how much reverting a needed layer costs, and whether a random change costs as much."""
+    worst = facts[model, LOSES]
+    up_to = f"up to {worst.number.text} (layer {worst.layers[0]})"
+    beyond, uncompared = (
+        facts[model, verdict].layers if (model, verdict) in facts else ()
+        for verdict in (BEYOND_RANDOM, UNCOMPARED)
+    )
+    compared = tuple(layer for layer in needed if layer not in uncompared)
+    return (
+        f"Reverting {_any(needed)} to the base lowers this "
+        f"by {up_to if len(needed) > 1 else worst.number.text}"
+        f"{_beyond(beyond, compared, bool(uncompared))}."
+    )
 
 
 def _any(layers: Sequence[int]) -> str:
