@@ -189,24 +189,22 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the passage has too few or too many words.
     """
     passage = ready.need("passage").passage
-    tasks = []
-    for ref, identity in identities(ready).items():
-        arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
-        arguments |= sink_argument(spec.sinks, ready, ref)
-        if passage.question:
-            tasks.append(
-                Task.of(
-                    ref,
-                    questions.read_question,
-                    role=ref,
-                    group=ref,
-                    question=passage.question,
-                    **arguments,
-                )
-            )
-        else:
-            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **arguments))
-    return tasks
+    read = questions.read_question if passage.question else word_vectors
+    asked = {"question": passage.question} if passage.question else {}
+    return [
+        Task.of(
+            ref,
+            read,
+            role=ref,
+            group=ref,
+            model=ref,
+            model_identity=identity.content,
+            words=passage.words,
+            **asked,
+            **sink_argument(spec.sinks, ready, ref),
+        )
+        for ref, identity in identities(ready).items()
+    ]
 
 
 def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
