@@ -43,7 +43,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.maths.ranks.correlate": (
         *("rank correlation over words", "rank correlation of alike words"),
     ),
-    "core.studies.rsa.bits.tables.build_tables": ("loss between weights",),
+    "core.studies.rsa.bits.report.build_tables": ("loss between weights",),
     "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
     "core.studies.rsa.layers.runs.pooled_band": (

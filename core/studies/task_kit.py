@@ -4,7 +4,6 @@ and what it reads of a model and returns."""
 from core.maths.arrays import Value, Words
 from core.maths.progress import span, tick
 from core.models import costs
-from core.models.costs import Sizes
 from core.models.identity import as_identified
 from core.models.sizes import Size
 from core.runs.price import Cost
@@ -14,7 +13,6 @@ from core.vectors.activations import extract
 __all__ = [
     "Cost",
     "Size",
-    "Sizes",
     "Value",
     "Words",
     "as_identified",

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import ModelError, ShapeError
+from core.maths.arrays import Value
 from core.models import ModelRef, load_tokenizer, tokenizer_fingerprint
 from core.models.architectures import ARCHITECTURES
 from core.models.precision import HALF
+from core.runs.store import key_of
 from core.vectors.notices import blank_items, half_precision, read_by_layer, too_long
 from core.vectors.stored import (
     VERSION,
@@ -32,9 +33,6 @@ from core.vectors.stored import (
     read_with,
     visit_sentences,
 )
-
-if TYPE_CHECKING:
-    from core.maths.arrays import Value
 
 ITEMS = ("words", "cls", "mean")
 
@@ -137,8 +135,6 @@ def fitting(ref: str | ModelRef, sentences: Sentences) -> np.ndarray:
     Raises:
         ModelError: If the model cannot be loaded.
     """
-    from core.runs.store import key_of
-
     reading = read_with(ref)
     texts = tuple(tuple(words) for words in sentences)
 
@@ -236,19 +232,12 @@ def _notices(
     reading: Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
 ) -> tuple[str, ...]:
     """Say what was left out, and why; `absent` are the sentences of the missing items."""
-    notices = [*ARCHITECTURES[reading.info.model_type].caveats]
-    if is_by_layer(reading):
-        notices.append(read_by_layer(str(reading.ref), reading.info.parameters))
-    if reading.dtype == HALF:
-        notices.append(half_precision(str(reading.ref)))
-    if long:
-        first = " ".join(sentences[long[0]][:6])
-        notices.append(
-            too_long(str(reading.ref), len(long), len(sentences), reading.longest, first)
-        )
-    blank = int((~np.isin(absent, long)).sum())
-    if blank:
-        notices.append(
-            blank_items(str(reading.ref), blank, "word" if items == "words" else "sentence")
-        )
-    return tuple(notices)
+    ref, blank = str(reading.ref), int((~np.isin(absent, long)).sum())
+    notices = (
+        *ARCHITECTURES[reading.info.model_type].caveats,
+        read_by_layer(ref, reading.info.parameters) if is_by_layer(reading) else "",
+        half_precision(ref) if reading.dtype == HALF else "",
+        too_long(ref, sentences, long, reading.longest) if long else "",
+        blank_items(ref, blank, "word" if items == "words" else "sentence") if blank else "",
+    )
+    return tuple(filter(None, notices))

@@ -28,7 +28,7 @@ from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
 from core.text.reading import Text, read_text
 from core.text.unread import Unread, UnreadCorpus
-from core.vectors.forward import plan_whole_batches
+from core.vectors.forward import cut_sentences, plan_whole_batches
 from core.vectors.padding import pad_ids, pad_rows
 
 if TYPE_CHECKING:
@@ -220,8 +220,6 @@ def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Enco
     Raises:
         CorpusError: If there are no examples.
     """
-    from core.vectors.forward import cut_sentences
-
     if not pairs:
         raise CorpusError("There are no examples to score: use more text.")
     numbers = {label: number for number, label in enumerate(head.labels)}

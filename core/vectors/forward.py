@@ -224,7 +224,11 @@ class Pooling:
         import torch
 
         starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
-        places, slots = _word_places(batch, starts, width)
+        owners = np.full((len(batch), width), -1)
+        for row, sentence in enumerate(batch):
+            owners[row, : len(sentence.words)] = sentence.words
+        places = np.flatnonzero(owners >= 0)
+        slots = (starts[:-1, None] + owners).ravel()[places]
         pieces = np.bincount(slots, minlength=int(starts[-1]))
         token = loaded.tokenizer.cls
         with_cls = [
@@ -296,17 +300,3 @@ def _applied(
 
     *lower, top = apply_layers(calls_of(loaded.model, read), donor.model, read)
     return (*lower, final_norm(donor.model)(top))
-
-
-def _word_places(
-    batch: list[Subwords], starts: np.ndarray, width: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find the place of each subword in the flattened (sentence, subword) grid, and its word's
-    slot."""
-    places, slots = [], []
-    for row, sentence in enumerate(batch):
-        owner = np.asarray(sentence.words, dtype=np.int64)
-        inside = np.flatnonzero(owner >= 0)
-        places.append(row * width + inside)
-        slots.append(starts[row] + owner[inside])
-    return np.concatenate(places), np.concatenate(slots)

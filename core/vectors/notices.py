@@ -9,19 +9,20 @@ from core.models.precision import SINGLE, VARIABLE
 from core.results.names import short_names
 
 
-def too_long(model: str, count: int, total: int, longest: int, beginning: str) -> str:
+def too_long(model: str, sentences: Sequence[Sequence[str]], long: Sequence[int], most: int) -> str:
     """Say how many sentences a model cannot read whole.
 
     Args:
         model: Reference.
-        count, total: Sentences left out, and all of them.
-        longest: Subwords that the model reads.
-        beginning: The first words of the first one left out.
+        sentences: All of them.
+        long: Those left out.
+        most: Subwords that the model reads.
     """
-    were = by_number(count, "was", "were")
+    were = by_number(len(long), "was", "were")
+    beginning = " ".join(sentences[long[0]][:6])
     return (
-        f"{count} of {total} sentences {were} left out, "
-        f"because {model} reads at most {longest} subwords; the first begins “{beginning} …”."
+        f"{len(long)} of {len(sentences)} sentences {were} left out, "
+        f"because {model} reads at most {most} subwords; the first begins “{beginning} …”."
     )
 
 

@@ -6,7 +6,7 @@ items that both have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
-from core.maths.progress import span
+from core.maths.progress import span, tick
 from core.models.costs import rows_of
 from core.text.unread import Unread
 from core.vectors.activations import Activations, extract
@@ -23,6 +23,7 @@ from core.vectors.notices import other_depth
 from core.vectors.sinks import TABLE, words_without_sinks
 
 LEAST_ITEMS = 10
+READ = 0.7  # of a task that compares two models: reading them
 Kept = tuple[tuple[int, ...], ...]
 
 
@@ -66,6 +67,12 @@ class Paired:
     word: NDArray[np.int64]
     notices: tuple[str, ...]
     sinks: Value | None = None
+
+    def layers(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Give the vectors of each layer of both models, and tell how far a task is with them."""
+        for layer, both in enumerate(zip(self.base, self.compared, strict=True)):
+            tick(READ + (1 - READ) * layer / len(self.base), f"layer {layer}")
+            yield both
 
     @property
     def said(self) -> Value:
@@ -143,9 +150,7 @@ def extract_pair(
         ModelError: If a model cannot be loaded, or its layers cannot read the base's states.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
-    keep: Sequence[Sequence[int]] | None = None
-    if items.items == "words" and items.kept:
-        keep = items.kept
+    keep: Sequence[Sequence[int]] | None = items.kept or None
     read = other
     how: dict[str, Any] = {"between": (base, share) if share < 1.0 else None}
     if functions:
@@ -160,10 +165,10 @@ def extract_pair(
                 items.sentences, keep, sinks, (base, {}), (read, how)
             )
     asked: dict[str, Any] = {"items": items.items, "keep": keep}
-    middle = (start + 0.7) / 2
+    middle = (start + READ) / 2
     with span(start, middle):
         first = extract(base, items.sentences, **asked)
-    with span(middle, 0.7):
+    with span(middle, READ):
         second = extract(read, items.sentences, **asked, **how)
     notices = [
         *first.notices,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.models.loading.language_models import predicts
+from core.errors import ModelError
+from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.models.sizes import Size
 from core.vectors.forward import cut_sentences
 from core.vectors.padding import pad_ids, pad_rows
@@ -66,6 +67,23 @@ def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]], first: in
 
 
 ASK: Mapping[str, Callable[..., Asked]] = {"masked": ask_masked, "causal": ask_following}
+
+
+def open_to_ask(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]:
+    """Open a model with a head that predicts tokens, the base's where it has none, and choose how
+    these are asked for.
+
+    Raises:
+        ModelError: If the model cannot be read, predicts no tokens, or its tokenizer has no mask
+            that a masked model needs.
+    """
+    kind, loaded = head_kind(ref, base), load_on_head(ref, base)
+    if kind == "masked" and loaded.tokenizer.mask is None:
+        raise ModelError(
+            f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
+            "choose another model."
+        )
+    return loaded, ASK[kind]
 
 
 def count_answers(asked: Asked, sentences: int) -> NDArray[np.int64]:

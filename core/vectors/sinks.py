@@ -17,22 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from core.maths.arrays import Value
 from core.models import ModelRef, describe
 from core.models.architectures import ARCHITECTURES
 from core.models.identity import identities
 from core.results.export import Result
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs
+from core.runs.store import key_of
 from core.vectors.notices import sinks_left_out
 from core.vectors.stored import Functions, Sentences, read_with, visit_sentences
-
-if TYPE_CHECKING:
-    from core.maths.arrays import Value
 
 VERSION = 1  # raised when the sinks of the same vectors change
 LARGE = 100.0  # magnitude that a massive activation exceeds
@@ -137,8 +136,6 @@ def find_sinks(
     Raises:
         ModelError: If the model cannot be loaded.
     """
-    from core.runs.store import key_of
-
     reading = read_with(ref, between=between, functions=functions)
     entries: list[Entry] = []
     read = 0

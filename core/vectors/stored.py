@@ -15,11 +15,11 @@ from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokeni
 from core.models.files import checkpoints
 from core.models.loading.reading import HELD, is_layerwise
 from core.models.precision import SINGLE, precision_of
+from core.runs.store import Store, current_store, key_of
 
 if TYPE_CHECKING:
     from core.maths.arrays import Value
     from core.models import LoadedModel
-    from core.runs.store import Store
     from core.vectors.forward import SentenceVectors
 
 VERSION = 1  # raised when the vectors of the same model and words change
@@ -52,8 +52,6 @@ class Reading:
 
     def key(self, words: Sequence[str], part: str) -> str:
         """Compute the store key of one sentence's "words" or "summary"."""
-        from core.runs.store import key_of
-
         return key_of(self.identity, part, tuple(words))
 
 
@@ -69,8 +67,6 @@ def read_with(
     Raises:
         ModelError: If there is no such model, or the layers of `functions` cannot read its states.
     """
-    from core.runs.store import current_store, key_of
-
     ref = parse_ref(ref)
     info = describe(ref)
     side = "encoder" if info.family == "encoder-decoder" else info.family
@@ -87,7 +83,10 @@ def read_with(
         if (donor.model_type, donor.d_model, donor.layers, donor.vocabulary) != (
             info.model_type, info.d_model, info.layers, info.vocabulary,
         ):  # fmt: skip
-            raise other_shape(functions[0], str(ref))
+            raise ModelError(
+                f"The layers of {functions[0]} cannot read the states of {ref}, because the two "
+                f"models differ in type, depth, width or vocabulary: choose a fine-tune of {ref}."
+            )
         identity = key_of("functions", identity, donor.fingerprint, *functions[1:])
     return Reading(
         ref,
@@ -100,14 +99,6 @@ def read_with(
         identity,
         between,
         functions,
-    )
-
-
-def other_shape(ref: str, base: str) -> ModelError:
-    """Say that the layers of one model cannot read the states of the other."""
-    return ModelError(
-        f"The layers of {ref} cannot read the states of {base}, because the two models differ in "
-        f"type, depth, width or vocabulary: choose a fine-tune of {base}."
     )
 
 

@@ -20,6 +20,7 @@ from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.runs.runner import Outputs
+from core.runs.store import current_store, key_of
 from core.runs.tasks import Task, pure
 
 VERSION = 1  # raised when the share of the same words and tokenizer changes
@@ -96,8 +97,6 @@ def lost_capitals(ref: str) -> str:
     Raises:
         ModelError: If the tokenizer cannot be loaded.
     """
-    from core.runs.store import current_store, key_of
-
     if parse_ref(ref).kind == "zoo":
         return ""
     stored, _ = current_store().get_or_compute(
@@ -196,8 +195,6 @@ def _named(refs: Iterable[str]) -> str:
 def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
     """Find the words, each given once, that contain something outside the tokenizer's
     vocabulary."""
-    from core.runs.store import current_store, key_of
-
     file = locate(ref) / "tokenizer.json"
     if (
         parse_ref(ref).kind == "zoo" and file.is_file()

@@ -15,9 +15,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.models import describe
 from core.models.zoo import zoo_folder
+from core.results.numbers import text_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
-from core.studies.rsa.layers.text import too_few_items, unequal_sizes
+from core.studies.rsa.layers.text import said
 from core.studies.rsa.swap.text import GUESSES
 from core.studies.rsa.tokens.spec import LENGTHS
 from core.text.reading import fewer_sentences
@@ -120,7 +121,7 @@ def test_runs_of_one_task_are_one_curve_and_sizes_stand_beside_names() -> None:
     assert "parse-* (2 runs, ." in drawn
     assert "sentiment-fast (." in drawn
     sizes = table["relative_change"].dropna()
-    assert unequal_sizes(sizes.min(), sizes.max()) in unescaped(app)
+    assert said("unequal", least=text_of(sizes.min()), most=text_of(sizes.max())) in unescaped(app)
 
 
 def test_every_view_draws_its_charts() -> None:
@@ -307,7 +308,9 @@ def test_a_changed_measure_is_another_study() -> None:
 def test_a_measure_that_is_mostly_null_says_so() -> None:
     app = open_page(PAGE, **SMALL, measure="cca")
     assert not app.exception
-    assert too_few_items("mean CCA", 40, describe("zoo:seed-0").d_model) in unescaped(app)
+    width = describe("zoo:seed-0").d_model
+    few = {"label": "mean CCA", "items": 40, "width": width, "others": "RSA or debiased CKA"}
+    assert said("too_few_items", **few) in unescaped(app)
     assert "unrelated spaces score 1" in unescaped(app)
 
 

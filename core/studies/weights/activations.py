@@ -133,8 +133,7 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
         if loaded.layerwise:
             notices.append(said_by_layer(model, loaded.info.parameters))
     if long:
-        first = " ".join(sentences[long[0]][:6])
-        notices.append(too_long(model, len(long), len(sentences), reading.longest, first))
+        notices.append(too_long(model, sentences, long, reading.longest))
     # in the order of the sentences, so that the sum is the same for every cut into batches
     ordered = [kept[place] for place in range(len(read))]
     return {

@@ -54,8 +54,8 @@ from extras.rsa.truth.text import (
     EQUAL,
     ROUNDINGS,
     make_headline,
-    make_methods,
     make_notices,
+    said,
     statements_of,
 )
 
@@ -154,7 +154,13 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=(spec.base, *used),
         corpus=corpus,
-        methods=make_methods(spec),
+        methods=said(
+            "methods",
+            **vars(spec),
+            frozen=", ".join(spec.compare),
+            tuned=", ".join(spec.planted),
+            covered=said("covered"),
+        ),
         cites=CITATIONS,
     )
 

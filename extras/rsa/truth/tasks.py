@@ -91,12 +91,14 @@ def compare_frozen(
     Raises:
         ModelError: If a model cannot be loaded or the two differ in shape.
     """
+    from core.studies.rsa.swap.layer_changes import relative_sizes
+
     keep, left_out = _kept_words(sentences, sinks, base, model)
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed, keep)
     expected = reader.states(origin)
     similarity, sizes = [], []
-    moved = _sizes(origin, tuned)
+    moved = relative_sizes(origin, tuned)
     changed = np.maximum.accumulate(moved > 0)
     for number, rounding in enumerate(roundings):
         tick(number / len(roundings), "rounded" if rounding else "unrounded")
@@ -106,7 +108,7 @@ def compare_frozen(
             crc32(f"{model} {number} {seed}".encode()),
         )
         similarity.append(_similarities(expected, reader.states(variant), measures))
-        sizes.append(_sizes(origin, variant))
+        sizes.append(relative_sizes(origin, variant))
     value = {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
     return value | left_out
 
@@ -128,6 +130,7 @@ def compare_planted(
         `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
     from core.models.loading.layers import layer_list
+    from core.studies.rsa.swap.layer_changes import relative_sizes
 
     keep, left_out = _kept_words(sentences, sinks, base, model)
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
@@ -135,7 +138,7 @@ def compare_planted(
     expected = reader.states(origin)
     drawn = np.random.default_rng((seed, crc32(model.encode())))
     truth = masks(plants, len(layer_list(origin)) + 1, drawn)
-    noise = rounding * share * _update(_sizes(origin, tuned))
+    noise = rounding * share * _update(relative_sizes(origin, tuned))
     similarity: list[Any] = []
     sizes: list[Any] = []
     for number, chosen in enumerate(truth):
@@ -145,7 +148,7 @@ def compare_planted(
         )
         readings = (reader.states(changed), reader.answers(origin, changed))
         similarity.append([_similarities(expected, states, measures) for states in readings])
-        sizes.append(_sizes(origin, changed))
+        sizes.append(relative_sizes(origin, changed))
     value = {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
     return value | left_out
 
@@ -273,21 +276,6 @@ def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
                         else weight
                     )
     return model
-
-
-def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
-    """Compute the relative size of each layer's weight change over its matrices, (layer,)."""
-    from core.models.loading.layers import layer_list
-    from core.studies.rsa.swap.layer_changes import numbering
-
-    number_of, theirs = numbering(origin), dict(changed.named_parameters())
-    moved, size = np.zeros((2, len(layer_list(origin)) + 1))
-    for name, weight in origin.named_parameters():
-        layer = number_of(name)
-        if layer is not None and weight.dim() == 2 and name in theirs:
-            moved[layer] += float((theirs[name] - weight).double().norm()) ** 2
-            size[layer] += float(weight.double().norm()) ** 2
-    return np.asarray(np.sqrt(moved / np.where(size > 0, size, 1.0)))
 
 
 def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:

@@ -12,11 +12,10 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from extras.rsa.truth.spec import TruthSpec
 
-_said = words_beside(__file__).sentence
-NOTHING = _said("nothing")
-UNFROZEN = _said("unfrozen")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+UNFROZEN = said("unfrozen")
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
 READINGS = {
     "state": "state",
@@ -40,7 +39,6 @@ STATE, STATE_DEPTH = "unchanged layers, by state", "unchanged layers, by state, 
 DROP, DROP_DEPTH = "unchanged layers, by drop", "unchanged layers, by drop, equal depth"
 OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
 NEAR_1 = 0.95  # AUCs above it have bands that are too narrow
-COVERED = _said("covered")  # benchmarks/coverage.txt
 ABOVE = "measures detectably above guessing, corrected for their number"
 GUESSING = 0.5
 Facts = dict[
@@ -81,26 +79,26 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 
 def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]:
     """State the worst and the best measure of one task, and what the baselines reach."""
-    statements = []
     measures = rows[~rows["finder"].isin(RIVALS)]
-    if len(measures):
-        for verdict, place in (
-            (LOWEST, measures[column].idxmin()),
-            (HIGHEST, measures[column].idxmax()),
-        ):
-            row = measures.loc[place]
-            statements.append(
-                Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged)
-            )
-        if column == "auc" and measures["low_together"].notna().all():
-            whole = Estimate(float(len(measures)), kind="whole")
-            count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
-            statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
-    for _, row in rows[rows["finder"].isin(RIVALS)].iterrows():
-        statements.append(
-            Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+    areas = measures[column]
+    ends = ((LOWEST, areas.idxmin()), (HIGHEST, areas.idxmax())) if len(measures) else ()
+    statements = [
+        Statement(
+            str(measures["finder"][place]),
+            verdict,
+            _auc(measures.loc[place], column),
+            baseline=unchanged,
         )
-    return statements
+        for verdict, place in ends
+    ]
+    if column == "auc" and len(measures) and measures["low_together"].notna().all():
+        whole = Estimate(float(len(measures)), kind="whole")
+        count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
+        statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
+    return statements + [
+        Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+        for _, row in rows[rows["finder"].isin(RIVALS)].iterrows()
+    ]
 
 
 def _auc(row: pd.Series[float], column: str) -> Estimate:
@@ -234,31 +232,3 @@ def make_notices(table: pd.DataFrame, fewest: Mapping[str, int]) -> list[str]:
             "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
         )
     return notices
-
-
-def make_methods(spec: TruthSpec) -> str:
-    """Write a methods paragraph, ready to paste."""
-    return (
-        f"Each measure compared {spec.base} with models whose changed layers are known, "
-        f"on {spec.words:,} words of {spec.sentences:,} sentences of {spec.corpus}; "
-        "the vector of a word is that of its first subword. "
-        f"In frozen fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed "
-        f"when this layer or one below was trained. Planted models ({spec.plants} per fine-tune: "
-        f"{', '.join(spec.planted)}) take each layer from the fine-tune with probability one half, "
-        "and every second one is the complement of the one before it; "
-        "each fine-tune has choices of its own. "
-        "A layer counts as changed when its own weights are the fine-tune's. "
-        "Measures compare the layer's state, the drop of similarity from the layer below, "
-        "and the layer's output on the base's input. The other model's matrices were rounded, "
-        "up or down at random, so that unchanged layers are not equal bit for bit; "
-        "the root mean square of the rounding of each matrix is the given multiple of that of the "
-        "fine-tune's weight change (over its layers that changed, relative to their weights), "
-        "in planted models 1. Where changes are matched in size, "
-        "every weight change was scaled to the smallest of its group. "
-        "The area under the ROC curve (AUC) pools the layers of all models; "
-        "at equal depth, it pools only pairs of layers with the same number. Bands are 95 % "
-        "t-intervals of the AUC's logit from a jackknife that leaves out one fine-tune at a time; "
-        "the text is the same in all of them. "
-        f"{COVERED} A measure counts as detectably above guessing (AUC .5) if its lower end is, "
-        "widened so that the ends of all measures hold together, which are correlated."
-    )

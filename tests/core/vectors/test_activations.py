@@ -175,7 +175,7 @@ def test_too_long_a_sentence_is_left_out_with_a_notice(tiny) -> None:
         result = extract(tiny["bert"], given, items=items)
         assert set(result.sentence.tolist()) == {0, 2}
         assert result.vectors.shape[1] == count
-        assert result.notices == (too_long(tiny["bert"], 1, 3, 64, " ".join(LONG[:6])),)
+        assert result.notices == (too_long(tiny["bert"], given, [1], 64),)
     assert (
         extract(tiny["t5"], given).vectors.shape[1] == 88
     )  # relative positions: 80 words are not too long

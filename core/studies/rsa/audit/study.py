@@ -131,21 +131,19 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     but = f", but for {name} (the final model itself)," if finals else ""
     evidence = [SENTENCE("near", least=text, foreign=text_of(COMMON_START)) for text in least]
     near = f" {evidence[0]}" if evidence and is_run else ""
-    said = [
+    swings = any(each.verdict in (rules.SWAPPED, rules.MISPLACED) for each in faults)
+    judged = ordered and not (faults and forward)
+    order = "forward" if forward else "undirected"
+    parts = (
         SENTENCE(
             finding, count=count, faults=len(faults), which=_listed(faults), but=but, near=near
-        )
-    ]
-    if any(each.verdict in (rules.SWAPPED, rules.MISPLACED) for each in faults):
-        said.append(SENTENCE("swings"))
-    if alike:
-        said.append(SENTENCE("uncertain", which=_listed(alike)))
-    if is_run and not ordered:
-        said.append(SENTENCE("unordered"))
-    elif is_run and not (faults and forward):
-        order = "forward" if forward else "undirected"
-        said.append(SENTENCE(order, which="The others" if alike else "They"))
-    return " ".join(said)
+        ),
+        SENTENCE("swings") if swings else "",
+        SENTENCE("uncertain", which=_listed(alike)) if alike else "",
+        SENTENCE("unordered") if is_run and not ordered else "",
+        SENTENCE(order, which="The others" if alike else "They") if is_run and judged else "",
+    )
+    return " ".join(filter(None, parts))
 
 
 def _listed(statements: Sequence[Statement]) -> str:

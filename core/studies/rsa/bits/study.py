@@ -5,7 +5,7 @@ does not, so that any two causal models can be compared, or any two masked ones.
 
 Reference: Salazar et al. 2020 (pseudo-likelihood). Deviations: see `tasks`.
 
-The headline's number: `core.studies.rsa.bits.tables.build_tables`.
+The headline's number: `core.studies.rsa.bits.report.build_tables`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.bits.charts import figures
-from core.studies.rsa.bits.spec import BitsSpec
-from core.studies.rsa.bits.tables import build_tables, shared_sentences
-from core.studies.rsa.bits.tasks import score_sentences
-from core.studies.rsa.bits.text import (
+from core.studies.rsa.bits.report import (
     bits_sentence,
+    build_tables,
     make_headline,
-    make_methods,
+    said,
+    shared_sentences,
     statements_of,
     unscored,
 )
+from core.studies.rsa.bits.spec import BitsSpec
+from core.studies.rsa.bits.tasks import score_sentences
+from core.vectors.predicting import EVERY
 
 CITATIONS = ("salazar2020",)
 
@@ -95,7 +97,13 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *sentence_notices(scored),
             unscored(left, len(corpus.words)) if left else "",
         ],
-        methods=make_methods(spec, next(iter(_kinds(ready).values()), "causal"), scored),
+        methods=said(
+            "methods",
+            models=", ".join(spec.models),
+            corpus=spec.corpus,
+            scored=scored,
+            how=said("masked" if "masked" in _kinds(ready).values() else "causal", every=EVERY),
+        ),
         models=tuple(values),
         corpus=corpus,
         cites=CITATIONS,

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ModelError
-from core.models.loading.language_models import prediction_kind
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, tick
 from core.vectors.forward import cut_sentences
 from core.vectors.predicting import (
-    ASK,
     PREDICTING,
     count_answers,
+    open_to_ask,
     sum_losses,
     times_read,
 )
@@ -52,17 +50,9 @@ def score_sentences(model: str, model_identity: str, sentences: Words) -> Value:
     Raises:
         ModelError: If it cannot be read, or predicts no words.
     """
-    from core.models.loading.model import load_with_head
-
-    kind = prediction_kind(model)
-    loaded = load_with_head(model, device="cpu")
-    if kind == "masked" and loaded.tokenizer.mask is None:
-        raise ModelError(
-            f"The tokenizer of {model} has no mask, so its masked tokens cannot be predicted: "
-            "choose another model."
-        )
+    loaded, ask = open_to_ask(model, model)
     tick(0.1, f"predictions of {model}")
-    asked = ASK[kind](loaded, sentences, FIRST)
+    asked = ask(loaded, sentences, FIRST)
     cut = cut_sentences(loaded.tokenizer, sentences)
     return {
         "nats": sum_losses(loaded.model, asked, len(sentences)),

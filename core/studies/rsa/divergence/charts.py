@@ -36,6 +36,20 @@ IN_WORDS = {
     **{"PUNCT": "punctuation", "SCONJ": "subordinators", "SYM": "symbols", "VERB": "verbs"},
     "X": "other words",
 }
+LINES = {  # title, what stands below it, column and title of y, by file name
+    "states": (
+        "Similarity of the states by layer",
+        "bands: 95 %, over sentences",
+        "similarity",
+        "RSA",
+    ),
+    "correlation": (
+        "Do predictions differ where states differ?",
+        "among words of equal part of speech and frequency; bands: 95 %, over sentences",
+        "within",
+        "Rank correlation",
+    ),
+}
 ORDER = (*(name for _, name in FREQUENCIES), OFTEN)
 
 
@@ -58,8 +72,7 @@ def draw_words(
         return {"coloured": coloured_chart(result, model, context=context)} if model else {}
     charts: dict[str, Chart] = {"divergence": groups_chart(result, context=context)}
     if len(result.tables["states"]):
-        charts["states"] = states_chart(result, context=context)
-        charts["correlation"] = correlation_chart(result, context=context)
+        charts |= {name: line_chart(result, name, context=context) for name in LINES}
     return charts
 
 
@@ -136,33 +149,22 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
 
 
-def states_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the similarity of the same words' states by layer, a line per model.
+def line_chart(result: Result, name: str, *, context: Context = PAGE) -> Chart:
+    """Draw the similarity of the same words' states by layer, or whether words whose states differ
+    more have predictions that differ more, a line per model.
 
     Args:
         result: Of the study.
+        name: One of LINES.
     """
-    rows, looks = _states(result)
-    ends = span_of(rows["similarity"], rows["low"], zero=True, top=1.0)
-    title, below = "Similarity of the states by layer", "bands: 95 %, over sentences"
+    title, below, column, y_title = LINES[name]
+    names = short_names(tuple(dict.fromkeys(result.table["model"])))
+    rows = result.tables["states"].assign(name=lambda rows: rows["model"].map(names))
+    similar = column == "similarity"
+    ends = span_of(rows[column], rows["low"], zero=True, top=1.0) if similar else None
     return layer_chart(
-        rows, "similarity", looks, title, below, y_title="RSA", ends=ends, height=HEIGHT,
-        context=context,
-    )  # fmt: skip
-
-
-def correlation_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw by layer whether words whose states differ more have predictions that differ more.
-
-    Args:
-        result: Of the study.
-    """
-    rows, looks = _states(result)
-    title = "Do predictions differ where states differ?"
-    below = "among words of equal part of speech and frequency; bands: 95 %, over sentences"
-    return layer_chart(
-        rows, "within", looks, title, below, y_title="Rank correlation", zero=True, height=HEIGHT,
-        context=context,
+        rows, column, looks_of(result), title, below, y_title=y_title, ends=ends,
+        zero=not similar, height=HEIGHT, context=context,
     )  # fmt: skip
 
 
@@ -209,13 +211,6 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         title=heading(what, f"from those of {names[str(result.spec['base'])]}, word by word"),
         description=said,
     )
-
-
-def _states(result: Result) -> tuple[pd.DataFrame, dict[str, Look]]:
-    """The rows of the states with the models' names, and the models' looks."""
-    table = result.tables["states"]
-    names = short_names(tuple(dict.fromkeys(result.table["model"])))
-    return table.assign(name=table["model"].map(names)), looks_of(result)
 
 
 def _in_words(by: str, group: str) -> str:

@@ -39,8 +39,9 @@ from core.studies.kit import (
 )
 from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import coloured_models, draw_words, first_models
+from core.studies.rsa.divergence.reading import MASKING
 from core.studies.rsa.divergence.spec import DivergenceSpec
-from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
+from core.studies.rsa.divergence.text import make_headline, said, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.text.pipelines import foreign_notice
 from core.vectors.pairs import choose_items
@@ -167,7 +168,12 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=(spec.base, *parts),
         corpus=corpus,
-        methods=make_methods(spec, kinds, bool(_own_tags(corpus))),
+        methods=said(
+            "methods",
+            **vars(spec),
+            read=said("causal" if "causal" in kinds else "masked", how=MASKING[spec.masking]),
+            tags="the text's own" if _own_tags(corpus) else "those of the included parser",
+        ),
         cites=(*CITATIONS, "merchant2020"),
     )
 

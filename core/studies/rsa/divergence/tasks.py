@@ -115,9 +115,8 @@ def compare_predictions(
     for name in ("top", "base_top"):
         tops = value.pop(f"{name}_token")
         value[name] = tokenizer.tokens([int(tops[at]) for at in shown])
-    lost = " ".join(sentences[long[0]][:6]) if long else ""
     value["notices"] = [
-        *([too_long(base, len(long), len(sentences), longest, lost)] if long else []),
+        *([too_long(base, sentences, long, longest)] if long else []),
         *(
             read_by_layer(model.ref, model.loaded.info.parameters)
             for model in (first, second)
@@ -153,12 +152,8 @@ def compare_states(
         ShapeError: If too few words are left.
     """
     paired = extract_pair(base, other, items, sinks=sinks)
-    changes = []
-    for layer, (x, y) in enumerate(zip(paired.base, paired.compared, strict=True)):
-        tick(0.7 + 0.3 * layer / len(paired.base), f"layer {layer}")
-        changes.append(row_changes(x, y))
     return {
-        "change": np.stack(changes),
+        "change": np.stack([row_changes(x, y) for x, y in paired.layers()]),
         "sentence": paired.sentence,
         "word": paired.word,
         **paired.said,

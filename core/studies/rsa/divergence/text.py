@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,10 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.divergence.reading import MASKING
-from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.tables import ALL
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 CLOSEST = "predictions closest to the base's"
 CHANCE = "predictions of other words"
 GAP = "divergence minus a baseline's"
@@ -58,14 +57,18 @@ def _state_statements(
     wanted = [(closest, SIMILAR, "similarity")]
     wanted += [(ref, SIMILAR_BASELINE, "similarity") for ref in list(baselines)[:1]]
     wanted += [(closest, FOLLOWS, "correlation"), (closest, WITHIN, "within")]
-    statements = []
-    for ref, verdict, column in wanted:
-        rows = states[states["model"] == ref]
-        if len(rows) and np.isfinite(rows.iloc[-1][column]):
-            top = rows.iloc[-1]
-            estimate = estimate_of(top, column)
-            statements.append(Statement(ref, verdict, estimate, (int(top["layer"]),), base))
-    return statements
+    tops = states.groupby("model", sort=False).tail(1).set_index("model")
+    return [
+        Statement(
+            ref,
+            verdict,
+            estimate_of(tops.loc[ref], column),
+            (int(tops.loc[ref, "layer"]),),
+            base,
+        )
+        for ref, verdict, column in wanted
+        if ref in tops.index and np.isfinite(tops.loc[ref, column])
+    ]
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
@@ -77,7 +80,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     closest = facts[CLOSEST]
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))
-    name, base, apart = names[closest.subject], names[closest.baseline], _text(closest)
+    name, base, apart = names[closest.subject], names[closest.baseline], closest.number.text
     parts = [f"Predictions of {name} differ from {base}'s by {apart} bits per word (JS divergence)"]
     if GAP in facts:
         parts = [f"{name} predicts {_beside(facts[GAP], base, apart, names)}"]
@@ -85,8 +88,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts[0] += _states(facts)
     if CHANCE in facts:
         parts.append(
-            f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
-            "bits"
+            "At chance level (predictions for two different words) it is "
+            f"{facts[CHANCE].number.text} bits"
         )
     if FOLLOWS in facts:
         parts.append(_follows(facts))
@@ -128,36 +131,3 @@ def _follows(facts: Mapping[str, Statement]) -> str:
     if WITHIN in facts:
         numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
     return f"{said} ({'; '.join(numbers)})"
-
-
-def _text(statement: Statement) -> str:
-    return "n/a" if statement.estimate is None else statement.number.text
-
-
-def make_methods(spec: DivergenceSpec, kinds: Collection[str], own_tags: bool) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study's options.
-        kinds: Of the models: "masked", "causal".
-        own_tags: Whether the text has parts of speech of its own.
-    """
-    read = (
-        "predicted each token from those before it"
-        if "causal" in kinds
-        else f"read the text as follows: {MASKING[spec.masking]}"
-    )
-    tags = "the text's own" if own_tags else "those of the included parser"
-    return (
-        f"The predictions of language models were compared with those of {spec.base} on "
-        f"{spec.sentences:,} sentences of {spec.corpus}. The models {read}. For every word, the "
-        f"Jensen-Shannon divergence of the two distributions over the whole vocabulary was "
-        f"computed in bits and averaged over the word's subwords; the Kullback-Leibler divergences "
-        f"are in the table. Chance level compares the base's prediction for a word with the other "
-        f"model's for another word of the same batch. Parts of speech are {tags}; frequency is "
-        f"counted in the text. The states of {spec.words:,} words were compared by RSA; the change "
-        f"of a word's state is 1 minus the correlation of its cosine similarities to all other "
-        f"words in the two models, which does not change when a space is rotated. Its Spearman "
-        f"correlation with the divergence is computed over words, and within groups of equal part "
-        f"of speech and frequency. Bands are 95 % intervals over sentences."
-    )

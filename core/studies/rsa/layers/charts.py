@@ -40,7 +40,11 @@ def similarity_chart(result: Result, part: str, *, context: Context = PAGE) -> C
             compared with random changes, or "functions" for these outputs, and "states".
     """
     if part == RATIOS:
-        return _ratio_chart(result.tables[RATIOS], context=context)
+        return _compared(
+            result.tables[RATIOS], "ratio", "Layer functions, compared with random changes",
+            "1: as different as after a random change with the same singular values; bands: 95 %",
+            y_title=RATIO, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"], context=context,
+        )  # fmt: skip
     base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
     name = base[str(result.spec["base"])]
     if part == FUNCTIONS:
@@ -84,15 +88,10 @@ def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """
     table = result.tables["domains"]
     first, second = dict.fromkeys(table["corpus"])
-    rows = text_differences(table)
-    names = short_names(tuple(dict.fromkeys(rows["model"])))
-    colours, shapes = colours_of(names), shapes_of(names)
-    looks = {name: Look(colours[ref], shapes[ref]) for ref, name in names.items()}
-    rows = rows.assign(name=rows["model"].map(names), who=rows["model"].map(names))
-    return layer_chart(
-        rows, "difference", looks, f"{second} minus {first}",
+    return _compared(
+        text_differences(table), "difference", f"{second} minus {first}",
         "0: no difference; bands: 95 %, joint", y_title="Difference of similarity",
-        zero=True, rules=[Rule("no difference", 0.0)], height=BESIDE, context=context,
+        rules=[Rule("no difference", 0.0)], context=context,
     )  # fmt: skip
 
 
@@ -169,18 +168,17 @@ def _curves(
     )
 
 
-def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
-    """Draw how far each layer's output moved, in units of random changes of equal spectrum."""
-    compared = tuple(dict.fromkeys(table["model"]))
-    names, colours, shapes = short_names(compared), colours_of(compared), shapes_of(compared)
-    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
+def _compared(
+    table: pd.DataFrame, y: str, title: str, below: str, *, context: Context, **more: Any
+) -> Chart:
+    """Draw a column by layer, a line for each compared model; the axis includes 0."""
+    refs = tuple(dict.fromkeys(table["model"]))
+    names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
+    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs}
     rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
-    below = "1: as different as after a random change with the same singular values; bands: 95 %"
     return layer_chart(
-        rows, "ratio", looks, "Layer functions, compared with random changes", below,
-        y_title=RATIO, zero=True, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"],
-        height=BESIDE, context=context,
-    )  # fmt: skip
+        rows, y, looks, title, below, zero=True, height=BESIDE, context=context, **more
+    )
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
@@ -218,16 +216,14 @@ def _size(row: Any) -> str:
 
 
 def _subtitle(table: pd.DataFrame, near: bool = False) -> str:
-    parts = []
+    chance = "grey band: chance level (sentences shuffled), 95 %"
     if near and table["null_high"].notna().any():
         highest = text_of(float(table["null_high"].max()))
-        parts.append(f"chance level (sentences shuffled): at most {highest}")
-    elif table["null_low"].notna().any():
-        parts.append("grey band: chance level (sentences shuffled), 95 %")
-    if table["low"].notna().any():
-        parts.append(
-            "bands: 95 %, over sentences" + (" and runs" if (table["runs"] > 1).any() else "")
-        )
-    if table["relative_change"].notna().any():
-        parts.append("in brackets: size of the weight change")
-    return "; ".join(parts)
+        chance = f"chance level (sentences shuffled): at most {highest}"
+    runs = " and runs" if (table["runs"] > 1).any() else ""
+    parts = {  # what is drawn, by its column
+        "null_low": chance,
+        "low": f"bands: 95 %, over sentences{runs}",
+        "relative_change": "in brackets: size of the weight change",
+    }
+    return "; ".join(part for column, part in parts.items() if table[column].notna().any())

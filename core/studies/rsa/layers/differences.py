@@ -123,26 +123,25 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
     differing, uncertain = tuple(differing_layers(rows)), tuple(uncertain_layers(rows))
     least = left.loc[left["similarity"].idxmin()]
     level = AT_CHANCE if least["low"] <= least["null_high"] else LOWEST
-    statements = [
-        Statement(model, COMPARED, layers=tuple(left["layer"].astype(int)), baseline=base),
-        Statement(model, DIFFERS if differing else NO_DIFFERENCE, layers=differing, baseline=base),
-        Statement(model, level, estimate_of(least, "similarity"), (int(least["layer"]),), base),
+    size, runs, scaled = (
+        float(rows[name].iloc[0]) for name in ("relative_change", "runs", "scaled")
+    )
+    place = (int(least["layer"]),)
+    facts: tuple[tuple[str, Estimate | None, tuple[int, ...], bool], ...] = (  # whether it holds
+        (COMPARED, None, tuple(left["layer"].astype(int)), True),
+        (DIFFERS if differing else NO_DIFFERENCE, None, differing, True),
+        (level, estimate_of(least, "similarity"), place, True),
+        (MAY_DIFFER, None, uncertain, bool(uncertain)),
+        (NOT_FROM_BASE, None, (), shares_no_start(float(rows["apart"].iloc[0]))),
+        (RUNS, Estimate(runs, kind="whole"), (), runs > 1),
+        (WEIGHT_CHANGE, Estimate(size), (), size == size),
+        (SCALED, Estimate(size * scaled), (), size == size and scaled < 1),
+    )
+    return [
+        Statement(model, verdict, estimate, layers, base)
+        for verdict, estimate, layers, holds in facts
+        if holds
     ]
-    if uncertain:
-        statements.append(Statement(model, MAY_DIFFER, layers=uncertain, baseline=base))
-    first = rows.iloc[0]
-    if shares_no_start(float(first["apart"])):
-        statements.append(Statement(model, NOT_FROM_BASE, baseline=base))
-    if first["runs"] > 1:
-        runs = Estimate(float(first["runs"]), kind="whole")
-        statements.append(Statement(model, RUNS, runs, baseline=base))
-    size = float(first["relative_change"])
-    if size == size:
-        statements.append(Statement(model, WEIGHT_CHANGE, Estimate(size), baseline=base))
-        if first["scaled"] < 1:
-            scaled = Estimate(size * float(first["scaled"]))
-            statements.append(Statement(model, SCALED, scaled, baseline=base))
-    return statements
 
 
 def function_statements(

@@ -14,14 +14,9 @@ from core.models.identity import Identity, identities
 from core.models.loading.reading import is_layerwise
 from core.runs.runner import Outputs
 from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.text import said
 
 PART = "function"  # part of a task's role: outputs on the base's input
-FUNCTIONS = (
-    "The function of a layer was compared in the same way: "
-    "each layer of a fine-tune was given the base's input to that layer, and its output was "
-    "compared with the base's, so that changes in other layers have no effect (layer 0: "
-    "embeddings; a final norm counts as part of the top layer)."
-)
 
 
 def tuned_models(spec: RsaSpec, ready: Outputs) -> tuple[str, ...]:
@@ -54,22 +49,5 @@ def function_notices(spec: RsaSpec, ready: Outputs) -> list[str]:
     base = identities(ready)[spec.base]
     reason = inseparable(base)
     if reason:
-        return [no_functions(spec.base, reason)]
-    return [] if fits_whole(base) else [no_random_changes(spec.base)]
-
-
-def no_functions(base: str, reason: str) -> str:
-    """Say that which layer changed cannot be known from the states alone."""
-    return (
-        f"Layers of {base} cannot be run one by one: {reason}. Therefore only states are compared, "
-        f"which differ above every changed layer."
-    )
-
-
-def no_random_changes(base: str) -> str:
-    """Say that layers may differ in how far any change moves their output."""
-    return (
-        f"Layer functions are not compared with random changes, because {base} is read layer by "
-        "layer: some layers move further than others after any change of their weights. "
-        "Free memory for all of its weights to compare them."
-    )
+        return [said("no_functions", base=spec.base, reason=reason)]
+    return [] if fits_whole(base) else [said("no_random_changes", base=spec.base)]

@@ -33,9 +33,11 @@ from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
 from core.results.notices import base_left_out
+from core.results.words import words_beside
 from core.runs.runner import Outputs
 from core.studies.rsa.layers.spec import RsaSpec
 
+said = words_beside(__file__).sentence
 COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
 SETTING = re.compile(r"(?:epochs?|lora|rank)[-_]\d+$", re.IGNORECASE)  # a number that is no run's
@@ -87,11 +89,11 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
             ]
             if elsewhere:
                 names = ", ".join(f"{ref} ({entries[ref]['base']})" for ref in elsewhere)
-                notices.append(other_base(base, names))
+                notices.append(said("other_base", base=base, names=names))
             matches = [ref for ref in matches if ref not in elsewhere]
             variants = [ref for ref in matches if _other_settings(entries.get(ref, {}))]
             if variants and len(variants) < len(matches):
-                notices.append(other_settings(variants))
+                notices.append(said("other_settings", names=", ".join(variants)))
                 matches = [ref for ref in matches if ref not in variants]
         if not matches:
             raise SpecError(
@@ -100,21 +102,6 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
             )
         refs += matches
     return Compared(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(notices)))
-
-
-def other_base(base: str, names: str) -> str:
-    """Say which models a pattern left out because of their base."""
-    return (
-        f"The pattern leaves out models that were trained from another base than {base}: {names}."
-    )
-
-
-def other_settings(refs: Sequence[str]) -> str:
-    """Say which models a pattern left out because of their settings."""
-    return (
-        f"The pattern leaves out models that were trained with other settings: {', '.join(refs)}. "
-        "To compare them, choose them by name."
-    )
 
 
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -179,27 +179,27 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if spec.second_corpus:
         notices += ready.values["second text"].notices
         tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
+    empty = layers_tables.curve_rows({})
+    ratios = tables.get("random_functions")
     statements = (
-        *statements_of(
-            tables["similarity"], tables.get("references", layers_tables.curve_rows({})), spec.base
-        ),
-        *function_statements(
-            tables.get("functions", layers_tables.curve_rows({})),
-            spec.base,
-            tables.get("random_functions"),
-        ),
+        *statements_of(tables["similarity"], tables.get("references", empty), spec.base),
+        *function_statements(tables.get("functions", empty), spec.base, ratios),
     )
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
     methods = layers_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
-    methods += f" {layers_functions.FUNCTIONS}" if "functions" in tables else ""
+    methods += f" {layers_text.said('functions')}" if "functions" in tables else ""
     methods += f" {RANDOM}" if random else ""
     return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label),
         statements=statements,
         tables=tables,
         notices=notices,
-        failures=_without_size(compared.refs, shares, sizes),
+        failures={
+            ref: layers_text.said("without_size")
+            for ref in compared.refs
+            if ref not in shares and not sizes[ref] > 0
+        },
         models=(spec.base, *models, *references),
         corpus=corpus,
         methods=methods,
@@ -278,16 +278,8 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
         return dict.fromkeys(sizes, 1.0)
     measured = {ref: size for ref, size in sizes.items() if size > 0}
     if not measured:
-        raise SpecError(layers_text.NO_SIZE)
+        raise SpecError(layers_text.said("no_size"))
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
-
-
-def _without_size(
-    refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
-) -> dict[str, str]:
-    return {
-        ref: layers_text.WITHOUT_SIZE for ref in refs if ref not in shares and not sizes[ref] > 0
-    }
 
 
 STUDY = Study(

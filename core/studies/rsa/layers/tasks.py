@@ -20,7 +20,7 @@ from core.maths.similarity.preparing import prepare_pair
 from core.maths.similarity.registry import Options, compare, get_measure
 from core.maths.similarity.scoring import score
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
-from core.vectors.pairs import Items, Paired, extract_pair
+from core.vectors.pairs import READ, Items, Paired, extract_pair
 
 COPIES = 4  # of the vectors of two models
 
@@ -204,7 +204,7 @@ def compare_layers(
     paired = extract_pair(base, other, items, False, share, sinks=sinks)
     similarity = np.zeros((len(paired.base), len(paired.compared)))
     for row, first in enumerate(paired.base):
-        tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
+        tick(READ + (1 - READ) * row / len(similarity), f"layer {row} against all")
         for column, second in enumerate(paired.compared):
             x, y = how.prepared(first, second)
             kept = how.kept(x, y)
@@ -218,20 +218,17 @@ def compare_layers(
 
 def _by_layer(paired: Paired, how: Settings, seed: int) -> Value:
     """Score every layer of a pair, with the same groups and shuffles."""
-    columns: dict[str, list[float]] = {
-        name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
-    }
-    layers = len(paired.base)
-    for layer in range(layers):
-        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        x, y = how.prepared(paired.base[layer], paired.compared[layer])
+    scores = []
+    for states in paired.layers():
+        x, y = how.prepared(*states)
         kept = how.kept(x, y)
         rng = np.random.default_rng(seed)
-        result = score(x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options)
-        for name, values in columns.items():
-            values.append(getattr(result, name))
+        scores.append(score(x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options))
     return {
-        **{name: np.array(values) for name, values in columns.items()},
+        **{
+            name: np.array([getattr(each, name) for each in scores])
+            for name in ("similarity", "low", "high", "null_low", "null_high")
+        },
         "items": int(paired.base.shape[1]),
         "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
         "sentences": len(np.unique(paired.sentence)),

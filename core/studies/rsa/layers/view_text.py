@@ -239,17 +239,17 @@ def _clause(facts: function_text.Facts, model: str, name: str, label: str) -> st
         place, also = f"differs {_place(facts, model)}", "also "
     more = f", but may {also}differ in {layers_in_words(uncertain.layers)}" if uncertain else ""
     at, score = lowest.layers[0], lowest.number
-    parts = [f"lowest {label} {score.text} at layer {at}"]
-    if model in facts.get(AT_CHANCE, ()):
-        parts.append("not detectably above chance")
-    if model in facts.get(RUNS, ()):
-        parts.append(f"mean of {facts[RUNS][model].number.text} runs")
-    if model in facts.get(WEIGHT_CHANGE, ()):
-        scaled = facts.get(SCALED, {}).get(model)
-        size = facts[WEIGHT_CHANGE][model].number.text
-        parts.append(f"weight change {size}{f', scaled to {scaled.number.text}' if scaled else ''}")
+    runs, scaled = (facts.get(verdict, {}).get(model) for verdict in (RUNS, SCALED))
+    size = facts.get(WEIGHT_CHANGE, {}).get(model)
+    smaller = f", scaled to {scaled.number.text}" if scaled else ""
+    parts = (
+        f"lowest {label} {score.text} at layer {at}",
+        "not detectably above chance" if model in facts.get(AT_CHANCE, ()) else "",
+        f"mean of {runs.number.text} runs" if runs else "",
+        f"weight change {size.number.text}{smaller}" if size else "",
+    )
     stranger = " (not trained from the base)" if model in facts.get(NOT_FROM_BASE, ()) else ""
-    return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
+    return f"{name}{stranger} {place}{more} ({'; '.join(filter(None, parts))})"
 
 
 def _comparison(facts: function_text.Facts) -> str:

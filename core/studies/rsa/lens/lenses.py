@@ -176,7 +176,7 @@ def measure_lenses(head: Head, maps: Sequence[Ridge], asked: Asked) -> dict[str,
         the output's, (lens, layer, place); `first`, the first layer where it is, (lens, place).
     """
     names = ("sentence", "place", "answer", "kl", "top", "same")
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    parts = []
     for read in read_asked(head.model, asked):
         final = read.logits.log_softmax(1)
         seen = [
@@ -189,10 +189,11 @@ def measure_lenses(head: Head, maps: Sequence[Ridge], asked: Asked) -> dict[str,
         lost = np.array([[kl.numpy() for kl, _ in lens] for lens in seen])
         tops = np.array([[top.numpy() for _, top in lens] for lens in seen])
         same = tops == final.argmax(1).numpy()
-        made = (read.sentences, read.places, read.answers, lost, tops, same)
-        for name, part in zip(names, made, strict=True):
-            parts[name].append(part)
-    value: dict[str, Any] = {name: np.concatenate(each, -1) for name, each in parts.items()}
+        parts.append((read.sentences, read.places, read.answers, lost, tops, same))
+    value: dict[str, Any] = {
+        name: np.concatenate(each, -1)
+        for name, each in zip(names, zip(*parts, strict=True), strict=True)
+    }
     same = value["same"]
     return value | {"first": np.where(same.any(1), same.argmax(1), same.shape[1] - 1)}
 

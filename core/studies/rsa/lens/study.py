@@ -86,10 +86,9 @@ def parts_of(spec: LensSpec) -> dict[str, str]:
 
 def base_for(ref: str, base: str) -> str:
     """Name the model that another is compared with: an included fine-tune's own base."""
-    for entry in (*read_manifest(), *read_adapters()):
-        if entry.get("ref") == ref and entry.get("base"):
-            return str(entry["base"])
-    return base
+    entries = (*read_manifest(), *read_adapters())
+    bases = (entry.get("base") for entry in entries if entry.get("ref") == ref)
+    return str(next(filter(None, bases), base))
 
 
 def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
@@ -129,14 +128,15 @@ def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
 def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables of `change_tables` and `layer_tables`, and what is said of them."""
     corpus, typical = ready.need("text"), ready.need("typical")
-    values: dict[str, dict[str, Any]] = {CHANGE: {}, SEEN: {}}
-    for (role, ref), value in outputs.values.items():
-        values[role][ref] = value
+    changes, seen = (
+        {ref: value for (role, ref), value in outputs.values.items() if role == part}
+        for part in (CHANGE, SEEN)
+    )
     parts = parts_of(spec)
     bases = {ref: base_for(ref, spec.base) for ref in parts}
     tables = {
-        **change_tables(values[CHANGE], bases, parts),
-        **layer_tables(values[SEEN]),
+        **change_tables(changes, bases, parts),
+        **layer_tables(seen),
     }
     statements = statements_of(tables)
     same = [ref for ref in (*spec.models, *spec.others) if ref not in parts]
@@ -148,7 +148,7 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *corpus.notices,
             *sentence_notices(len(corpus.sentences)),
             *(base_left_out(ref) for ref in same),
-            *make_notices(values[CHANGE]),
+            *make_notices(changes),
         ],
         methods=make_methods(spec, len(corpus.sentences), len(typical)),
         models=tuple(dict.fromkeys(ref for pair in bases.items() for ref in pair)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,9 @@ import numpy as np
 from core.errors import ModelError
 from core.maths.ranks import area
 from core.models.identity import check_tokenizers
-from core.models.loading.language_models import head_kind, load_on_head
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import ASK, pad_sentences, times_read
+from core.vectors.predicting import open_to_ask, pad_sentences, times_read
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -81,7 +80,7 @@ def read_layers(
     from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
 
     with span(0.0, 0.1):
-        loaded, ask = _opened(model, base)
+        loaded, ask = open_to_ask(model, base)
     head = Head.of(loaded.model)
     scored, fitted = (ask(loaded, sentences[part::2]) for part in (0, 1))
     tick(0.1, "maps of the tuned lens")
@@ -144,8 +143,8 @@ def read_change(
 
     check_tokenizers(base, model, "their states are not of the same subwords")
     with span(0.0, 0.1):
-        first, ask = _opened(base, base)
-        second, _ = _opened(model, base)
+        first, ask = open_to_ask(base, base)
+        second, _ = open_to_ask(model, base)
     kinds = typical_tokens(first, typical, sentences)
     heads = Head.of(first.model), Head.of(second.model)
     tick(0.1, "states of both models")
@@ -169,17 +168,6 @@ def read_change(
     value |= _raised(second, heads, ask(first, sentences), kinds)
     counted = [int((kinds == kind).sum()) for kind in (TYPICAL, UNTYPICAL)]
     return value | {"length": length, "typical": counted}
-
-
-def _opened(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]:
-    """Open a model with a head, and choose how tokens are asked for."""
-    kind, loaded = head_kind(ref, base), load_on_head(ref, base)
-    if kind == "masked" and loaded.tokenizer.mask is None:
-        raise ModelError(
-            f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
-            "choose another model."
-        )
-    return loaded, ASK[kind]
 
 
 def typical_tokens(loaded: LoadedModel, typical: Words, other: Words) -> np.ndarray:

@@ -26,7 +26,8 @@ from core.studies.rsa.lens.tables import (
 )
 from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 PROMOTES = "words of the fine-tune's text promoted at the middle layer"
 SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
@@ -55,16 +56,16 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
         Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
         for row in tuned.tail(1).to_dict("records")
     ]
-    for row in tables["output_change"].to_dict("records"):
-        if np.isfinite(row["auc"]):
-            statements.append(
-                Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
-            )
-    models = two_models(tables)
+    statements += [
+        Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
+        for row in tables["output_change"].to_dict("records")
+        if np.isfinite(row["auc"])
+    ]
     decided = tables["decided"]
-    for row in decided[decided["model"].isin(models)].to_dict("records"):
-        first = estimate_of(row, "first_layer")
-        statements.append(Statement(row["model"], DECIDES, first, metric=row["lens"]))
+    statements += [
+        Statement(row["model"], DECIDES, estimate_of(row, "first_layer"), metric=row["lens"])
+        for row in decided[decided["model"].isin(two_models(tables))].to_dict("records")
+    ]
     return tuple(statements)
 
 
@@ -246,17 +247,14 @@ def make_methods(spec: LensSpec, read: int, typical: int) -> str:
         read: Sentences of the text that has nothing to do with the fine-tunes.
         typical: Sentences of the text like theirs.
     """
-    return (
-        f"The states of each fine-tune and of its base were read on {read:,} sentences of "
-        f"{spec.corpus}, and the mean difference, of the {FIRST_FIVE} subwords of a sentence and "
-        "of all, was put through the fine-tune's final norm and vocabulary matrix (activation-"
-        f"difference lens); the middle layer and the {FIRST_FIVE} subwords were chosen beforehand. "
-        f"A token is typical of the fine-tune's text, or of the other, if it is {TIMES:g} times "
-        f"as frequent there ({typical:,} and {read:,} sentences) and seen {OFTEN} times; the AUC "
-        "is the probability that a token typical of the first is promoted above one typical of the "
-        f"second. It is compared with {SHUFFLES} differences whose dimensions were shuffled, and "
-        "with rivals' differences. The logit lens puts every layer's state through the head; the "
-        "tuned lens first maps it to the last layer's by ridge regression fitted on every other "
-        f"sentence. Tokens are favoured that are often among the {NAMED} whose logits the "
-        "fine-tune raises most. Bands are 95 % intervals over sentences."
+    return said(
+        "methods",
+        corpus=spec.corpus,
+        read=read,
+        typical=typical,
+        places=FIRST_FIVE,
+        times=TIMES,
+        often=OFTEN,
+        shuffles=SHUFFLES,
+        named=NAMED,
     )

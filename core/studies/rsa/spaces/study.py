@@ -14,6 +14,9 @@ from typing import Any
 import pandas as pd
 
 from core.errors import SpecError
+from core.maths.spectra.shape import BLOCKS, FITTED_FROM
+from core.options.layer_numbers import FEW, SOME
+from core.results.numbers import text_of
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -43,7 +46,7 @@ from core.studies.rsa.spaces.tasks import PARTS, SHAPE, measure_angles, measure_
 from core.studies.rsa.spaces.text import (
     NOTHING,
     make_headline,
-    make_methods,
+    said,
     shape_statements,
     statements_of,
 )
@@ -147,7 +150,16 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *(notice for part in parts for notice in part["notices"]),
         ],
         arrays={"stress": stress},
-        methods=make_methods(spec, int(parts[0]["items"]), stress),
+        methods=said(
+            "methods",
+            items=int(parts[0]["items"]),
+            few=FEW,
+            some=SOME,
+            stress=[text_of(part) for part in stress],
+            draws=spec.draws,
+            fitted_from=FITTED_FROM,
+            blocks=BLOCKS,
+        ),
         models=refs,
         corpus=corpus,
         cites=CITATIONS,

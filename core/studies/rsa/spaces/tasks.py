@@ -152,13 +152,14 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
     rng = np.random.default_rng(seed)
     counts, order = sentence_counts(sentences, draws, rng), rng.permutation(items)
     once = np.arange(items), np.ones((1, items), dtype=np.int64)
-    owner, layer, spaces, last = [], [], [], []
-    for place, activations in enumerate(shared):
-        for number in layers_of((), len(activations.vectors) - 1):
-            spaces.append(Space.of(activations.vectors[number], group, counts))
-            owner.append(place)
-            layer.append(number)
-        last.append(len(spaces) - 1)
+    points = [
+        (place, number)
+        for place, activations in enumerate(shared)
+        for number in layers_of((), len(activations.vectors) - 1)
+    ]
+    owner, layer = (np.array(each) for each in zip(*points, strict=True))
+    spaces = [Space.of(shared[place].vectors[number], group, counts) for place, number in points]
+    last = np.flatnonzero(np.diff(owner, append=-1)).tolist()
     rows = range(part, len(spaces), PARTS)
     angles = np.full((len(rows), len(spaces)), np.nan)
     low, high = angles.astype(np.float32), angles.astype(np.float32)
@@ -178,8 +179,8 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
             shuffled = Space.of(following, *once)
             chance[number] = between(Space.of(spaces[row].rows, *once), shuffled)[0]
     return {
-        "model": np.array(owner),
-        "layer": np.array(layer),
+        "model": owner,
+        "layer": layer,
         "rows": np.array(rows),
         "angles": angles,
         "low": low,

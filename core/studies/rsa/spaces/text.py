@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from core.errors import listed
-from core.maths.spectra.shape import BLOCKS, EFFECTIVE_RANK, FITTED_FROM
-from core.options.layer_numbers import FEW, SOME
+from core.maths.spectra.shape import EFFECTIVE_RANK
 from core.results.estimates import estimate_of
 from core.results.names import short_names
-from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED, of_one_base
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
 BEYOND = "further from its base than seeds are from each other, last layer"
@@ -44,9 +41,10 @@ def statements_of(
     statements = []
     for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
         rows = by_layer[by_layer["relation"] == relation]
-        for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0])):
-            layers = (int(row["layer"]),)
-            statements.append(Statement(relation, verdict, estimate_of(row, "angle"), layers))
+        statements += [
+            Statement(relation, verdict, estimate_of(row, "angle"), (int(row["layer"]),))
+            for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
+        ]
     seeds = by_layer[by_layer["relation"] == SEEDS]
     for ref, base in tuned if len(seeds) else ():
         mine = pairs[pairs["model"].isin((ref, base)) & pairs["other"].isin((ref, base))]
@@ -54,9 +52,9 @@ def statements_of(
         if len(top) and (row := top.iloc[-1])["low"] > seeds["high"].iloc[-1]:
             layers = (int(row["layer"]),)
             statements.append(Statement(ref, BEYOND, estimate_of(row, "angle"), layers, SEEDS))
-    for _, row in by_layer[by_layer["relation"] == CHANCE].iterrows():
-        statements.append(Statement(CHANCE, ANGLE, estimate_of(row, "angle")))
-    return tuple(statements)
+    chance = by_layer[by_layer["relation"] == CHANCE]
+    shuffled = (Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows())
+    return (*statements, *shuffled)
 
 
 def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:
@@ -114,22 +112,3 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if len(related) > 2:
         parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))
-
-
-def make_methods(spec: SpacesSpec, items: int, stress: np.ndarray) -> str:
-    """Write a methods paragraph, ready to paste."""
-    return (
-        f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
-        "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
-        f"(Williams et al. 2021). Of models with more than {FEW} layers, {SOME} states are "
-        "compared, evenly spaced. Spaces were placed by classical scaling (stress of the map "
-        f"{text_of(stress[0])} on two axes, {text_of(stress[1])} on three). Sentences "
-        f"were resampled {spec.draws} times; a resample keeps the "
-        "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "
-        "intervals over sentences. For chance level, the words of one space were put in another "
-        "order. The effective rank of a space is the exponential of the entropy of its singular "
-        "values (Garrido et al. 2023); the slope a is that of eigenvalues falling as a power of "
-        f"their rank, fitted from the {FITTED_FROM}th to half of the rank (Agrawal et al. 2022); "
-        "the mean cosine is of two random words, not centred (Ethayarajh 2019). Their intervals "
-        f"are Student's t from a jackknife over {BLOCKS} blocks of sentences (Shao & Wu 1989)."
-    )

@@ -91,16 +91,24 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
             f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: "
             "choose the model's own base."
         )
-    changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
-    same = np.ones(layers, dtype=bool)
+    changes, same = {}, np.ones(layers, dtype=bool)
     for name, layer in placed.items():
         changes[name] = tuned[name] - base_weights[name]
         same[layer] &= torch.equal(base_weights[name], tuned[name])
-        if changes[name].dim() == 2:
-            moved[layer] += float(changes[name].double().norm()) ** 2
-            size[layer] += float(base_weights[name].double().norm()) ** 2
-    sizes = np.sqrt(moved / np.where(size > 0, size, 1.0))
+    sizes = relative_sizes(origin, task.model)
     return Pair(task, changes, sizes, same, answers_in_tuples(task.model, first_of_batch(batch, 1)))
+
+
+def relative_sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
+    """Compute the relative size of each layer's weight change over its matrices, (layer,)."""
+    number_of, theirs = numbering(origin), dict(body_of(changed).named_parameters())
+    moved, size = np.zeros((2, len(layer_list(origin)) + 1))
+    for name, weight in body_of(origin).named_parameters():
+        layer = number_of(name)
+        if layer is not None and weight.dim() == 2 and name in theirs:
+            moved[layer] += float((theirs[name] - weight).double().norm()) ** 2
+            size[layer] += float(weight.double().norm()) ** 2
+    return np.asarray(np.sqrt(moved / np.where(size > 0, size, 1.0)))
 
 
 def first_of_batch(batch: Batch, count: int) -> Batch:

@@ -1,5 +1,5 @@
-"""The kinds of layer swap: which layers each one runs, and how many answers of the fine-tune's head
-are right.
+"""The kinds of layer swap: which layers each one runs, how many answers of the fine-tune's head are
+right, and the self-tests.
 
     below      layers 0 to k are the donor's, the rest the fine-tune's
     above      layers 0 to k are the fine-tune's, the rest the donor's
@@ -14,20 +14,27 @@ come to the same run once: at layer 0, "layer" is "below"; at the top, "above" o
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.errors import ModelError
+from core.maths.arrays import Value
 from core.maths.progress import tick
-from core.models.loading.layers import Batch, layer_list, run_seen
-from core.studies.rsa.swap.interventions import MOST_KEPT, TESTED
+from core.models.loading.layers import Batch, body_of, layer_list, run_seen
+from core.studies.rsa.swap.interventions import BASE_WAYS, MOST_KEPT, TESTED
 from core.studies.rsa.swap.layer_changes import Pair, first_of_batch
 from core.vectors.examples import Encoded, hits
 
+# of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
+# their sum): what another order of additions may change, and no self-test may exceed
+ROUNDING = 1e-4
 Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]
 States = Mapping[int, Tensor]
@@ -112,6 +119,51 @@ class Work:
                     hits_by_way[way][layer, batch.sentences] = counted[same]
         return hits_by_way
 
+    def with_base(self, origin: nn.Module) -> Value:
+        """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests
+        that need the base.
+
+        Raises:
+            ModelError: If a self-test fails.
+        """
+        pair, frozen = self.pair, [0.0]
+
+        def look(way: str, layer: int, output: Any, plain: Any) -> None:
+            if untouched(way, layer, pair.unchanged):
+                what = f"swapping unchanged layers ({way} {layer})"
+                frozen.append(differ(pair, what, output, plain))
+
+        theirs, longest = list(layer_list(origin)), self.batches[0]
+        base = states_of(origin, longest)
+        whole = differ(
+            pair, "the whole base as donor", pair.run(longest, base[0], theirs),
+            pair.run(longest, base[len(theirs)], [None] * len(theirs)),
+        )  # fmt: skip
+        scored = self.run(origin, BASE_WAYS, look)
+        checks = {"whole_difference": whole, "frozen_difference": max(frozen)}
+        return {**scored, "own": self.right, **checks}
+
+    def into_itself(self) -> float:
+        """Measure the largest difference with a copy of the fine-tune as donor.
+
+        Raises:
+            ModelError: If it is more than rounding.
+        """
+        pair, batch = self.pair, self.tested
+        twin = copy.deepcopy(body_of(pair.task.model))
+        blocks, theirs = pair.layers, list(layer_list(twin))
+        states, plain = run_seen(pair.task.model, batch)
+        ours, twin_states = dict(enumerate(states)), states_of(twin, batch)
+        swaps = [
+            built(way, layer, ours, twin_states, blocks, theirs)
+            for way in ("below", "above", "layer", "only")
+            for layer in self.layers
+        ]
+        return max(
+            differ(pair, "a copy of the model as donor", pair.run(batch, *swap), plain)
+            for swap in {same_run(*swap): swap for swap in swaps}.values()
+        )
+
 
 def states_of(donor: nn.Module, batch: Batch) -> States:
     """Compute a donor's states, each (sentence, subword, d_model), without the places of words."""
@@ -158,3 +210,28 @@ def untouched(way: str, layer: int, unchanged: NDArray[np.bool_]) -> bool:
         "layer": unchanged[layer : layer + 1],
     }
     return way in taken and bool(taken[way].all())
+
+
+def differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
+    """Measure the largest difference of two outputs' logits.
+
+    Raises:
+        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
+            can be trusted.
+    """
+    left, right = (
+        output if isinstance(output, torch.Tensor) else output.logits
+        for output in (given, expected)
+    )
+    if torch.equal(left, right):
+        return 0.0
+    difference = float((left - right).abs().max())
+    largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
+    rounding = ROUNDING * max(1.0, largest)
+    if difference > rounding or not torch.equal(left.argmax(-1), right.argmax(-1)):
+        raise ModelError(
+            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) "
+            f"should not change its output but changes a logit by {difference:.2g}. "
+            "Choose a BERT-like model."
+        )
+    return difference

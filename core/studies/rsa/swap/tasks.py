@@ -17,7 +17,6 @@ retrained on the truncated model, ours is not.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ModelError
 from core.models import load_model, locate
 from core.models.files import checkpoints
 from core.models.identity import check_tokenizers
@@ -37,12 +35,8 @@ from core.vectors.examples import BATCH, Pairs, batches, encode, hits
 if TYPE_CHECKING:
     from torch import nn
 
-    from core.studies.rsa.swap.layer_changes import Pair
     from core.studies.rsa.swap.replacement import Work
 
-# of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
-# their sum): what another order of additions may change, and no self-test may exceed
-ROUNDING = 1e-4
 SWAPPED = 0.45  # of a pass that a layer swap runs, with padding
 TEST_SWAPS = 4  # kinds of swap that the self-tests run
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
@@ -136,10 +130,10 @@ def swap_layers(
     work, origin = _opened(base, model, pairs, layers)
     pair = work.pair
     value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
-    value["self_difference"] = _into_itself(work)
+    value["self_difference"] = work.into_itself()
     share = len(BASE_WAYS) / (len(BASE_WAYS) + random * len(DONOR_WAYS))
     with span(0.0, share):
-        value |= _with_base(work, origin)
+        value |= work.with_base(origin)
     del origin
     if random:
         drawn = load_model(f"random:{base}", device="cpu").model
@@ -177,7 +171,7 @@ def swap_changes(
     from core.studies.rsa.swap.layer_changes import Measured, noise_donor, output_changes
 
     work, origin = _opened(base, model, pairs, layers)
-    _into_itself(work)
+    work.into_itself()
     measured = Measured(work.pair, work.batches[:: -(-len(work.batches) // MEASURED)])
     changes = output_changes(measured, origin)
     del origin
@@ -227,75 +221,3 @@ def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
 
 def _longest(ref: str) -> int:
     return checkpoints.longest_input(checkpoints.read_config(locate(ref)))
-
-
-def _with_base(work: Work, origin: nn.Module) -> Value:
-    """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that
-    need the base."""
-    from core.models.loading.layers import layer_list
-    from core.studies.rsa.swap.replacement import states_of, untouched
-
-    pair, frozen = work.pair, [0.0]
-
-    def look(way: str, layer: int, output: Any, plain: Any) -> None:
-        if untouched(way, layer, pair.unchanged):
-            what = f"swapping unchanged layers ({way} {layer})"
-            frozen.append(_differ(pair, what, output, plain))
-
-    theirs, longest = list(layer_list(origin)), work.batches[0]
-    base = states_of(origin, longest)
-    whole = _differ(
-        pair, "the whole base as donor", pair.run(longest, base[0], theirs),
-        pair.run(longest, base[len(theirs)], [None] * len(theirs)),
-    )  # fmt: skip
-    scored = work.run(origin, BASE_WAYS, look)
-    checks = {"whole_difference": whole, "frozen_difference": max(frozen)}
-    return {**scored, "own": work.right, **checks}
-
-
-def _into_itself(work: Work) -> float:
-    """Measure the largest difference with a copy of the fine-tune as donor."""
-    from core.models.loading.layers import body_of, layer_list, run_seen
-    from core.studies.rsa.swap.replacement import built, same_run, states_of
-
-    pair, batch = work.pair, work.tested
-    twin = copy.deepcopy(body_of(pair.task.model))
-    blocks, theirs = pair.layers, list(layer_list(twin))
-    states, plain = run_seen(pair.task.model, batch)
-    ours, twin_states = dict(enumerate(states)), states_of(twin, batch)
-    swaps = [
-        built(way, layer, ours, twin_states, blocks, theirs)
-        for way in ("below", "above", "layer", "only")
-        for layer in work.layers
-    ]
-    return max(
-        _differ(pair, "a copy of the model as donor", pair.run(batch, *swap), plain)
-        for swap in {same_run(*swap): swap for swap in swaps}.values()
-    )
-
-
-def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
-    """Measure the largest difference of two outputs' logits.
-
-    Raises:
-        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
-            can be trusted.
-    """
-    import torch
-
-    left, right = (
-        output if isinstance(output, torch.Tensor) else output.logits
-        for output in (given, expected)
-    )
-    if torch.equal(left, right):
-        return 0.0
-    difference = float((left - right).abs().max())
-    largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
-    rounding = ROUNDING * max(1.0, largest)
-    if difference > rounding or not torch.equal(left.argmax(-1), right.argmax(-1)):
-        raise ModelError(
-            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) "
-            f"should not change its output but changes a logit by {difference:.2g}. "
-            "Choose a BERT-like model."
-        )
-    return difference

@@ -24,7 +24,8 @@ from core.results.words import words_beside
 from core.studies.rsa.swap.spec import SwapSpec
 from core.vectors.examples import PARSE
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"
@@ -85,13 +86,17 @@ def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
     needed = _layers(lower)
     costly, verdict = (lower, LOSES) if needed else (single, NO_LOSS)
     statements.append(_costliest(model, verdict, costly))
-    if needed:
-        statements.append(Statement(model, NEEDED, layers=needed, baseline=BASE))
     beyond = _layers(lower[lower["excess_low"] > 0])
-    if beyond:
-        statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
-    if uncompared := _layers(lower[lower["excess_low"].isna()]):
-        statements.append(Statement(model, UNCOMPARED, layers=uncompared))
+    uncompared = _layers(lower[lower["excess_low"].isna()])
+    statements += [
+        Statement(model, verdict, layers=layers, baseline=baseline)
+        for verdict, layers, baseline in (
+            (NEEDED, needed, BASE),
+            (BEYOND_RANDOM, beyond, RANDOM),
+            (UNCOMPARED, uncompared, ""),
+        )
+        if layers
+    ]
     if beyond or uncompared:
         unexplained = lower[lower["layer"].isin((*beyond, *uncompared))]
         statements.append(_costliest(model, UNEXPLAINED, unexplained))
@@ -170,12 +175,12 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
         (equalled, f"{intact} the score of {listed(equalled, word='or')} {random}."),
         (kept, f"{intact} {listed(kept, word='or')}."),
     )
-    said = [sentence for named, sentence in sentences if named]
+    stated = [sentence for named, sentence in sentences if named]
     frozen = _frozen(facts, names)
-    whole = f"{said[0].removesuffix('.')}; {frozen}."
+    whole = f"{stated[0].removesuffix('.')}; {frozen}."
     if frozen and len(whole) <= TWO_LINES:
-        return [whole, *said[1:]]
-    return [*said, *([f"{frozen[0].upper()}{frozen[1:]}."] if frozen else [])]
+        return [whole, *stated[1:]]
+    return [*stated, *([f"{frozen[0].upper()}{frozen[1:]}."] if frozen else [])]
 
 
 def _frozen(facts: Facts, names: Mapping[str, str]) -> str:
@@ -194,43 +199,40 @@ def _frozen(facts: Facts, names: Mapping[str, str]) -> str:
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
     """Describe one model: its score, the layers it needs, those that can be reverted or removed."""
     guess = facts[model, GUESSES].number.text
-    parts = [
-        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess})."
-    ]
-    needed = facts.get((model, NEEDED))
-    if needed is not None:
-        worst = facts[model, LOSES]
-        loss = f"by {worst.number.text}"
-        if len(needed.layers) > 1:
-            loss = f"by up to {worst.number.text} (layer {worst.layers[0]})"
-        beyond, uncompared = (
-            facts[model, verdict].layers if (model, verdict) in facts else ()
-            for verdict in (BEYOND_RANDOM, UNCOMPARED)
-        )
-        compared = tuple(layer for layer in needed.layers if layer not in uncompared)
-        parts.append(
-            f"Reverting {_any(needed.layers)} to the base lowers this "
-            f"{loss}{_beyond(beyond, compared, bool(uncompared))}."
-        )
-    depth = facts.get((model, LOWER_FREE))
-    if depth is not None:
-        together = (
-            "the embeddings"
-            if len(depth.layers) == 1
-            else f"layers 0 to {depth.layers[-1]} together"
-        )
-        parts.append(f"Reverting {together} costs nothing measurable.")
-    if (model, FROZEN) in facts:
-        frozen, reverted = facts[model, FROZEN], facts.get((model, REVERTED))
-        after = f"; reverted after training, {reverted.number.text}" if reverted else ""
-        parts.append(
-            f"Trained with {layers_in_words(frozen.layers)} frozen, it scores "
-            f"{frozen.number.text}{after}."
-        )
-    removable = facts.get((model, REMOVABLE))
-    if removable is not None:
-        parts.append(f"Removing {_any(removable.layers)} costs nothing measurable.")
-    return " ".join(parts)
+    needed, free, frozen, reverted, removable = (
+        facts.get((model, verdict)) for verdict in (NEEDED, LOWER_FREE, FROZEN, REVERTED, REMOVABLE)
+    )
+    together = "the embeddings"
+    if free and len(free.layers) > 1:
+        together = f"layers 0 to {free.layers[-1]} together"
+    after = f"; reverted after training, {reverted.number.text}" if reverted else ""
+    parts = (
+        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess}).",
+        _needed(facts, model, needed.layers) if needed else "",
+        f"Reverting {together} costs nothing measurable." if free else "",
+        f"Trained with {layers_in_words(frozen.layers)} frozen, it scores "
+        f"{frozen.number.text}{after}."
+        if frozen
+        else "",
+        f"Removing {_any(removable.layers)} costs nothing measurable." if removable else "",
+    )
+    return " ".join(filter(None, parts))
+
+
+def _needed(facts: Facts, model: str, needed: Sequence[int]) -> str:
+    """Say how much reverting a needed layer costs, and whether a random change costs as much."""
+    worst = facts[model, LOSES]
+    up_to = f"up to {worst.number.text} (layer {worst.layers[0]})"
+    beyond, uncompared = (
+        facts[model, verdict].layers if (model, verdict) in facts else ()
+        for verdict in (BEYOND_RANDOM, UNCOMPARED)
+    )
+    compared = tuple(layer for layer in needed if layer not in uncompared)
+    return (
+        f"Reverting {_any(needed)} to the base lowers this "
+        f"by {up_to if len(needed) > 1 else worst.number.text}"
+        f"{_beyond(beyond, compared, bool(uncompared))}."
+    )
 
 
 def _any(layers: Sequence[int]) -> str:
@@ -253,21 +255,19 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
     """Tell whose answers the scores rest on, which are near the baseline, which models are
     unrelated to the base."""
     unmodified = tables["own"]
-    parsed = [str(name) for name in unmodified.loc[unmodified["answers"] == PARSE, "model"]]
-    notices = []
-    if parsed:
-        notices.append(
-            f"{listed(parsed)}: the score is agreement with a parser, not with gold annotation. A "
-            "parser and a tagger trained on one treebank make the same mistakes; choose the text "
-            "demo-gold for hand-checked answers."
+    parsed = unmodified.loc[unmodified["answers"] == PARSE, "model"].tolist()
+    near = unmodified[unmodified["low"] <= unmodified["chance"]]
+    notices = [said("parsed", models=listed(parsed))] if parsed else []
+    notices += [
+        said(
+            "near_baseline",
+            model=row["model"],
+            score=text_of(row["score"]),
+            answer=row["commonest"],
+            chance=text_of(row["chance"]),
         )
-    for _, row in unmodified.iterrows():
-        if row["low"] <= row["chance"]:
-            notices.append(
-                f"{row['model']} scores {text_of(row['score'])}, not significantly above the "
-                f"majority baseline ({row['commonest']}: {text_of(row['chance'])}), so no layer "
-                "can lower its score by much."
-            )
+        for row in near.to_dict("records")
+    ]
     blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
     sizes = (
         blocks.groupby("model", sort=False)["relative_change"].median().to_dict()
@@ -299,47 +299,16 @@ def make_methods(
         counts: Examples by kind of head.
         truth: Where right answers come from, by kind of head.
     """
-    parts = [
-        f"Layers of {', '.join(models)} were replaced by those of {spec.base}: layers 0 "
-        f"(embeddings) to k, layers "
-        "above k, single layers, and all layers but one. The head was always the fine-tune's, and "
-        "nothing was trained. "
-        "In the truncated model the head reads the fine-tune's own state at layer k."
-    ]
-    if (swapped := which_layers(spec.layers, models, controls_of(spec))) != which_layers((), {}):
-        parts.append(f"Swaps were made at {swapped}.")
-    if "sentence" in counts:
-        parts.append(
-            f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."
-        )
-    for kind, what in (
-        ("words", "Tags are scored by tag accuracy"),
-        ("arcs", "Heads are scored by UAS"),
-    ):
-        if kind in counts:
-            whose = (
-                "the included parser's parse, not gold"
-                if truth[kind] == PARSE
-                else "the text's own annotation"
-            )
-            parts.append(
-                f"{what} against {whose}, over {counts[kind]:,} sentences, punctuation included."
-            )
-    parts.append(
-        "The majority baseline always gives the most frequent answer of these examples (for heads, "
-        "their most frequent "
-        "position relative to the word). A random change of equal size adds to the fine-tune's "
-        "weights their own change, rotated at random, which keeps the proportions of its singular "
-        "values, and scaled so that each layer's output on the fine-tune's own input moves as far "
-        f"as when the layer is reverted ({spec.noises} draws); random "
-        f"layers have newly "
-        "initialised weights of the base's configuration. Bands are 95 % bootstrap intervals over "
-        "sentences "
-        f"({spec.draws:,} draws); those of a loss use the same draws for both scores. Where random "
-        f"changes are part of "
-        "a number, its band is a t-interval over draws of the change and over sentences. Before "
-        "scoring, three checks "
-        "ran: a copy of the model as donor, the whole base as donor, and layers that fine-tuning "
-        "did not change."
+    swapped = which_layers(spec.layers, models, controls_of(spec))
+    whose = {True: "the included parser's parse, not gold", False: "the text's own annotation"}
+    parts = (
+        said("methods", models=", ".join(models), base=spec.base),
+        said("some", layers=swapped) if swapped != which_layers((), {}) else "",
+        *(
+            said(kind, count=counts[kind], whose=whose[truth[kind] == PARSE])
+            for kind in ("sentence", "words", "arcs")
+            if kind in counts
+        ),
+        said("baselines", noises=spec.noises, draws=spec.draws),
     )
-    return " ".join(parts)
+    return " ".join(filter(None, parts))

@@ -61,6 +61,15 @@ def nearest_words(
     return places, distances
 
 
+def nearest_arrays(vectors: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Find nearest words and their distances, each (model, layer, word, nearest); none of no
+    model."""
+    if not vectors:
+        return {}
+    places, gaps = zip(*map(nearest_words, vectors), strict=True)
+    return {WORDS_NEAR: np.stack(places), DISTANCES_NEAR: np.stack(gaps)}
+
+
 def neighbour_rows(result: Result, position: int) -> pd.DataFrame:
     """Tabulate the words nearest to one word, by model and layer.
 

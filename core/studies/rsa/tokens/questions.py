@@ -28,7 +28,7 @@ from core.errors import CorpusError
 from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
 from core.models.loading.memory import borrow_model
-from core.studies.rsa.tokens.text import missing_part, no_span_head, top_answer_only
+from core.studies.rsa.tokens.text import said
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
 from core.vectors.forward import Subwords, cut_pair
 from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
@@ -135,7 +135,7 @@ def read_question(
         if due(model, sinks):
             value |= left_out(sinks_in(model, value["vectors"], cut.pieces), cut.length)
         if not headed:
-            return value | {"why": no_span_head(model)}
+            return value | {"why": said("no_span_head", model=model)}
         logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()
         scores, why = _scores_by_layer(loaded.model, hidden, logits, model)
     first = len(question)
@@ -198,7 +198,7 @@ def roles(
         (supporting, support, "supporting sentence"),
     ):
         if words and at is None:
-            notices.append(missing_part(what, words))
+            notices.append(said("missing_part", what=what, words=" ".join(words)))
     anchor = range(support, support + len(supporting)) if support is not None else ()
     if support is None and place is not None:
         anchor = range(place, place + len(answer))
@@ -273,7 +273,7 @@ def _scores_by_layer(
         if scores.shape[-1] == 2 and torch.allclose(scores[-1], logits, atol=LARGEST_DIFFERENCE):
             return [layer.numpy() for layer in scores[:-1]] + [logits.numpy()], ""
     nothing: list[np.ndarray | None] = [None] * (len(hidden) - 1)
-    return [*nothing, logits.numpy()], top_answer_only(ref)
+    return [*nothing, logits.numpy()], said("top_answer_only", model=ref)
 
 
 def _takes_types(model: Any) -> bool:

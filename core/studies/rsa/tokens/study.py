@@ -15,7 +15,7 @@ The headline's number: `core.studies.rsa.tokens.distances.lowest_p`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import CorpusError, ShapeError, SpecError
+from core.errors import CorpusError, ShapeError, SpecError, listed
 from core.models.zoo import READING, read_adapters
 from core.results.statements import Statement
 from core.studies.kit import (
@@ -45,15 +45,10 @@ from core.studies.kit import (
 from core.studies.rsa.tokens import distances, questions
 from core.studies.rsa.tokens import text as tokens_text
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
-from core.studies.rsa.tokens.neighbours import (
-    DISTANCES_NEAR,
-    WORDS_NEAR,
-    nearest_words,
-    standardised,
-)
+from core.studies.rsa.tokens.neighbours import nearest_arrays, standardised
 from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
-from core.studies.task_kit import as_identified, pure
+from core.studies.task_kit import as_identified, extract, pure
 from core.vectors.sinks import due, find_sinks
 
 AXES = 3
@@ -109,8 +104,6 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks:
         ModelError: If the model cannot be loaded.
         CorpusError: If the passage is longer than the model reads.
     """
-    from core.vectors.activations import extract
-
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
         raise CorpusError(
@@ -196,24 +189,22 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the passage has too few or too many words.
     """
     passage = ready.need("passage").passage
-    tasks = []
-    for ref, identity in identities(ready).items():
-        arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
-        arguments |= sink_argument(spec.sinks, ready, ref)
-        if passage.question:
-            tasks.append(
-                Task.of(
-                    ref,
-                    questions.read_question,
-                    role=ref,
-                    group=ref,
-                    question=passage.question,
-                    **arguments,
-                )
-            )
-        else:
-            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **arguments))
-    return tasks
+    read = questions.read_question if passage.question else word_vectors
+    asked = {"question": passage.question} if passage.question else {}
+    return [
+        Task.of(
+            ref,
+            read,
+            role=ref,
+            group=ref,
+            model=ref,
+            model_identity=identity.content,
+            words=passage.words,
+            **asked,
+            **sink_argument(spec.sinks, ready, ref),
+        )
+        for ref, identity in identities(ready).items()
+    ]
 
 
 def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -278,32 +269,30 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         }
         | ({"spans": spans} if asked.passage.question else {})
         | distances.nearness_tables(statements),
-        arrays=_nearest(list(arrays.values())),
+        arrays=nearest_arrays(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
-        methods=tokens_text.make_methods(bool(asked.passage.question)),
+        methods=" ".join(
+            map(tokens_text.said, ["methods", *(["question"] if asked.passage.question else [])])
+        ),
         cites=CITATIONS,
     )
-
-
-def _nearest(vectors: Sequence[NDArray[np.floating]]) -> dict[str, np.ndarray]:
-    """Nearest words and their distances, each (model, layer, word, nearest); none of no model."""
-    if not vectors:
-        return {}
-    places, gaps = zip(*map(nearest_words, vectors), strict=True)
-    return {WORDS_NEAR: np.stack(places), DISTANCES_NEAR: np.stack(gaps)}
 
 
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
     """Say which models give no answer, or none below the top layer, and which ones would."""
     said = [
-        tokens_text.top_answer_only(ref) if "spans" in value else tokens_text.no_span_head(ref)
+        tokens_text.said("top_answer_only" if "spans" in value else "no_span_head", model=ref)
         for ref, value in values.items()
         if value.get("why")
     ]
     readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
     unread = said and not any("spans" in value for value in values.values())
-    return [*said, tokens_text.these_answer(readers)] if unread and readers else said
+    return (
+        [*said, tokens_text.said("these_answer", models=listed(readers))]
+        if unread and readers
+        else said
+    )
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:

@@ -12,7 +12,8 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 TOO_FEW = "too few spans to detect whether the question is closer to its answer"
@@ -114,68 +115,7 @@ def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
     return [f"The highlighted words are closest together at {listed(clauses)}: {ratio}."]
 
 
-def no_span_head(model: str) -> str:
-    """Say that a model is drawn without an answer."""
-    return (
-        f"{model} gives no answer, because it has no head for question answering; its words are "
-        f"drawn."
-    )
-
-
-def these_answer(readers: Sequence[str]) -> str:
-    """Say which included models have a head for question answering."""
-    return f"To see a question answered, compare {listed(readers)}."
-
-
-def top_answer_only(model: str) -> str:
-    """Say that a model's head cannot be applied to lower layers."""
-    return (
-        f"{model} gives an answer at the top layer only, because its head reads more than that "
-        f"layer."
-    )
-
-
 def missing_words(words: Sequence[str]) -> str:
     """Say which words to highlight are not in the passage."""
     verb, it = ("is", "it is") if len(words) == 1 else ("are", "they are")
     return f"{listed(words)} {verb} not in the passage, so {it} not highlighted."
-
-
-def missing_part(what: str, words: Sequence[str]) -> str:
-    """Say that the answer or the supporting sentence is not in the passage."""
-    return (
-        f"The {what} is not in the passage word for word, so it has no colour: {' '.join(words)}."
-    )
-
-
-def make_methods(question: bool) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        question: Whether a question was read with the passage.
-    """
-    text = (
-        "Each layer of each model was centred and scaled to unit root mean square over the words "
-        "of the passage; one "
-        "principal component analysis was fitted to all layers and models together. Points are "
-        "words (means of their "
-        "subwords)."
-    )
-    if question:
-        text += (
-            " Question and passage were read as one pair. If a model has a head for question "
-            "answering, it was applied "
-            "to the states of every layer, and its scores at the top were checked against the "
-            "model's own; the most "
-            "probable span of the passage is shown, with the probability of its first and last "
-            "subword among those of "
-            "the passage. Distances are Euclidean, in the whole space: the mean distance from the "
-            "question's words to "
-            "the words of the answer (of the supporting sentence where no answer is given), "
-            "divided by that to the other words; words that occur in both question and passage "
-            "were left out. The p-value is the share of equally long spans of the passage "
-            "(its shifts) that are as close to the question at some layer, each layer in "
-            "units of its spans' standard deviation. It cannot be below one over the number of "
-            "spans, and is multiplied by the number of models (Bonferroni)."
-        )
-    return text

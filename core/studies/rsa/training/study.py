@@ -27,7 +27,6 @@ from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.studies.kit import (
-    Corpus,
     Findings,
     Outputs,
     Study,
@@ -48,7 +47,7 @@ from core.studies.rsa.layers.text import saturation_notices
 from core.studies.rsa.training.charts import figures, first_layers
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
-from core.studies.rsa.training.text import make_headline, make_methods, statements_of
+from core.studies.rsa.training.text import make_headline, said, statements_of
 from core.vectors.pairs import choose_items
 
 COLUMNS = (
@@ -146,11 +145,11 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     if spec.others:
         tables["others"] = table.loc[table["part"] == "other", columns_of].reset_index(drop=True)
-    corpus: Corpus = ready.values["text"]
+    corpus, measure = ready.values["text"], MEASURES[spec.measure]
     used = tuple(dict.fromkeys(role[1] for role in outputs.values if role[0] != NULL))
     statements = statements_of(tables, spec.end)
     return Findings(
-        headline=make_headline(statements, MEASURES[spec.measure].label, len(tables["peaks"])),
+        headline=make_headline(statements, measure.label, len(tables["peaks"])),
         statements=statements,
         tables=tables,
         notices=(
@@ -160,14 +159,14 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
             *progress_notices(training),
             *saturation_notices(
-                MEASURES[spec.measure].label,
+                measure.label,
                 [value for role, value in outputs.values.items() if role[0] != NULL],
             ),
         ),
         models=(spec.end, *used),
         corpus=corpus,
-        methods=make_methods(spec),
-        cites=(*CITATIONS, *MEASURES[spec.measure].references),
+        methods=said("methods", **vars(spec), how=f"{measure.label}: {measure.formula}"),
+        cites=(*CITATIONS, *measure.references),
     )
 
 

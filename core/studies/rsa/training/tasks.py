@@ -13,7 +13,7 @@ from core.maths.similarity.registry import Options, get_measure
 from core.maths.similarity.scoring import null_draws
 from core.maths.statistics import interval
 from core.studies.rsa.layers.tasks import Settings, compare_cost
-from core.studies.task_kit import Cost, Size, Value, as_identified, pure, tick
+from core.studies.task_kit import Cost, Size, Value, as_identified, pure
 from core.vectors.pairs import Items, extract_pair
 
 
@@ -51,12 +51,9 @@ def shuffle_layers(
     """
     paired = extract_pair(base, other, items, sinks=sinks)
     chosen = get_measure(measure)
-    layers, count, width = paired.base.shape
+    _, count, width = paired.base.shape
     draws = null_draws(chosen, count, width, Options())
     kept, orders = pair_sentences(paired.sentence, draws, np.random.default_rng(seed))
-    nulls = []
-    for layer, (x, y) in enumerate(zip(paired.base, paired.compared, strict=True)):
-        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        nulls.append(chosen.null_of(x[kept], y[kept], orders))
+    nulls = [chosen.null_of(x[kept], y[kept], orders) for x, y in paired.layers()]
     most = np.nanmax(np.array(nulls), axis=0)
     return {"null_most": float(interval(most)[1])}

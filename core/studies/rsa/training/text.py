@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.errors import by_number, listed
-from core.maths.similarity.registry import MEASURES
 from core.models.steps import progress_of
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
-from core.studies.rsa.training.spec import TrainingSpec
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
@@ -37,11 +36,10 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         end: Reference of the final model.
     """
     table = tables["training"]
-    top = table[table["layer"] == table["layer"].max()]
-    if measured(top).empty:
+    top = table["layer"].max()
+    if measured(table[table["layer"] == top]).empty:
         return ()
-    models = list(dict.fromkeys(table["model"]))
-    top = int(table["layer"].max())
+    top, models = int(top), list(dict.fromkeys(table["model"]))
     statements = [
         _at(table, model, verdict, top, end)
         for model, verdict in ((models[0], FIRST), (models[-1], LAST))
@@ -55,14 +53,26 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         most = Estimate(float(beyond.max()), kind="change")
         statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
     losses = tables["loss"][tables["loss"]["model"].isin(models)]
-    if len(losses) > 1:
-        for place, verdict in ((0, LOSS_FIRST), (-1, LOSS_LAST)):
-            loss = Estimate(float(losses["loss"].iloc[place]), kind="amount")
-            statements.append(Statement(str(losses["model"].iloc[place]), verdict, loss))
+    ends = ((0, LOSS_FIRST), (-1, LOSS_LAST)) if len(losses) > 1 else ()
+    statements += [
+        Statement(
+            str(losses["model"].iloc[place]),
+            verdict,
+            Estimate(float(losses["loss"].iloc[place]), kind="amount"),
+        )
+        for place, verdict in ends
+    ]
     clear = tables["peaks"][tables["peaks"]["clear"]]
-    for layer, rows in clear.groupby("layer"):
-        count = Estimate(float(len(rows)), kind="whole")
-        statements.append(Statement(end, NEAREST, count, (int(layer),), "every other layer"))
+    statements += [
+        Statement(
+            end,
+            NEAREST,
+            Estimate(float(len(rows)), kind="whole"),
+            (int(layer),),
+            "every other layer",
+        )
+        for layer, rows in clear.groupby("layer")
+    ]
     if clear.empty:
         statements.append(Statement(end, NO_NEAREST, baseline="every other layer"))
     return tuple(statements)
@@ -103,13 +113,17 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     names = short_names(
         dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))
     )
-    start, end = first.number, last.number
-    change = _direction(start, end)
-    text = f"Over training, the top layer's similarity to the final model ({label}) {change}"
     run = facts.get(OTHER_RUN)
-    if run is not None:
-        text += f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
-    parts = [*_when(facts, names, label), f"{text}."]
+    change = _direction(first.number, last.number)
+    beside = (
+        f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
+        if run
+        else ""
+    )
+    parts = [
+        *_when(facts, names, label),
+        f"Over training, the top layer's similarity to the final model ({label}) {change}{beside}.",
+    ]
     between = f"From {names[first.subject]} to {names[last.subject]}"
     if LOSS_FIRST in facts:
         before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
@@ -184,24 +198,4 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
     return (
         f"{text[0].upper()}{text[1:]} is significantly more similar to the final model than every "
         "other layer."
-    )
-
-
-def make_methods(spec: TrainingSpec) -> str:
-    """Write a methods paragraph, ready to paste."""
-    measure = MEASURES[spec.measure]
-    return (
-        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by "
-        f"layer by "
-        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from "
-        f"{spec.sentences:,} sentences of "
-        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % "
-        f"intervals over "
-        "sentences; chance level is the measure when whole sentences are shuffled. A layer is "
-        "significantly the most "
-        "similar one where its band lies above the bands of all other layers. Tokens and losses "
-        "are those of the model "
-        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last "
-        "one is close to "
-        "zoo:seed-0 but not equal to it."
     )

@@ -16,10 +16,17 @@ from core.errors import SpecError
 from core.models.loading.model import load_with_head
 from core.results.columns import meaning
 from core.studies.rsa.bits.charts import figures
+from core.studies.rsa.bits.report import (
+    NOTHING,
+    OF_BASE,
+    build_tables,
+    make_headline,
+    scored_text,
+    statements_of,
+    unscored,
+)
 from core.studies.rsa.bits.spec import BitsSpec
 from core.studies.rsa.bits.study import STUDY
-from core.studies.rsa.bits.tables import build_tables, scored_text
-from core.studies.rsa.bits.text import NOTHING, OF_BASE, make_headline, statements_of, unscored
 from core.text.reading import read_text
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny

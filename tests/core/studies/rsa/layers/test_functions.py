@@ -30,15 +30,14 @@ from core.studies.rsa.layers.differences import (
     function_statements,
 )
 from core.studies.rsa.layers.function_text import changed_sentence, functions_sentence
-from core.studies.rsa.layers.functions import FUNCTIONS, no_functions, no_random_changes
 from core.studies.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY, plan, prepare
 from core.studies.rsa.layers.tables import ratio_rows
+from core.studies.rsa.layers.text import said
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
-from core.vectors.stored import other_shape
 from core.vectors.turning import turned
 from tests.core.studies.rsa.facts import stated, unnamed
 from tests.core.tiny_models import LAYERS, SENTENCES, save_tiny
@@ -90,7 +89,7 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
     assert next(changed).layers == (CHANGED,)
     assert stated(result.statements, DIFFERS).layers[0] == CHANGED
     assert not unnamed(result.statements, result.headline)
-    assert FUNCTIONS in result.methods
+    assert said("functions") in result.methods
     null = result.tables["functions"]
     assert (null["null_high"] < 0.9).all()
 
@@ -112,7 +111,7 @@ def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
     assert more >= {"layer functions of", "random changes of"}
     result = STUDY.run(_spec(functions=False), CORPORA)
     assert "functions" not in result.tables
-    assert FUNCTIONS not in result.methods
+    assert said("functions") not in result.methods
     assert not functions_sentence(result.statements)
 
 
@@ -130,8 +129,8 @@ def test_an_architecture_whose_layers_depend_on_each_other_is_told_and_compared_
     assert "functions" not in result.tables
     assert not result.failures
     reason = "one set of weights serves all its layers"
-    assert no_functions("zoo:albert-base", reason) in result.notices
-    assert FUNCTIONS not in result.methods
+    assert said("no_functions", base="zoo:albert-base", reason=reason) in result.notices
+    assert said("functions") not in result.methods
 
 
 def test_a_layer_changed_in_a_model_whose_states_cannot_be_compared_is_not_said() -> None:
@@ -153,7 +152,10 @@ def test_a_share_of_the_change_is_applied_and_stored_apart() -> None:
 def test_layers_that_cannot_read_the_states_are_refused() -> None:
     with pytest.raises(ModelError, match="differ in") as refused:
         extract("zoo:bert-base", SENTENCES, functions=("zoo:deep", 1.0))
-    assert str(refused.value) == str(other_shape("zoo:deep", "zoo:bert-base"))
+    assert str(refused.value) == (
+        "The layers of zoo:deep cannot read the states of zoo:bert-base, because the two models "
+        "differ in type, depth, width or vocabulary: choose a fine-tune of zoo:bert-base."
+    )
 
 
 def _table(**models: list[tuple[float, float, float]]) -> pd.DataFrame:
@@ -328,5 +330,5 @@ def test_a_model_that_is_read_layer_by_layer_has_no_random_changes_and_says_so(
     monkeypatch.setattr(layer_functions, "is_layerwise", lambda *given, **more: True)
     result = STUDY.run(_spec(), CORPORA)
     assert "random_functions" not in result.tables
-    assert no_random_changes("zoo:bert-base") in result.notices
+    assert said("no_random_changes", base="zoo:bert-base") in result.notices
     assert stated(result.statements, CHANGED_MOST).layers == (CHANGED,)

@@ -34,8 +34,8 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
     found = runs.find_compared(BASE, ["zoo:parse-*"])
     assert found.refs == ("zoo:parse-0", "zoo:parse-1")
     assert found.notices == (
-        runs.other_base(BASE, "zoo:parse-2 (zoo:seed-1)"),
-        runs.other_settings(["zoo:parse-frozen-2", "zoo:parse-frozen-4"]),
+        runs.said("other_base", base=BASE, names="zoo:parse-2 (zoo:seed-1)"),
+        runs.said("other_settings", names="zoo:parse-frozen-2, zoo:parse-frozen-4"),
     )
     assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
     assert base_left_out(BASE) in runs.find_compared(BASE, ["zoo:seed-*", "zoo:s*"]).notices

@@ -40,19 +40,7 @@ from core.studies.rsa.layers.differences import (
 )
 from core.studies.rsa.layers.runs import pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import (
-    NO_SIZE,
-    WITHOUT_SIZE,
-    flat_layers,
-    high_chance,
-    influence_in_words,
-    items_in_words,
-    jackknife_in_words,
-    said,
-    same_size,
-    too_few_items,
-    unequal_sizes,
-)
+from core.studies.rsa.layers.text import items_in_words, jackknife_in_words, others_than, said
 from core.studies.rsa.layers.view_text import NOTHING, curves_sentence
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
@@ -203,7 +191,7 @@ def test_every_measure_and_kind_of_items_goes_through() -> None:
 def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
     result = _run(items="cls", references=False)
     assert np.isnan(result.table["similarity"].iloc[0])
-    assert flat_layers("zoo:tuned-0", [0]) in result.notices
+    assert said("flat", model="tuned-0", layers="layer 0") in result.notices
     assert charts.similarity_chart(result, "states").to_dict()
 
 
@@ -219,20 +207,21 @@ def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
     assert top == pytest.approx(compare(x[kept], y[kept]))
     grid = result.tables["grid"].set_index(["base_layer", "layer"])["similarity"]
     assert grid[LAYERS, LAYERS] == pytest.approx(top)
-    assert influence_in_words(5.0) in result.methods
+    assert said("influence", percent=5.0) in result.methods
 
 
 @pytest.mark.exhaustive
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
     few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, **STATES)
-    assert too_few_items("mean CCA", D_MODEL - 2, D_MODEL) in few.notices
+    label, others = "mean CCA", "RSA or debiased CKA"
+    small = {"items": D_MODEL - 2, "width": D_MODEL, "others": others}
+    assert said("too_few_items", label=label, **small) in few.notices
     some = _run(measure="cca", items="mean", **STATES)
-    assert high_chance("mean CCA", some.table["null_high"].max()) in some.notices
+    chance = text_of(some.table["null_high"].max())
+    assert said("high_chance", label=label, chance=chance, others=others) in some.notices
     plain = _run(**STATES)
-    assert high_chance("RSA", plain.table["null_high"].max()) not in plain.notices
-    for label, others in (("RSA", "debiased CKA."), ("mean CCA", "RSA or debiased CKA.")):
-        for notice in (high_chance(label, 0.5), too_few_items(label, 30, 40)):
-            assert notice.endswith(f"from more sentences, or choose {others}")
+    assert not [notice for notice in plain.notices if notice.startswith("Chance level is high")]
+    assert [others_than(name) for name in ("RSA", label)] == ["debiased CKA", others]
 
 
 def test_one_sentence_has_no_band() -> None:
@@ -243,11 +232,13 @@ def test_one_sentence_has_no_band() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("measure", "said"), [("cka", True), ("cka-debiased", False)])
-def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(measure: str, said: bool) -> None:
+@pytest.mark.parametrize(("measure", "biased"), [("cka", True), ("cka-debiased", False)])
+def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(
+    measure: str, biased: bool
+) -> None:
     result = _run(measure=measure, **STATES)
-    sentence = same_size(get_measure(measure).label, 200)
-    assert (sentence in result.notices) == (sentence in result.methods) == said
+    sentence = said("same_size", label=get_measure(measure).label, items=200)
+    assert (sentence in result.notices) == (sentence in result.methods) == biased
 
 
 @pytest.mark.exhaustive
@@ -446,7 +437,8 @@ def test_the_size_of_the_weight_change_stands_beside_each_curve(box: Path) -> No
     for model, size in sizes.items():
         assert stated(result.statements, WEIGHT_CHANGE, model).estimate == Estimate(size)
     assert not unnamed(result.statements, result.headline)
-    assert unequal_sizes(sizes["zoo:tuned-1"], sizes["zoo:tuned-0"]) in result.notices
+    least, most = (text_of(sizes[ref]) for ref in ("zoo:tuned-1", "zoo:tuned-0"))
+    assert said("unequal", least=least, most=most) in result.notices
     drawn = json.dumps(charts.similarity_chart(result, "states").to_dict())
     assert f"tuned-1 ({text_of(sizes['zoo:tuned-1'])})" in drawn
     alone = _run(references=False)
@@ -493,8 +485,8 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
 def test_a_model_without_a_size_cannot_be_matched() -> None:
     result = _run(compare=("zoo:tuned-0", "random:zoo:seed-0"), matched_size=True, references=False)
     assert set(result.table["model"]) == {"zoo:tuned-0"}
-    assert result.failures["random:zoo:seed-0"] == WITHOUT_SIZE
-    with pytest.raises(SpecError, match=re.escape(NO_SIZE)):
+    assert result.failures["random:zoo:seed-0"] == said("without_size")
+    with pytest.raises(SpecError, match=re.escape(said("no_size"))):
         _run(compare=("random:zoo:seed-0",), matched_size=True, references=False)
 
 

@@ -318,13 +318,13 @@ def test_rounding_of_logits_is_measured_on_the_scale_of_a_logit(scale: float) ->
     named = SimpleNamespace(task=SimpleNamespace(ref="path:tuned"))
     logits = scale * torch.tensor([[1.0, -0.5]])
     within = max(1.0, scale) * 9e-5
-    assert swapping._differ(named, "a copy", logits + within, logits) == pytest.approx(
+    assert exchanging.differ(named, "a copy", logits + within, logits) == pytest.approx(
         within, rel=0.1
     )
     with pytest.raises(ModelError, match="reliably"):
-        swapping._differ(named, "a copy", logits + 2 * within, logits)
+        exchanging.differ(named, "a copy", logits + 2 * within, logits)
     with pytest.raises(ModelError, match="reliably"):
-        swapping._differ(named, "a copy", -1e-6 * torch.eye(1, 2), 1e-6 * torch.eye(1, 2))
+        exchanging.differ(named, "a copy", -1e-6 * torch.eye(1, 2), 1e-6 * torch.eye(1, 2))
 
 
 def test_another_shape_is_refused(pair, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
+from core.errors import listed
 from core.models import load_model, load_tokenizer, load_with_head
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
@@ -46,9 +47,7 @@ from core.studies.rsa.tokens.text import (
     TOO_FEW,
     UNDECIDED,
     make_headline,
-    missing_part,
-    no_span_head,
-    these_answer,
+    said,
 )
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
@@ -166,7 +165,7 @@ def test_roles_follow_the_answer_and_what_supports_it() -> None:
     assert found[5:] == [OTHER, ANSWER, OTHER, OTHER]
     found, notices = roles(passage, ("ran", "away"), ())
     assert set(found[2:]) == {OTHER}
-    assert notices == [missing_part("answer", ("ran", "away"))]
+    assert notices == [said("missing_part", what="answer", words="ran away")]
 
 
 def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chance() -> None:
@@ -253,7 +252,7 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     assert stated(result.statements, SAME_SPAN).layers == tuple(range(since, LAYERS + 1))
     assert answered.named_in(result.headline)
     assert f"“{top['span']}”" in result.headline
-    assert no_span_head(f"path:{box['plain']}") in result.notices
+    assert said("no_span_head", model=f"path:{box['plain']}") in result.notices
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
         assert ("rings" in str(drawn["title"])) == model.startswith("hub")
@@ -268,5 +267,8 @@ def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
     answer = result.table[(result.table["layer"] == 0) & (result.table["role"] == ANSWER)]["word"]
     assert " ".join(answer) == ANSWER_TEXT
     readers = ["zoo:qa-0", "zoo:qa-1", "zoo:qa-2"]
-    assert result.notices == (no_span_head("zoo:seed-0"), these_answer(readers))
+    assert result.notices == (
+        said("no_span_head", model="zoo:seed-0"),
+        said("these_answer", models=listed(readers)),
+    )
     assert len(result.tables["spans"]) == 0

@@ -9,20 +9,12 @@ from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import compare
 from core.maths.similarity.scoring import NULL_DRAWS
 from core.studies.rsa.training import tasks
-from core.vectors.pairs import Items
-
-
-class _Pair:
-    """Vectors of two models with three layers."""
-
-    def __init__(self) -> None:
-        rng = np.random.default_rng(0)
-        self.base, self.compared = rng.standard_normal((2, 3, 60, 4))
-        self.sentence = np.repeat(np.arange(20), 3)
+from core.vectors.pairs import Items, Paired
 
 
 def test_the_null_of_the_best_layer_is_that_of_the_maximum(monkeypatch) -> None:
-    pair = _Pair()
+    base, compared = np.random.default_rng(0).standard_normal((2, 3, 60, 4))  # of three layers
+    pair = Paired(base, compared, np.repeat(np.arange(20), 3), np.zeros(60, dtype=int), ())
     monkeypatch.setattr(tasks, "extract_pair", lambda base, other, items, **more: pair)
     items = Items((), (), "words")
 

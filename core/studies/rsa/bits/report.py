@@ -1,13 +1,17 @@
-"""Bits per byte in sentences: statements, headline and methods."""
+"""Bits per byte in a report: tables of each model and of every two, statements and headline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
+import numpy as np
 import pandas as pd
 
 from core.errors import listed
+from core.maths.arrays import Value
+from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models.steps import origin_of, run_of
 from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
@@ -15,12 +19,75 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
-from core.studies.rsa.bits.spec import BitsSpec
-from core.vectors.predicting import EVERY
+from core.studies.rsa.bits.tasks import FIRST
 
-NOTHING = words_beside(__file__).sentence("nothing")
+BITS = (
+    *("model", "bits_per_byte", "low", "high", "bits_per_character", "bits_per_subword"),
+    *("uniform_bits", "bytes_per_subword", "vocabulary_size", "bytes_read"),
+)
+BIT_GAPS = ("model", "other", "bits_gap", "bits_gap_low", "bits_gap_high", "fewer_bits")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
 OF_BASE = "more bits per byte than its base"
+
+
+def scored_text(words: Sequence[str]) -> str:
+    """Join the words that are scored, a space before each.
+
+    Example:
+        >>> scored_text(["The", "dog", "ran"])
+        ' dog ran'
+    """
+    return "".join(f" {word}" for word in words[FIRST:])
+
+
+def shared_sentences(values: Mapping[str, Value], sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    """Find the sentences with something to score that every model reads whole, (sentence,)."""
+    long = np.array([len(words) > FIRST for words in sentences])
+    return np.flatnonzero(
+        np.logical_and.reduce([long, *(each["whole"] for each in values.values())])
+    )
+
+
+def build_tables(
+    values: Mapping[str, Value], sentences: Sequence[Sequence[str]], draws: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Build BITS, a row for each model, and BIT_GAPS, one for every two.
+
+    Args:
+        values: Of `score_sentences`, by model.
+        sentences: Words of each.
+        draws, seed: Of the bootstrap over sentences, the same for every model.
+    """
+    kept = shared_sentences(values, sentences) if values else np.zeros(0, np.int64)
+    if not len(kept):
+        return pd.DataFrame(columns=list(BITS)), pd.DataFrame(columns=list(BIT_GAPS))
+    texts = [scored_text(sentences[number]) for number in kept.tolist()]
+    size = np.array([len(text.encode()) for text in texts])
+    counts = sentence_counts(len(kept), draws, np.random.default_rng(seed))
+    rows = []
+    bits = {ref: np.asarray(value["nats"])[kept] / np.log(2) for ref, value in values.items()}
+    drawn = {ref: (counts @ each) / (counts @ size) for ref, each in bits.items()}
+    for ref, value in values.items():
+        total, subwords = float(bits[ref].sum()), int(np.asarray(value["subwords"])[kept].sum())
+        low, high = bootstrap_interval(total / size.sum(), drawn[ref])
+        uniform = float(np.log2(value["vocabulary"])) * subwords / size.sum()
+        row = (
+            *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
+            *(total / max(subwords, 1), uniform, size.sum() / max(subwords, 1)),
+            *(value["vocabulary"], size.sum()),
+        )
+        rows.append(dict(zip(BITS, row, strict=True)))
+    gaps = []
+    for first, second in combinations(values, 2):
+        gap = float((bits[first] - bits[second]).sum() / size.sum())
+        low, high = bootstrap_interval(gap, drawn[first] - drawn[second])
+        fewer = float((bits[first] < bits[second]).mean())
+        gaps.append(
+            dict(zip(BIT_GAPS, (first, second, gap, float(low), float(high), fewer), strict=True))
+        )
+    return pd.DataFrame(rows, columns=list(BITS)), pd.DataFrame(gaps, columns=list(BIT_GAPS))
 
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:
@@ -80,7 +147,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
 def _sentences(statements: Sequence[Statement]) -> list[str]:
     """Write a sentence for each statement."""
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    said: list[str] = []
+    sentences: list[str] = []
     beyond = [each for each in statements if each.verdict == BEYOND and not each.number.clear]
     tied = listed([names[each.subject] for each in beyond])
     alike = f", not detectably fewer than {tied}" * bool(tied)
@@ -92,14 +159,14 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
             better = "worse" if number.value > 0 else "better"
             how = f"{better} than" if number.clear else "about as well as"
             base = names.get(each.baseline, short_name(each.baseline))
-            said.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
+            sentences.append(f"{name} predicts the text {how} its base, {base}: it {needs}{noise}.")
         elif each.verdict == BEST:
             best = f"predicts the text best, with {number.text} bits per byte"
             fewest = f"needs the fewest, {number.text}"
-            said.append(f"{name} {fewest if said else best}{alike}.")
+            sentences.append(f"{name} {fewest if sentences else best}{alike}.")
         else:
-            said.append(f"{name} {needs} than {names[each.baseline]}.")
-    return said
+            sentences.append(f"{name} {needs} than {names[each.baseline]}.")
+    return sentences
 
 
 def unscored(left: int, sentences: int) -> str:
@@ -108,26 +175,4 @@ def unscored(left: int, sentences: int) -> str:
     return (
         f"{left} of {sentences} sentences {have} one word or {are} longer than a model reads, and "
         f"{are} left out for all."
-    )
-
-
-def make_methods(spec: BitsSpec, kind: str, sentences: int) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        kind: "masked" or "causal".
-        sentences: That every model read whole.
-    """
-    how = (
-        "each subword from those before it" if kind == "causal"
-        else f"each subword masked once, one in {EVERY} at a time (pseudo-likelihood)"
-    )  # fmt: skip
-    return (
-        f"The losses of {', '.join(spec.models)} were summed over {sentences:,} sentences of "
-        f"{spec.corpus}, {how}, in bits, and divided by the bytes of the same text in UTF-8, a "
-        "space before each word. The first word of a sentence was read and not scored, so that all "
-        "models are scored on the same bytes, whatever their subwords. Sentences that a model cuts "
-        "off were left out for all. Intervals are 95 % bootstrap intervals over sentences, paired "
-        "where two models are compared."
     )
