@@ -264,12 +264,7 @@ def corrected(p_value: float, tests: int) -> float:
 
 
 def corrected_level(intervals: int, level: float = LEVEL) -> float:
-    """The level of each of so many intervals that hold together at a level (Bonferroni).
-
-    Example:
-        >>> round(corrected_level(5), 2), round(corrected_level(1), 2)
-        (0.99, 0.95)
-    """
+    """The level of each of so many intervals that hold together at a level (Bonferroni)."""
     return 1.0 - (1.0 - level) / max(intervals, 1)
 
 
