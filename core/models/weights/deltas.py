@@ -20,11 +20,12 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.spectra.spectra import relative_change
-from core.models.changes import apartness, shares_no_start
+from core.models import locate, read_manifest
+from core.models.changes import apartness, share_start, shares_no_start
+from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots
-from core.models.weights.nearest import nearest_included
-from core.models.weights.tensors import Checkpoint
+from core.models.weights.tensors import Checkpoint, open_folder
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
@@ -197,6 +198,44 @@ def check_related(
         raise ModelError(
             f"{text} (unrelated weights: about 1.4). Choose the base that it started from{hint}."
         )
+
+
+def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shape"]) -> str:
+    """Find the included pretrained model whose matrix resembles this one most.
+
+    Args:
+        model_type: Of the model that has the matrix.
+        place: The matrix and its place in the tensor.
+        tensor: As stored.
+
+    Returns:
+        Its reference; "" if no included model is related. Models that cannot be read are no
+        candidates.
+    """
+    matrix = place.cut(tensor).astype(np.float64)
+    cosines: dict[str, float] = {}
+    for entry in read_manifest():
+        if entry.get("base"):
+            continue
+        ref = str(entry["ref"])
+        try:
+            folder = locate(ref)
+            checkpoint = open_folder(ref, folder, checkpoints.read_config(folder))
+            if checkpoint.model_type != model_type:
+                continue
+            slots = find_slots(model_type, checkpoint.entries, checkpoint.config)
+            here = (place.family, place.layer)
+            slot = next((s for s in slots if (s.family, s.layer) == here), None)
+            if slot is None:
+                continue
+            theirs = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
+        except ModelError:
+            continue  # a damaged included model: `zoo verify` says so
+        lengths = float(np.linalg.norm(theirs) * np.linalg.norm(matrix))
+        if theirs.shape == matrix.shape and lengths > 0:
+            cosines[ref] = float((theirs * matrix).sum()) / lengths
+    nearest = max(cosines, key=cosines.__getitem__, default="")
+    return nearest if share_start(cosines.get(nearest, 0.0)) else ""
 
 
 def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[str, ...]:
