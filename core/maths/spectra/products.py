@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from core.maths.spectra.sketches import calc_sketch
-
+EXACT = 2**21  # entries of a delta up to which it is kept whole; above, each matrix is sketched
+SKETCH = 2**14  # entries of one matrix's sketch
 LEAST_CHANGE = 1e-6  # of a base's norm: a smaller change is rounding
 HELD = 2**23  # numbers of all models' copies of a matrix; larger matrices are sketched to fit
 LEAST_ENTRIES = 2**12  # entries of a sketch at least
@@ -33,6 +33,30 @@ class Products:
 
     paired: Float[ndarray, "model model"]
     permuted: Float[ndarray, "model model"]
+
+
+def calc_sketch(
+    matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH
+) -> Float[ndarray, " entry"]:
+    """Sketch a matrix: inner products keep an error of 1 / sqrt(size) of the norms' product.
+
+    Each entry is added with a random sign to a random one of `size` sums. The same seed and shape
+    use the same sums, so that sketches of two updates can be compared.
+
+    Args:
+        seed: Specific to the matrix's place in the model.
+
+    Example:
+        >>> calc_sketch(np.eye(2), seed=0, size=8).shape
+        (8,)
+        >>> float((calc_sketch(np.eye(2), 0) ** 2).sum())
+        2.0
+    """
+    rng = np.random.default_rng(seed)
+    entries = np.asarray(matrix, np.float64).ravel()
+    places = rng.integers(size, size=entries.size, dtype=np.int32)
+    signs = rng.integers(2, size=entries.size, dtype=np.int8) * 2 - 1
+    return np.bincount(places, weights=entries * signs, minlength=size)
 
 
 def multiply_models(

@@ -18,9 +18,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.spectra.products import EXACT, calc_sketch
 from core.maths.spectra.projections import draw_map
 from core.maths.spectra.registry import Features
-from core.maths.spectra.sketches import EXACT, calc_sketch
 from core.maths.spectra.spectra import (
     decompose,
     decompose_factors,
