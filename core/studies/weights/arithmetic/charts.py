@@ -16,7 +16,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.names import metric_title, short_names
 from core.results.numbers import text_of
-from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
+from core.studies.weights.arithmetic.spec import ALONE, TOGETHER
 
 ACROSS = 2
 HEIGHT = 80.0  # pixels of a plot: two rows and the legend of colours fit a screen

@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
-from core.studies.weights.arithmetic.sums import ALONE, Sum
+from core.studies.weights.arithmetic.spec import ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
 
 ARITHMETIC = (

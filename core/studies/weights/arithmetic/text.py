@@ -13,8 +13,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.weights.arithmetic.spec import ArithmeticSpec
-from core.studies.weights.arithmetic.sums import ALONE, SCALES, TOGETHER
+from core.studies.weights.arithmetic.spec import ALONE, SCALES, TOGETHER, ArithmeticSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 HARMED, BEYOND, REACHES, ALIKE = "changed most by", "beyond random", "together reaches", "cosine"
