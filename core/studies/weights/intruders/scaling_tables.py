@@ -2,7 +2,8 @@
 
 A score is the share of right answers, a loss the mean over masked subwords; sentences are resampled
 with all of theirs, the same for every scale and way, so that a difference has no noise of what both
-share. Random directions are averaged over their draws, which are a second source of error.
+share. Random directions are averaged over their draws, which are a second source of error. The
+scales and the kinds of directions have their names here, for tasks and charts, too.
 
 Reference: none. Deviations: none.
 """
@@ -18,8 +19,15 @@ from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.maths.statistics import sentence_counts, t_interval
-from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
 
+SCALES = (1.0, 0.75, 0.5, 0.25, 0.0)  # from the model as it is to the directions removed
+LOSS = "masked loss"
+WAYS = {
+    "intruders": "intruder dimensions",
+    "random": "random directions",
+    "other": "other directions",
+    "shrunk": "whole update, shrunk by an equal norm",
+}
 DRAWS = 1000  # bootstrap draws over sentences
 COLUMNS = (
     *("model", "metric", "way", "scale", "scaled", "value", "low", "high"),

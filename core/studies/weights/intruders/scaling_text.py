@@ -12,7 +12,7 @@ from core.results.names import short_names
 from core.results.numbers import Kind
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.weights.intruders.scales import LOSS, WAYS
+from core.studies.weights.intruders.scaling_tables import LOSS, WAYS
 from core.studies.weights.intruders.spec import IntruderSpec
 
 REMOVED = "removing intruder dimensions changes the metric"

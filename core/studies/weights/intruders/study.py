@@ -26,8 +26,7 @@ from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import text
 from core.studies.weights.intruders.charts import draw_view
-from core.studies.weights.intruders.scales import LOSS
-from core.studies.weights.intruders.scaling_tables import scaling_table
+from core.studies.weights.intruders.scaling_tables import LOSS, scaling_table
 from core.studies.weights.intruders.scaling_text import (
     scaling_headline,
     scaling_methods,
