@@ -18,7 +18,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.names import short_names
 from core.results.numbers import Kind
-from core.studies.weights.intruders.scaling_tables import LOSS, SCALES, WAYS
+from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS
 
 ACROSS = 3  # panels beside each other
 NULL = "random update of equal norm"

@@ -33,7 +33,7 @@ from core.studies.weights.intruders.removal import (
     choose_directions,
     draw_directions,
 )
-from core.studies.weights.intruders.scaling_tables import SCALES
+from core.studies.weights.intruders.tables import SCALES
 from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, count_hits, encode
 from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses

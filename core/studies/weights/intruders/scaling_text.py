@@ -12,8 +12,8 @@ from core.results.names import short_names
 from core.results.numbers import Kind
 from core.results.statements import Statement
 from core.results.words import words_beside
-from core.studies.weights.intruders.scaling_tables import LOSS, WAYS
 from core.studies.weights.intruders.spec import IntruderSpec
+from core.studies.weights.intruders.tables import LOSS, WAYS
 
 REMOVED = "removing intruder dimensions changes the metric"
 NO_CHANGE = "removing intruder dimensions does not measurably change the metric"

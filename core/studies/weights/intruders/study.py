@@ -26,7 +26,6 @@ from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import text
 from core.studies.weights.intruders.charts import draw_view
-from core.studies.weights.intruders.scaling_tables import LOSS, scaling_table
 from core.studies.weights.intruders.scaling_text import (
     scaling_headline,
     scaling_methods,
@@ -36,10 +35,12 @@ from core.studies.weights.intruders.scaling_text import (
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tables import (
     DIRECTION_COLUMNS,
+    LOSS,
     direction_rows,
     family_row,
     joint_p_values,
     matrix_row,
+    scaling_table,
 )
 from core.studies.weights.intruders.tasks import (
     PARTS,
@@ -196,7 +197,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
-    refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
     notices += text.near_threshold(spec, tables["directions"])
     statements = text.statements_of(spec, tables["families"])
     headline, methods = (
@@ -216,7 +216,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables=tables,
         notices=notices,
         failures=selection.failures,
-        provenance={"fingerprints": {ref: selection.identities[ref] for ref in refs}},
+        provenance={"fingerprints": selection.fingerprints(selection.members)},
         methods=methods,
         cites=CITATIONS,
     )

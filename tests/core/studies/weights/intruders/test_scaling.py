@@ -15,10 +15,10 @@ from core.results.columns import meaning
 from core.results.export import Result
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from core.studies.weights.intruders.removal import Shrunk, choose_directions, draw_directions
-from core.studies.weights.intruders.scaling_tables import LOSS, SCALES, WAYS, scaling_table
 from core.studies.weights.intruders.scaling_text import BEYOND, EXCESS, NO_CHANGE, REMOVED
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY
+from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS, scaling_table
 from core.vectors.examples import batches, encode, hits
 from tests.core.contents import read_as
 
