@@ -123,16 +123,12 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
         ModelError: If a tensor cannot be read, or the first one is changed by more than a
             fine-tune's would be.
     """
-    by_tensor: dict[str, list[tuple[int, Slot]]] = {}
-    for index, (slot, _) in enumerate(pair.slots):
-        if index not in skip:
-            by_tensor.setdefault(slot.tensor, []).append((index, slot))
     first = not skip  # stored matrices have passed the check
-    for tensor, slots in by_tensor.items():
+    for tensor, slots in pair.by_tensor(skip).items():
         base = pair.base.read(tensor).astype(np.float64)
         target = pair.targets.get(tensor)
         factors = None if target is None else target.read(pair.tuned)
-        for index, slot in slots:
+        for index, slot, _ in slots:
             weight = slot.cut(base)
             rows, columns = weight.shape
             left, right = (

@@ -51,6 +51,15 @@ class Pair:
         slot, _ = self.slots[index]
         return slot.shape(self.base.entries[slot.tensor].shape)
 
+    def by_tensor(self, skip: Collection[int] = ()) -> dict[str, list[tuple[int, Slot, Slot]]]:
+        """List the matrices, each with its index and both places, by the tensor of the base that
+        holds them, without those at the indices in `skip`."""
+        held: dict[str, list[tuple[int, Slot, Slot]]] = {}
+        for index, (ours, theirs) in enumerate(self.slots):
+            if index not in skip:
+                held.setdefault(ours.tensor, []).append((index, ours, theirs))
+        return held
+
 
 @dataclass(frozen=True)
 class Delta:
@@ -143,25 +152,20 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         ModelError: If a tensor cannot be read, or the first one shows that the two models are
             unrelated.
     """
-    place = {ours: index for index, (ours, _) in enumerate(pair.slots)}
-    by_tensor: dict[str, list[tuple[Slot, Slot]]] = {}
-    for ours, theirs in pair.slots:
-        if place[ours] in skip:
-            continue
-        by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
     first = not skip  # stored matrices have passed the check
-    for tensor, slots in by_tensor.items():
+    for tensor, slots in pair.by_tensor(skip).items():
+        _, _, place = slots[0]
         base = pair.base.read(tensor).astype(np.float64)
-        tuned = pair.tuned.read(slots[0][1].tensor)
+        tuned = pair.tuned.read(place.tensor)
         if first:
-            check_related(pair, base, tuned, slots[0][1])
+            check_related(pair, base, tuned, place)
             first = False
-        stored = (pair.base.entries[tensor], pair.tuned.entries[slots[0][1].tensor])
+        stored = (pair.base.entries[tensor], pair.tuned.entries[place.tensor])
         floor = max(ROUNDING[entry.dtype] for entry in stored)
-        for ours, theirs in slots:
+        for index, ours, theirs in slots:
             weight = ours.cut(base)
             yield Delta(
-                place[ours],
+                index,
                 theirs.cut(tuned) - weight,
                 float(np.linalg.norm(weight)),
                 floor,

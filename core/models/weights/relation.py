@@ -109,8 +109,6 @@ def _change_of(pair: AdapterPair, layer: int) -> Value:
 
 def is_related(value: Value) -> bool:
     """Whether one may be a fine-tune of the other, by these distances."""
-    if value["adapter"] and np.isnan(value["distance"]):
-        return True  # stored before an adapter's change was measured
     if len(value["layers"]) > 1:
         return True  # a layer is equal, which no two trainings from different starts have
     apart = float(value["distance"]) / float(value["unrelated"])
