@@ -143,25 +143,17 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
         ([2.0, 0.0], [2.0, 0.0, 0.0, 1.0])
     """
     parts = []
+    values = np.pad(model.values, ((0, 0), (0, rank)))  # a small matrix has fewer than the rank
     rows = [shape[0] for shape in model.shapes]
     kinds = list(zip(model.families, rows, strict=True))
     for kind in dict.fromkeys(kinds):
         places = [place for place, name in enumerate(kinds) if name == kind]
-        scales = [
-            np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank)
-            for place in places
-        ]
+        scales = [np.sqrt(values[place, :rank]) if weighted else np.ones(rank) for place in places]
         scaled = [
             model.left[place][:, :rank] * scale for place, scale in zip(places, scales, strict=True)
         ]
         parts.append(np.mean(scaled, axis=0).ravel())
     return np.concatenate(parts)
-
-
-def _leading(values: ndarray, rank: int) -> ndarray:
-    padded = np.zeros(rank)
-    padded[: min(rank, len(values))] = values[:rank]
-    return padded
 
 
 def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:

@@ -14,7 +14,13 @@ from numpy import ndarray
 from core.maths.arrays import Value
 from core.maths.spectra.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.maths.spectra.registry import Features, relative_norms
-from core.maths.spectra.spectra import energy_rank, entropy_rank, relative_change, stable_rank
+from core.maths.spectra.spectra import (
+    energy_rank,
+    entropy_rank,
+    relative_change,
+    stable_rank,
+    stack_spectra,
+)
 from core.maths.spectra.trends import KINDS, Trend, fit_trend
 from core.results.numbers import MINUS, text_of
 
@@ -62,9 +68,7 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         ):
             rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
             spectra.append(values)
-    values = np.zeros((len(spectra), max((len(spectrum) for spectrum in spectra), default=0)))
-    for place, spectrum in enumerate(spectra):
-        values[place, : len(spectrum)] = spectrum
+    values = stack_spectra(spectra)
     matrices = pd.DataFrame(rows)
     if len(matrices):
         matrices["stable_rank"] = stable_rank(values)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from core.maths.spectra.projections import draw_map
 from core.studies.kit import (
     ComparedTable,
     Findings,
@@ -32,7 +33,6 @@ from core.studies.weights.clusters import planning, tables, text
 from core.studies.weights.clusters.distances import (
     compare,
     condensed,
-    draw_pca,
     redraw,
     run_condensed,
     sizes_of,
@@ -73,7 +73,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
-    drawn = draw_pca(distances[spec.vector])
+    drawn = draw_map(distances[spec.vector], "pca")
     unlabelled = build_unlabelled(
         {member.ref: member.base for member in present},
         labels,
