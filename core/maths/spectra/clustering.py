@@ -12,7 +12,6 @@ Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,19 +23,6 @@ METHODS = {
     "agglomerative": "average linkage, cut into the given number of clusters",
     "hdbscan": "finds the number of clusters itself and leaves outliers out",
 }
-
-
-@dataclass(frozen=True)
-class Dendrogram:
-    """Layout of the tree of agglomerative clustering.
-
-    Attributes:
-        order: Models from left to right, neighbours in the tree next to each other.
-        joins: A row per join: left x, left height, right x, right height, height of the join.
-    """
-
-    order: Int[ndarray, " model"]
-    joins: Float[ndarray, "join 5"]
 
 
 def cluster_models(
@@ -75,12 +61,18 @@ def cluster_models(
     return labels
 
 
-def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
+def build_dendrogram(
+    distances: Float[ndarray, "model model"],
+) -> tuple[Int[ndarray, " model"], Float[ndarray, "join 5"]]:
     """Build the tree of average linkage, ordered so that neighbouring leaves are close.
+
+    Returns:
+        The models from left to right; a row per join: left x, left height, right x, right height,
+        height of the join.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
-        >>> build_dendrogram(apart).order.tolist()
+        >>> build_dendrogram(apart)[0].tolist()
         [0, 1, 2, 3]
     """
     from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
@@ -98,7 +90,7 @@ def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
         joins[index] = place[left_end], height[left_end], place[right_end], height[right_end], level
         place[models + index] = (place[left_end] + place[right_end]) / 2
         height[models + index] = level
-    return Dendrogram(order, joins)
+    return order, joins
 
 
 def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[float, float]:

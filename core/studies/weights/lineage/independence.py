@@ -170,7 +170,7 @@ def _choose_pairs(opened: Sequence[Opened], place: Place) -> tuple[list[Pair], l
             tick(number / len(opened), each[0].ref)
             yield read_place(each, place)
 
-    products = multiply_models(read(), len(opened), 0).paired
+    products, _ = multiply_models(read(), len(opened), 0)
     norms = norms_of(products)
     forest = forests.span_models(
         distances_from(products, norms), share_start(cosines_from(products, norms))

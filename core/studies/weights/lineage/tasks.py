@@ -65,8 +65,9 @@ def multiply_weights(
 
     Returns:
         "models", those compared; "places", pairs of family and layer from 0; "paired" and
-        "permuted" (matrix, model, model), see `Products`; "kurtosis" (matrix, model); "equal"
-        (model, model), how many matrices are the same; "left_out", pairs of reference and reason.
+        "permuted" (matrix, model, model), see `multiply_models`; "kurtosis" (matrix, model);
+        "equal" (model, model), how many matrices are the same; "left_out", pairs of reference and
+        reason.
 
     Raises:
         ModelError: If fewer than two models can be compared, or no matrix is of these families.
@@ -228,11 +229,11 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
             yield matrix
 
     place_seed = zlib.crc32(f"lineage {seed} {place}".encode())
-    products = multiply_models(read(), len(opened), place_seed)
+    paired, permuted = multiply_models(read(), len(opened), place_seed)
     equal = [[first == second for second in digests] for first in digests]
     return {
-        "paired": products.paired,
-        "permuted": products.permuted.astype(np.float32),  # a rival; half the store
+        "paired": paired,
+        "permuted": permuted.astype(np.float32),  # a rival; half the store
         "kurtosis": np.array(kurtosis),
         "equal": np.array(equal, dtype=np.int64),
     }

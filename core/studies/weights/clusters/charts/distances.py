@@ -53,16 +53,16 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw all distances as a heatmap, models in the order of the tree on its right."""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
-    tree = build_dendrogram(distances)
-    names = model_names(result)[tree.order]
-    groups = group_names(result.table["label"], "label")[tree.order]
+    order, joins = build_dendrogram(distances)
+    names = model_names(result)[order]
+    groups = group_names(result.table["label"], "label")[order]
     right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
     x_scale, y_scale = (
         {"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5])
     )
     x = channel("x:Q", title=None, scale=x_scale, axis=None)
     y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
-    cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
+    cells = _cells(distances[np.ix_(order, order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
     if count <= MOST_NUMBERED:  # with many models, readers look at the pattern
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
@@ -73,7 +73,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
-        Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
+        Chart(_tree_lines(joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
@@ -81,7 +81,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     words = cells_in_words(
         cells, what, row="model", column="other", value="distance", value_title="distance"
     )
-    chart: Chart = (
+    return (
         layered(*heat, strip, lines)
         .scales(color="independent", fill="independent")
         .properties(
@@ -93,7 +93,6 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
             description=words,
         )
     )
-    return chart
 
 
 def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
