@@ -107,16 +107,8 @@ def calc_distances(
         raise ShapeError(f"vector must be one of {', '.join(VECTORS)}, got {vector!r}.")
     if len(features) < 2:
         raise ShapeError(f"Distances need at least two models, got {len(features)}.")
-    first = features[0]
-    for following in features[1:]:
-        if (following.families, following.layers, following.shapes) != (
-            first.families,
-            first.layers,
-            first.shapes,
-        ):
-            raise ShapeError(
-                "The models differ in their matrices, so their deltas cannot be compared."
-            )
+    if len({(model.families, model.layers, model.shapes) for model in features}) > 1:
+        raise ShapeError("The models differ in their matrices, so their deltas cannot be compared.")
     most = min((array.shape[1] for model in features for array in model.left), default=0)
     if not 1 <= rank <= most:
         raise ShapeError(f"rank must lie between 1 and the {most} directions kept, got {rank}.")

@@ -118,13 +118,12 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
                           **shared),
         )
     )  # fmt: skip
-    chart: Chart = layered(lines, points).properties(
+    return layered(lines, points).properties(
         width="container",
         height=DENSE * context.row * (len(labels) + 1),
         title=heading(TITLE, "trees by the distance of weights, from their smallest norms"),
         description=_in_words(written),
     )
-    return chart
 
 
 def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
