@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy import ndarray
 
-from core.errors import listed
 from core.maths.spectra.nulls import null_projector_distance
 from core.maths.spectra.registry import Features, relative_size
-from core.results.estimates import Estimate
-from core.results.names import layers_in_words, short_names
-from core.results.statements import Statement
+from core.studies.text_kit import Estimate, Statement, layers_in_words, listed, short_names
 from core.studies.weights.ranks import layer_sizes
 
 COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.models.identity import as_identified
 from core.models.loading.model import load_model
 from core.models.weights.deltas import Delta
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_of, deltas_with_progress, open_pair
 from core.vectors.examples import Pairs, batches, count_hits, encode
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.models.costs import Sizes
-from core.runs.price import Cost
 from core.studies.kit import Outputs, Task, text_task
+from core.studies.task_kit import Cost, Sizes
 from core.studies.weights.activations import SENTENCES, TEXT, plan_states
 from core.studies.weights.clusters.members import Member, earlier_steps
 from core.studies.weights.clusters.members import labels_of as label_members

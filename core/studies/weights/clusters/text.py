@@ -9,12 +9,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import by_number, listed
 from core.maths.statistics import SIGNIFICANT
-from core.results.estimates import Estimate
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import Estimate, Statement, by_number, listed, text_of, words_beside
 from core.studies.weights.activations import every_vector, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.errors import by_number, listed
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.weights.families import family_label
-from core.results.estimates import Estimate
-from core.results.names import short_names
-from core.results.numbers import Kind, text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import (
+    Estimate,
+    Kind,
+    Statement,
+    by_number,
+    listed,
+    short_names,
+    text_of,
+    words_beside,
+)
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tables import LOSS, WAYS
 from core.studies.weights.intruders.tasks import LARGE, LARGE_DRAWS

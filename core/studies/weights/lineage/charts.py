@@ -7,13 +7,19 @@ import numpy as np
 import pandas as pd
 
 from core.models.weights.families import family_label
-from core.results.columns import Tip, told
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    layered,
+    short_names,
+    told,
+)
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
 
 AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import by_number, counted, listed
 from core.maths.arrays import Value
 from core.maths.spectra.products import HELD
 from core.models.changes import COMMON_START
 from core.models.weights.families import family_label
-from core.results.estimates import Estimate
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    by_number,
+    counted,
+    listed,
+    short_names,
+    text_of,
+)
 from core.studies.weights.lineage.independence import MOST_TREES, MOST_UNITS
 from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (

@@ -12,15 +12,12 @@ from numpy import ndarray
 
 from core.maths.spectra.clustering import build_dendrogram
 from core.maths.spectra.neighbours import neighbour_weights
-from core.results.columns import told
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import WIDE
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
-from core.results.export import Result
-from core.results.numbers import labels_of, text_of
+from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, told
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.marks import (
     group_channels,

@@ -12,16 +12,24 @@ from numpy import ndarray
 
 from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
-from core.results.columns import Tip, told
 from core.results.drawing import maps, style
-from core.results.drawing.axes import Plane
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.vega import channel, layered
 from core.results.estimates import kind_of
-from core.results.numbers import labels_of, text_of
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Plane,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    labels_of,
+    layered,
+    text_of,
+    told,
+)
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
 
