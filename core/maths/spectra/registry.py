@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -148,12 +149,8 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
     return np.concatenate(parts)
 
 
-def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return calc_chords(np.stack([calc_factors(model, rank) for model in features]))
-
-
-def _original_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return calc_chords(np.stack([calc_factors(model, rank, weighted=False) for model in features]))
+def _factor_distances(features: Sequence[Features], rank: int, *, weighted: bool = True) -> ndarray:
+    return calc_chords(np.stack([calc_factors(model, rank, weighted) for model in features]))
 
 
 def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -322,7 +319,7 @@ _HOUSE: dict[str, Vector] = {
         True,
         "Left singular vectors of each update, averaged over layers, as first proposed; "
         "their signs and rotations are arbitrary.",
-        _original_distances,
+        partial(_factor_distances, weighted=False),
     ),
 }
 VECTORS = Registry("vectors", Vector, _HOUSE)
