@@ -43,7 +43,6 @@ from core.studies.weights.clusters.notice_text import describe_aside, describe_u
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
-from core.studies.weights.pairs import state_pair
 from core.studies.weights.unlabelled import (
     UNLABELLED,
     WORDS,
@@ -103,7 +102,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
         notices.append(text.rank_sentence(ranks, spec.threshold))
-    pair = state_pair(features, distances, spec.rank)
+    pair = rank_tables.state_pair(features, distances, spec.rank)
     statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},

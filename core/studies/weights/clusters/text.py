@@ -16,7 +16,7 @@ from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
-from core.studies.weights.pairs import CHANCE, OF_A_PAIR, pair_sentence
+from core.studies.weights.ranks import CHANCE, OF_A_PAIR, pair_sentence
 from core.studies.weights.unlabelled import SPELT, WORDS
 
 GAUSSIAN = "Gaussian matrix of the same shape"

@@ -25,7 +25,7 @@ from core.studies.weights.clusters.text import (
     state_ranks,
     unlabelled_sentence,
 )
-from core.studies.weights.pairs import CHANCE
+from core.studies.weights.ranks import CHANCE
 
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"

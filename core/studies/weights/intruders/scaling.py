@@ -143,8 +143,11 @@ def scale_intruders(
     for at, what in enumerate(("hits", "losses")):
         each = [run[at] for run in runs]
         if scored.masked is not None or what == "hits":
-            value |= {f"intruders {what}": each[0], f"other {what}": each[1]}
-            value[f"random {what}"] = np.stack(each[2:])
+            value |= {
+                f"intruders {what}": each[0],
+                f"other {what}": each[1],
+                f"random {what}": np.stack(each[2:]),
+            }
     return value
 
 

@@ -257,9 +257,15 @@ def _vote_rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     for row in range(len(refs)):
         order = np.argsort(distances[row], kind="stable")
         near = order[order != row][:MOST_DRAWN]
-        columns = {"other": names[near], "label": labels[near], "group": labels[near]}
-        columns |= {"distance": distances[row, near], "votes": votes[row, near]}
-        frames.append(pd.DataFrame({"model": names[row], **columns}))
+        columns = {
+            "model": names[row],
+            "other": names[near],
+            "label": labels[near],
+            "group": labels[near],
+            "distance": distances[row, near],
+            "votes": votes[row, near],
+        }
+        frames.append(pd.DataFrame(columns))
     named = [
         guess if guess == label else f"{guess}, not {label}"
         for guess, label in zip(predictions["predicted"], labels, strict=True)
