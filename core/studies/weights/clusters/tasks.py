@@ -31,9 +31,18 @@ from core.models.weights.adapters import AdapterPair, match_adapter, read_factor
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import (
+    Cost,
+    Size,
+    Value,
+    costs,
+    identified,
+    keep_pieces,
+    key_of,
+    pure,
+    span,
+    tick,
+)
 
 VERSION = 1  # raised when what is kept of a matrix changes
 # parts of an update's value that only distances need

@@ -32,9 +32,7 @@ from core.maths.spectra.products import (
     norms_of,
 )
 from core.models.changes import share_start
-from core.runs.pieces import keep_pieces
-from core.runs.store import key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import Cost, Size, Value, costs, keep_pieces, key_of, pure, span, tick
 from core.studies.weights.lineage.tasks import (
     HEADER,
     Opened,

@@ -21,9 +21,18 @@ from core.maths.spectra.products import HELD, multiply_models
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import (
+    Cost,
+    Size,
+    Value,
+    costs,
+    identified,
+    keep_pieces,
+    key_of,
+    pure,
+    span,
+    tick,
+)
 
 VERSION = 1  # raised when what is kept of a matrix changes
 HEADER = 0.01  # processor seconds to open a model for reading
