@@ -92,12 +92,9 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         if not target.fits(adapter.factors, rows, columns):
             shapes = entries[target.upper].shape, entries[target.lower].shape
             sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
-            text = (
-                f"{ref} has factors of {sizes} for {target.module}, "
-                f"{rows} x {columns} in {base.ref}"
-            )
             raise ModelError(
-                f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
+                f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
+                f"{base.ref} with rank {target.rank}: it is damaged, or an adapter of another base."
             )
         targets[slot.tensor] = target
     check_families(base, [slot.family for slot in ours], families)

@@ -99,14 +99,13 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
             f"{name}: "
             f"one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}."
         )
-    ours = {
-        (slot.family, slot.layer): slot
-        for slot in find_slots(base.model_type, base.entries, base.config)
-    }
-    theirs = {
-        (slot.family, slot.layer): slot
-        for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)
-    }
+    ours, theirs = (
+        {
+            (slot.family, slot.layer): slot
+            for slot in find_slots(model.model_type, model.entries, model.config)
+        }
+        for model in (base, tuned)
+    )
     depth, tuned_depth = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
     if depth != tuned_depth:
         raise ModelError(f"{name}: it has {tuned_depth} layers, the base {depth}.")
@@ -193,14 +192,12 @@ def check_related(
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
     if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
-        text = (
-            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: "
-            f"relative delta {change:.2g}"
-        )
         nearest = nearest_included(pair.tuned.model_type, slot, tuned) if slot is not None else ""
         hint = f"; nearest: {nearest}" if nearest else ""
         raise ModelError(
-            f"{text} (unrelated weights: about 1.4). Choose the base that it started from{hint}."
+            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta "
+            f"{change:.2g} (unrelated weights: about 1.4). Choose the base that it started "
+            f"from{hint}."
         )
 
 
