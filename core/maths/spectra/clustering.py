@@ -49,16 +49,14 @@ def cluster_models(
         from sklearn.cluster import HDBSCAN
 
         model = HDBSCAN(min_cluster_size=2, metric="precomputed", copy=True)
-        groups: ndarray = model.fit_predict(distances).astype(int)
-        return groups
+        return np.asarray(model.fit_predict(distances), dtype=int)
     from scipy.cluster.hierarchy import cut_tree
 
     if not 1 <= count <= len(distances):
         raise ShapeError(
             f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}."
         )
-    labels: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
-    return labels
+    return np.asarray(cut_tree(_linkage(distances), n_clusters=count)[:, 0], dtype=int)
 
 
 def build_dendrogram(
@@ -166,5 +164,4 @@ def _linkage(distances: ndarray) -> ndarray:
         raise ShapeError(
             f"Clustering needs square distances of two models or more, got shape {distances.shape}."
         )
-    tree: ndarray = linkage(squareform(distances, checks=False), method="average")
-    return tree
+    return np.asarray(linkage(squareform(distances, checks=False), method="average"))
