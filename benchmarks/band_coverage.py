@@ -33,8 +33,7 @@ from core.studies.probes.trees.comparisons import best_layers, differences, marg
 from core.studies.rsa.divergence.tables import mean_band
 from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
 from core.studies.rsa.swap.scores import exchange_rows, own_row
-from core.studies.weights.intruders.scales import SCALES, WAYS
-from core.studies.weights.intruders.scaling_tables import scaling_table
+from core.studies.weights.intruders.tables import SCALES, WAYS, scaling_table
 from extras.probes.removal.tables import tables_of
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 

@@ -62,7 +62,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "extras.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
     "core.studies.weights.arithmetic.tables.build_arithmetic": ("swap, score", "swap, loss"),
     "core.studies.weights.arithmetic.tables._excess": ("swap, excess",),
-    "core.studies.weights.intruders.scaling_tables._rows": (
+    "core.studies.weights.intruders.tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),

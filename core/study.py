@@ -299,15 +299,15 @@ class Study:
                 read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
-        import core.results.shelf.lookup as lookup
+        import core.results.shelf.archive as shelf
 
-        shipped = None if texts else lookup.shelved(self.name, spec, self.kind)
-        if shipped is not None and lookup.is_wanted(options):
+        shipped = None if texts else shelf.shelved(self.name, spec, self.kind)
+        if shipped is not None and shelf.is_wanted(options):
             return shipped
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
-        return result if shipped is None else lookup.compared(result, shipped)
+        return result if shipped is None else shelf.compared(result, shipped)
 
     def result(self, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
         """Collect what was found and add what every result needs: failures, versions, fingerprints,

@@ -161,7 +161,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     """
     from core.results.export import write_result
     from core.results.numbers import text_of
-    from core.results.shelf.lookup import is_shelved
+    from core.results.shelf.archive import is_shelved
     from core.runs.runner import open_executor
     from core.runs.store import default_store, using
 

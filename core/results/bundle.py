@@ -60,13 +60,15 @@ def zip_result(
     """
     tables = tables_by_file(result)
     say(0.0, "Tables")
+    files: dict[str, Callable[[], bytes]] = {
+        "result.json": partial(result_json, result),
+        "dictionary.csv": lambda: table_csv(dictionary(result)),
+        "references.bib": lambda: bibtex(result.citations, result.study).encode("utf8"),
+        **{name: partial(table_csv, table) for name, table in tables.items()},
+        **(extra or {}),
+    }
     pack = _Pack()
-    pack.add("result.json", partial(result_json, result))
-    pack.add("dictionary.csv", lambda: table_csv(dictionary(result)))
-    pack.add("references.bib", lambda: bibtex(result.citations, result.study).encode("utf8"))
-    for name, table in tables.items():
-        pack.add(name, partial(table_csv, table))
-    for name, make in (extra or {}).items():
+    for name, make in files.items():
         pack.add(name, make)
     say(0.1, "Figures")
     drawn, ends = figures(), clock() + MOST_SECONDS

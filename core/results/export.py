@@ -296,9 +296,11 @@ def write_result(
     Raises:
         ExportError: If the folder cannot be made or written.
     """
-    files = {NUMBERS: result_numbers(result)}
-    files |= {name: table_csv(table) for name, table in tables_by_file(result).items()}
-    files |= dict(extra or {})
+    files = {
+        NUMBERS: result_numbers(result),
+        **{name: table_csv(table) for name, table in tables_by_file(result).items()},
+        **(extra or {}),
+    }
     written = _write_with_record(result, files, out)
     drawn_now = draw_figures(figures)
     if not drawn_now:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs
 

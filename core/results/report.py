@@ -101,7 +101,12 @@ def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
     from markupsafe import Markup
 
     # pandas escapes the contents of cells
-    body = table.head(MOST_ROWS).to_html(index=False, escape=True, border=0, float_format=_number)
+    body = table.head(MOST_ROWS).to_html(
+        index=False,
+        escape=True,
+        border=0,
+        float_format=lambda value: text_of(float(value), "measure"),
+    )
     meanings = describe({name: table})[name]
     return {
         "name": name,
@@ -110,7 +115,3 @@ def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
         "meanings": meanings,
         "markup": Markup(body),
     }
-
-
-def _number(value: Any) -> str:
-    return text_of(float(value), "measure")

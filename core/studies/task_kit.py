@@ -1,12 +1,14 @@
 """What the tasks of a study are written with: how one is declared, what it costs, how far it is,
-and what it reads of a model and returns."""
+what it reads of a model and returns, and what of it is kept while it runs."""
 
 from core.maths.arrays import Value, Words
 from core.maths.progress import span, tick
 from core.models import costs
 from core.models.identity import as_identified
 from core.models.sizes import Size
+from core.runs.pieces import keep_pieces
 from core.runs.price import Cost
+from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 from core.vectors.activations import extract
 
@@ -18,6 +20,9 @@ __all__ = [
     "as_identified",
     "costs",
     "extract",
+    "identified",
+    "keep_pieces",
+    "key_of",
     "pure",
     "span",
     "tick",

@@ -27,7 +27,7 @@ from core.models import ModelRef, describe
 from core.models.architectures import ARCHITECTURES
 from core.models.identity import identities
 from core.results.export import Result
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 from core.runs.runner import Outputs
 from core.runs.store import key_of
 from core.vectors.notices import sinks_left_out

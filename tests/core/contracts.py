@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOPS = ("app.py", "pages", "ui", "core", "extras", "zoo", "benchmarks")
+KITS = (  # what every study is written with
+    *("core.studies.kit", "core.studies.task_kit"),
+    *("core.studies.text_kit", "core.studies.chart_kit"),
+)
 FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bound to none
     ("app", "pages"),
     ("ui", "core.commands", "core.sweep", "benchmarks"),
@@ -26,7 +30,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
-    ("core.studies.kit", "core.studies.task_kit"),
+    KITS,
     ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
@@ -56,7 +60,6 @@ MOST_MODULES = 14  # of one folder of core or ui
 MOST_LINES = 350
 MOST_KNOWN = 16  # other modules that one module imports
 MOST_NAMES, MOST_OF_ALL = 25, 40  # that one module imports: from elsewhere, and all together
-KITS = ("core.studies.kit", "core.studies.task_kit")  # what every study is written with
 REGISTRIES = {  # modules that import what they list, with the reason
     "core.catalogue": "the list of studies",
     "core.models.architectures": "the list of model families",

@@ -18,7 +18,7 @@ from core.studies.probes.trees.statements import statements_of
 from core.studies.probes.trees.tables import SELECTIVITY
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
-from core.studies.weights.pairs import CHANCE
+from core.studies.weights.ranks import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,7 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 
 from core.results.bundle import zip_result
 from core.results.drawing import paper as drawing_paper
-from core.results.drawing.palettes import PALETTES
-from core.results.drawing.paper import caption
+from core.results.drawing.paper import PALETTES, caption
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from ui.archive.making import preview_of, report_of

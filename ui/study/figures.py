@@ -14,8 +14,8 @@ import streamlit as st
 
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import title_of, words_of
-from core.results.drawing.palettes import replaced
 from core.results.drawing.panels import Panels
+from core.results.drawing.vega import replaced
 from core.results.names import renamed
 from ui.frame.naming import names_here
 from ui.frame.presenting import HALL, enlarged, presenting

@@ -21,7 +21,7 @@ import streamlit as st
 
 from core.limits import current_limits
 from core.results.numbers import text_of
-from core.results.shelf.lookup import is_shelved
+from core.results.shelf.archive import is_shelved
 from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
 from ui.frame.errors import show_error, show_failures

@@ -12,7 +12,6 @@ Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,19 +23,6 @@ METHODS = {
     "agglomerative": "average linkage, cut into the given number of clusters",
     "hdbscan": "finds the number of clusters itself and leaves outliers out",
 }
-
-
-@dataclass(frozen=True)
-class Dendrogram:
-    """Layout of the tree of agglomerative clustering.
-
-    Attributes:
-        order: Models from left to right, neighbours in the tree next to each other.
-        joins: A row per join: left x, left height, right x, right height, height of the join.
-    """
-
-    order: Int[ndarray, " model"]
-    joins: Float[ndarray, "join 5"]
 
 
 def cluster_models(
@@ -63,24 +49,28 @@ def cluster_models(
         from sklearn.cluster import HDBSCAN
 
         model = HDBSCAN(min_cluster_size=2, metric="precomputed", copy=True)
-        groups: ndarray = model.fit_predict(distances).astype(int)
-        return groups
+        return np.asarray(model.fit_predict(distances), dtype=int)
     from scipy.cluster.hierarchy import cut_tree
 
     if not 1 <= count <= len(distances):
         raise ShapeError(
             f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}."
         )
-    labels: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
-    return labels
+    return np.asarray(cut_tree(_linkage(distances), n_clusters=count)[:, 0], dtype=int)
 
 
-def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
+def build_dendrogram(
+    distances: Float[ndarray, "model model"],
+) -> tuple[Int[ndarray, " model"], Float[ndarray, "join 5"]]:
     """Build the tree of average linkage, ordered so that neighbouring leaves are close.
+
+    Returns:
+        The models from left to right; a row per join: left x, left height, right x, right height,
+        height of the join.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
-        >>> build_dendrogram(apart).order.tolist()
+        >>> build_dendrogram(apart)[0].tolist()
         [0, 1, 2, 3]
     """
     from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
@@ -98,7 +88,7 @@ def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
         joins[index] = place[left_end], height[left_end], place[right_end], height[right_end], level
         place[models + index] = (place[left_end] + place[right_end]) / 2
         height[models + index] = level
-    return Dendrogram(order, joins)
+    return order, joins
 
 
 def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[float, float]:
@@ -174,5 +164,4 @@ def _linkage(distances: ndarray) -> ndarray:
         raise ShapeError(
             f"Clustering needs square distances of two models or more, got shape {distances.shape}."
         )
-    tree: ndarray = linkage(squareform(distances, checks=False), method="average")
-    return tree
+    return np.asarray(linkage(squareform(distances, checks=False), method="average"))

@@ -9,35 +9,45 @@ Reference: Charikar et al. 2002 (count sketch). Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from core.maths.spectra.sketches import calc_sketch
-
+EXACT = 2**21  # entries of a delta up to which it is kept whole; above, each matrix is sketched
+SKETCH = 2**14  # entries of one matrix's sketch
 LEAST_CHANGE = 1e-6  # of a base's norm: a smaller change is rounding
 HELD = 2**23  # numbers of all models' copies of a matrix; larger matrices are sketched to fit
 LEAST_ENTRIES = 2**12  # entries of a sketch at least
 
 
-@dataclass(frozen=True)
-class Products:
-    """Inner products of one matrix, or of several in sum.
+def calc_sketch(
+    matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH
+) -> Float[ndarray, " entry"]:
+    """Sketch a matrix: inner products keep an error of 1 / sqrt(size) of the norms' product.
 
-    Attributes:
-        paired: Of every two models.
-        permuted: Of every two models, the rows of the second in random order.
+    Each entry is added with a random sign to a random one of `size` sums. The same seed and shape
+    use the same sums, so that sketches of two updates can be compared.
+
+    Args:
+        seed: Specific to the matrix's place in the model.
+
+    Example:
+        >>> calc_sketch(np.eye(2), seed=0, size=8).shape
+        (8,)
+        >>> float((calc_sketch(np.eye(2), 0) ** 2).sum())
+        2.0
     """
-
-    paired: Float[ndarray, "model model"]
-    permuted: Float[ndarray, "model model"]
+    rng = np.random.default_rng(seed)
+    entries = np.asarray(matrix, np.float64).ravel()
+    places = rng.integers(size, size=entries.size, dtype=np.int32)
+    signs = rng.integers(2, size=entries.size, dtype=np.int8) * 2 - 1
+    return np.bincount(places, weights=entries * signs, minlength=size)
 
 
 def multiply_models(
     matrices: Iterable[Float[ndarray, "row column"]], count: int, seed: int, held: int = HELD
-) -> Products:
+) -> tuple[Float[ndarray, "model model"], Float[ndarray, "model model"]]:
     """Multiply a matrix of every model with that of every other.
 
     Args:
@@ -48,10 +58,11 @@ def multiply_models(
             sketched, which gives squared distances an error of sqrt(2 / entries).
 
     Returns:
-        Products of this matrix.
+        Inner products of every two models, and the same with the rows of the second in random
+        order.
 
     Example:
-        >>> multiply_models(iter([np.eye(2), np.ones((2, 2))]), 2, seed=0).paired.tolist()
+        >>> multiply_models(iter([np.eye(2), np.ones((2, 2))]), 2, seed=0)[0].tolist()
         [[2.0, 2.0], [2.0, 4.0]]
     """
     most = max(LEAST_ENTRIES, held // max(1, count))
@@ -63,7 +74,7 @@ def multiply_models(
             small = matrix.size <= most
             rows.append(turned.ravel() if small else calc_sketch(turned, seed, most))
     first, second = np.stack(plain).astype(np.float64), np.stack(mixed).astype(np.float64)
-    return Products(first @ first.T, first @ second.T)
+    return first @ first.T, first @ second.T
 
 
 def norms_of(products: Float[ndarray, "*matrix model model"]) -> Float[ndarray, "*matrix model"]:

@@ -119,8 +119,7 @@ def _run_tsne(distances: ndarray, seed: int) -> ndarray:
         model = TSNE(
             metric="precomputed", init="random", perplexity=perplexity, random_state=seed, n_jobs=1
         )
-        points: ndarray = model.fit_transform(distances)
-        return points
+        return np.asarray(model.fit_transform(distances))
 
 
 def _run_umap(distances: ndarray, seed: int) -> ndarray:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -107,16 +108,8 @@ def calc_distances(
         raise ShapeError(f"vector must be one of {', '.join(VECTORS)}, got {vector!r}.")
     if len(features) < 2:
         raise ShapeError(f"Distances need at least two models, got {len(features)}.")
-    first = features[0]
-    for following in features[1:]:
-        if (following.families, following.layers, following.shapes) != (
-            first.families,
-            first.layers,
-            first.shapes,
-        ):
-            raise ShapeError(
-                "The models differ in their matrices, so their deltas cannot be compared."
-            )
+    if len({(model.families, model.layers, model.shapes) for model in features}) > 1:
+        raise ShapeError("The models differ in their matrices, so their deltas cannot be compared.")
     most = min((array.shape[1] for model in features for array in model.left), default=0)
     if not 1 <= rank <= most:
         raise ShapeError(f"rank must lie between 1 and the {most} directions kept, got {rank}.")
@@ -143,14 +136,12 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
         ([2.0, 0.0], [2.0, 0.0, 0.0, 1.0])
     """
     parts = []
+    values = np.pad(model.values, ((0, 0), (0, rank)))  # a small matrix has fewer than the rank
     rows = [shape[0] for shape in model.shapes]
     kinds = list(zip(model.families, rows, strict=True))
     for kind in dict.fromkeys(kinds):
         places = [place for place, name in enumerate(kinds) if name == kind]
-        scales = [
-            np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank)
-            for place in places
-        ]
+        scales = [np.sqrt(values[place, :rank]) if weighted else np.ones(rank) for place in places]
         scaled = [
             model.left[place][:, :rank] * scale for place, scale in zip(places, scales, strict=True)
         ]
@@ -158,18 +149,8 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
     return np.concatenate(parts)
 
 
-def _leading(values: ndarray, rank: int) -> ndarray:
-    padded = np.zeros(rank)
-    padded[: min(rank, len(values))] = values[:rank]
-    return padded
-
-
-def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return calc_chords(np.stack([calc_factors(model, rank) for model in features]))
-
-
-def _original_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return calc_chords(np.stack([calc_factors(model, rank, weighted=False) for model in features]))
+def _factor_distances(features: Sequence[Features], rank: int, *, weighted: bool = True) -> ndarray:
+    return calc_chords(np.stack([calc_factors(model, rank, weighted) for model in features]))
 
 
 def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -338,7 +319,7 @@ _HOUSE: dict[str, Vector] = {
         True,
         "Left singular vectors of each update, averaged over layers, as first proposed; "
         "their signs and rotations are arbitrary.",
-        _original_distances,
+        partial(_factor_distances, weighted=False),
     ),
 }
 VECTORS = Registry("vectors", Vector, _HOUSE)

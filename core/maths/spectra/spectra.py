@@ -12,6 +12,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,6 +184,19 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
         )
     ranks: ndarray = np.exp(-terms.sum(-1))
     return ranks
+
+
+def stack_spectra(spectra: Sequence[Float[ndarray, " value"]]) -> Float[ndarray, "matrix value"]:
+    """Stack the singular values of matrices, with zeros beyond those of smaller ones.
+
+    Example:
+        >>> stack_spectra([np.array([2.0, 1.0]), np.array([3.0])]).tolist()
+        [[2.0, 1.0], [3.0, 0.0]]
+    """
+    values = np.zeros((len(spectra), max(map(len, spectra), default=0)))
+    for row, spectrum in zip(values, spectra, strict=True):
+        row[: len(spectrum)] = spectrum
+    return values
 
 
 def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column"]:

@@ -92,12 +92,9 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         if not target.fits(adapter.factors, rows, columns):
             shapes = entries[target.upper].shape, entries[target.lower].shape
             sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
-            text = (
-                f"{ref} has factors of {sizes} for {target.module}, "
-                f"{rows} x {columns} in {base.ref}"
-            )
             raise ModelError(
-                f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
+                f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
+                f"{base.ref} with rank {target.rank}: it is damaged, or an adapter of another base."
             )
         targets[slot.tensor] = target
     check_families(base, [slot.family for slot in ours], families)
@@ -123,16 +120,12 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
         ModelError: If a tensor cannot be read, or the first one is changed by more than a
             fine-tune's would be.
     """
-    by_tensor: dict[str, list[tuple[int, Slot]]] = {}
-    for index, (slot, _) in enumerate(pair.slots):
-        if index not in skip:
-            by_tensor.setdefault(slot.tensor, []).append((index, slot))
     first = not skip  # stored matrices have passed the check
-    for tensor, slots in by_tensor.items():
+    for tensor, slots in pair.by_tensor(skip).items():
         base = pair.base.read(tensor).astype(np.float64)
         target = pair.targets.get(tensor)
         factors = None if target is None else target.read(pair.tuned)
-        for index, slot in slots:
+        for index, slot, _ in slots:
             weight = slot.cut(base)
             rows, columns = weight.shape
             left, right = (

@@ -5,7 +5,7 @@ A model whose weights cannot be sampled, such as one with random weights, is not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from core.errors import counted
 from core.models.weights.audit import (
@@ -16,6 +16,7 @@ from core.models.weights.audit import (
     MISPLACED,
     RELATED,
     SWAPPED,
+    Audit,
     Sample,
     Verdict,
     audit_run,
@@ -47,14 +48,11 @@ def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[
         steps: In the order of training.
         end: The final model.
     """
-    samples = _samples(ready, (*steps, end))
-    if len(samples) < 2 or end not in samples:
-        return {}
-    verdicts = audit_run(samples, _contents(ready, samples)).verdicts
+    verdicts = _judge(audit_run, ready, (*steps, end))
     return {
         ref: each
         for ref, each in verdicts.items()
-        if each.fault not in (FINE, ALIKE) and ref != end
+        if end in verdicts and each.fault not in (FINE, ALIKE) and ref != end
     }
 
 
@@ -65,10 +63,7 @@ def find_dependent_seeds(ready: Outputs, seeds: Sequence[str]) -> dict[str, Verd
         ready: Outputs of `look_tasks`.
         seeds: The group, whose models should come from independent runs.
     """
-    samples = _samples(ready, seeds)
-    if len(samples) < 2:
-        return {}
-    verdicts = audit_seeds(samples, _contents(ready, samples)).verdicts
+    verdicts = _judge(audit_seeds, ready, seeds)
     dependent = (IDENTICAL, ALIKE, RELATED)
     return {ref: each for ref, each in verdicts.items() if each.fault in dependent}
 
@@ -129,10 +124,13 @@ def _words(verdict: Verdict) -> str:
     return fault_in_words(verdict.fault, "", verdict.partner, {}).lstrip()
 
 
-def _samples(ready: Outputs, refs: Iterable[str]) -> dict[str, Sample]:
+def _judge(
+    audit: Callable[[Mapping[str, Sample], Mapping[str, str]], Audit],
+    ready: Outputs,
+    refs: Iterable[str],
+) -> dict[str, Verdict]:
+    """Audit the models whose weights could be sampled, if these are two or more."""
     looks = {ref: ready.values.get((LOOK, ref), {}) for ref in refs}
-    return {ref: sample_of(look) for ref, look in looks.items() if "numbers" in look}
-
-
-def _contents(ready: Outputs, refs: Iterable[str]) -> dict[str, str]:
-    return {ref: str(ready.values[LOOK, ref]["weights"]) for ref in refs}
+    samples = {ref: sample_of(look) for ref, look in looks.items() if "numbers" in look}
+    contents = {ref: str(looks[ref]["weights"]) for ref in samples}
+    return audit(samples, contents).verdicts if len(samples) > 1 else {}

@@ -20,11 +20,12 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.spectra.spectra import relative_change
-from core.models.changes import apartness, shares_no_start
+from core.models import locate, read_manifest
+from core.models.changes import apartness, share_start, shares_no_start
+from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots
-from core.models.weights.nearest import nearest_included
-from core.models.weights.tensors import Checkpoint
+from core.models.weights.tensors import Checkpoint, open_folder
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
@@ -49,6 +50,15 @@ class Pair:
         """Rows and columns of a matrix."""
         slot, _ = self.slots[index]
         return slot.shape(self.base.entries[slot.tensor].shape)
+
+    def by_tensor(self, skip: Collection[int] = ()) -> dict[str, list[tuple[int, Slot, Slot]]]:
+        """List the matrices, each with its index and both places, by the tensor of the base that
+        holds them, without those at the indices in `skip`."""
+        held: dict[str, list[tuple[int, Slot, Slot]]] = {}
+        for index, (ours, theirs) in enumerate(self.slots):
+            if index not in skip:
+                held.setdefault(ours.tensor, []).append((index, ours, theirs))
+        return held
 
 
 @dataclass(frozen=True)
@@ -89,14 +99,13 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
             f"{name}: "
             f"one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}."
         )
-    ours = {
-        (slot.family, slot.layer): slot
-        for slot in find_slots(base.model_type, base.entries, base.config)
-    }
-    theirs = {
-        (slot.family, slot.layer): slot
-        for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)
-    }
+    ours, theirs = (
+        {
+            (slot.family, slot.layer): slot
+            for slot in find_slots(model.model_type, model.entries, model.config)
+        }
+        for model in (base, tuned)
+    )
     depth, tuned_depth = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
     if depth != tuned_depth:
         raise ModelError(f"{name}: it has {tuned_depth} layers, the base {depth}.")
@@ -142,25 +151,20 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         ModelError: If a tensor cannot be read, or the first one shows that the two models are
             unrelated.
     """
-    place = {ours: index for index, (ours, _) in enumerate(pair.slots)}
-    by_tensor: dict[str, list[tuple[Slot, Slot]]] = {}
-    for ours, theirs in pair.slots:
-        if place[ours] in skip:
-            continue
-        by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
     first = not skip  # stored matrices have passed the check
-    for tensor, slots in by_tensor.items():
+    for tensor, slots in pair.by_tensor(skip).items():
+        _, _, place = slots[0]
         base = pair.base.read(tensor).astype(np.float64)
-        tuned = pair.tuned.read(slots[0][1].tensor)
+        tuned = pair.tuned.read(place.tensor)
         if first:
-            check_related(pair, base, tuned, slots[0][1])
+            check_related(pair, base, tuned, place)
             first = False
-        stored = (pair.base.entries[tensor], pair.tuned.entries[slots[0][1].tensor])
+        stored = (pair.base.entries[tensor], pair.tuned.entries[place.tensor])
         floor = max(ROUNDING[entry.dtype] for entry in stored)
-        for ours, theirs in slots:
+        for index, ours, theirs in slots:
             weight = ours.cut(base)
             yield Delta(
-                place[ours],
+                index,
                 theirs.cut(tuned) - weight,
                 float(np.linalg.norm(weight)),
                 floor,
@@ -188,15 +192,51 @@ def check_related(
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
     if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
-        text = (
-            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: "
-            f"relative delta {change:.2g}"
-        )
         nearest = nearest_included(pair.tuned.model_type, slot, tuned) if slot is not None else ""
         hint = f"; nearest: {nearest}" if nearest else ""
         raise ModelError(
-            f"{text} (unrelated weights: about 1.4). Choose the base that it started from{hint}."
+            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta "
+            f"{change:.2g} (unrelated weights: about 1.4). Choose the base that it started "
+            f"from{hint}."
         )
+
+
+def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shape"]) -> str:
+    """Find the included pretrained model whose matrix resembles this one most.
+
+    Args:
+        model_type: Of the model that has the matrix.
+        place: The matrix and its place in the tensor.
+        tensor: As stored.
+
+    Returns:
+        Its reference; "" if no included model is related. Models that cannot be read are no
+        candidates.
+    """
+    matrix = place.cut(tensor).astype(np.float64)
+    cosines: dict[str, float] = {}
+    for entry in read_manifest():
+        if entry.get("base"):
+            continue
+        ref = str(entry["ref"])
+        try:
+            folder = locate(ref)
+            checkpoint = open_folder(ref, folder, checkpoints.read_config(folder))
+            if checkpoint.model_type != model_type:
+                continue
+            slots = find_slots(model_type, checkpoint.entries, checkpoint.config)
+            here = (place.family, place.layer)
+            slot = next((s for s in slots if (s.family, s.layer) == here), None)
+            if slot is None:
+                continue
+            theirs = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
+        except ModelError:
+            continue  # a damaged included model: `zoo verify` says so
+        lengths = float(np.linalg.norm(theirs) * np.linalg.norm(matrix))
+        if theirs.shape == matrix.shape and lengths > 0:
+            cosines[ref] = float((theirs * matrix).sum()) / lengths
+    nearest = max(cosines, key=cosines.__getitem__, default="")
+    return nearest if share_start(cosines.get(nearest, 0.0)) else ""
 
 
 def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[str, ...]:

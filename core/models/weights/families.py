@@ -215,12 +215,9 @@ def match_names(
                 )
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
-                    text = (
-                        f"{earlier.tensor} and {name} both look like the {role} matrix "
-                        f"of layer {slot.layer}"
-                    )
                     raise ModelError(
-                        f"{text}; a model with two towers cannot be compared as one; "
+                        f"{earlier.tensor} and {name} both look like the {role} matrix of layer "
+                        f"{slot.layer}; a model with two towers cannot be compared as one; "
                         "choose another."
                     )
     return slots

@@ -142,11 +142,12 @@ def merge(adapter: Path, base: Path) -> Merge:
     opened = open_folder(base.name, base, settings)
     numbers = {name: entry for name, entry in opened.entries.items() if entry.dtype in ROUNDING}
     whole = Checkpoint(base.name, settings, numbers)
-    merging = Merge(held, whole, config, sort_tensors(held.entries, adapter.name), dict(numbers))
+    tensors: dict[str, Stored] = {
+        name: Merged(entry.shape, partial(whole.read, name)) for name, entry in numbers.items()
+    }
+    merging = Merge(held, whole, config, sort_tensors(held.entries, adapter.name), tensors)
     if not (merging.sorted.linear or merging.sorted.embedded):
         raise ModelError(f"{adapter.name} has no factors: get the adapter again.")
-    for name in numbers:
-        merging.tensors[name] = Merged(numbers[name].shape, partial(whole.read, name))
     for place, name in merging.sorted.whole.items():
         _put_whole(merging, place, name)
     _add_factors(merging)

@@ -82,14 +82,11 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         read.append(layer)
         if squares[0]:
             break
-    value["layers"] = read
     if not squares[1]:
         raise ModelError(
             f"The matrices of {base} are zero, so nothing can be compared; choose another."
         )
-    value["distance"] = float(relative_change(squares[0], squares[1]))
-    value["unrelated"] = float(relative_change(squares[1] + squares[2], squares[1]))
-    return value
+    return value | {"layers": read} | _relative(squares)
 
 
 def _change_of(pair: AdapterPair, layer: int) -> Value:
@@ -100,6 +97,11 @@ def _change_of(pair: AdapterPair, layer: int) -> Value:
     for delta in read_factors(pair, elsewhere):
         parts = (delta.matrix, delta.weight, delta.weight + delta.matrix)
         squares += [float((part**2).sum()) for part in parts]
+    return _relative(squares)
+
+
+def _relative(squares: np.ndarray) -> Value:
+    """ "distance" and "unrelated" from squared norms: of the change, of the base, of the other."""
     moved, ours, theirs = squares
     return {
         "distance": float(relative_change(moved, ours)),
@@ -109,8 +111,6 @@ def _change_of(pair: AdapterPair, layer: int) -> Value:
 
 def is_related(value: Value) -> bool:
     """Whether one may be a fine-tune of the other, by these distances."""
-    if value["adapter"] and np.isnan(value["distance"]):
-        return True  # stored before an adapter's change was measured
     if len(value["layers"]) > 1:
         return True  # a layer is equal, which no two trainings from different starts have
     apart = float(value["distance"]) / float(value["unrelated"])

@@ -81,9 +81,7 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         return Adapter(
             config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)])
         )
-    if not is_remote(ref, identity):
-        return None
-    if not _is_remote_adapter(parsed.name, _commit(identity)):
+    if not (is_remote(ref, identity) and _is_remote_adapter(parsed.name, _commit(identity))):
         return None
     on_hub = hub_listing.look_up(parsed.name, _commit(identity))
     adapters.check_files(list(on_hub.files), ref)

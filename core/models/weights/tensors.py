@@ -55,10 +55,10 @@ class Checkpoint:
             raise ModelError(f"{self.ref} holds no tensor {name}.")
         entry = self.entries[name]
         if isinstance(entry, Entry) and entry.dtype not in NUMBERS:
-            text = (
-                f"{self.ref} stores {name} as {entry.dtype}: quantized weights have no exact delta"
+            raise ModelError(
+                f"{self.ref} stores {name} as {entry.dtype}: quantized weights have no exact "
+                "delta; use the model in 16 or 32 bits."
             )
-            raise ModelError(f"{text}; use the model in 16 or 32 bits.")
         if isinstance(entry, Entry) and not fills_its_place(entry):
             raise ModelError(
                 f"{entry.file.name} is damaged: {name} has {entry.stop - entry.start} bytes."
@@ -66,8 +66,10 @@ class Checkpoint:
         tensor = entry.read()
         if not np.isfinite(tensor).all():
             count = int(np.count_nonzero(~np.isfinite(tensor)))
-            text = f"{self.ref}: {count:,} of the {tensor.size:,} numbers in {name} are not finite"
-            raise ModelError(f"{text}; the training diverged, or the file is damaged.")
+            raise ModelError(
+                f"{self.ref}: {count:,} of the {tensor.size:,} numbers in {name} are not finite; "
+                "the training diverged, or the file is damaged."
+            )
         return tensor
 
 

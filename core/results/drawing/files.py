@@ -75,8 +75,7 @@ def sheet(
     if thin != 1.0:
         _thinned(spec, thin)
     filled = _filled(spec, width, letter) if panels and _has_grid(spec) else spec
-    whole: dict[str, Any] = settled(filled)
-    return whole
+    return dict(settled(filled))
 
 
 def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:

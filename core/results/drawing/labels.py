@@ -154,8 +154,6 @@ def free_labels(
 
 
 def _overlaps(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
-    if not len(boxes):
-        return False
     apart = (
         (boxes[:, 0] >= box[2])
         | (boxes[:, 2] <= box[0])

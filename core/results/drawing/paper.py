@@ -1,20 +1,23 @@
-"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption.
+"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption, in the
+colours of a palette.
 
 Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its
-printed size.
+printed size. Charts are drawn in the colours of `core.results.drawing.style`; a palette replaces
+them in the specification afterwards, never in its data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.results.drawing import files as drawn
+from core.results.drawing import style
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.palettes import USUAL, in_palette
 from core.results.drawing.panels import Drawn, Panels
-from core.results.drawing.vega import Chart
+from core.results.drawing.vega import Chart, mapped, replaced
 
 SUFFIXES = ("pdf", "svg", "png")
 HEIGHTS = {"Low": 0.75, "Usual": 1.0, "High": 1.4}
@@ -23,6 +26,23 @@ LETTER = 8.0  # points
 DPI = 300.0
 THIN = 0.62  # of the thickness of lines on a page
 PADDING = 3.0
+HEX = re.compile(r"#[0-9a-fA-F]{6}")
+LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, as in grey television (BT.601)
+RAMP = ["#1a1a1a", "#f2f2f2"]  # in place of viridis: dark to light, too
+USUAL, MUTED, GREYS = "Okabe and Ito", "Tol, muted", "Greys"
+# Paul Tol, Colour Schemes, SRON/EPS/TN/09-002 (2021), the scheme "muted".
+TOL: Mapping[str, str] = {
+    style.BLUE: "#332288",
+    style.ORANGE: "#CC6677",
+    style.GREEN: "#117733",
+    style.PINK: "#AA4499",
+    style.YELLOW: "#DDCC77",
+    style.SKY: "#88CCEE",
+    style.OLIVE: "#999933",
+    style.BROWN: "#882255",
+    style.PURPLE: "#44AA99",
+}
+PALETTES = (USUAL, MUTED, GREYS)
 
 
 class Drawing(Protocol):
@@ -43,7 +63,7 @@ class Paper:
         legend: Whether lines are named in a legend rather than at their ends.
         grey: Whether every line has a dash of its own, to be told apart without colour.
         height: What the heights of plots are multiplied by: one of `HEIGHTS`.
-        palette: One of `core.results.drawing.palettes.PALETTES`.
+        palette: One of `PALETTES`.
     """
 
     columns: int = 1
@@ -120,3 +140,40 @@ def caption(draw: Drawing) -> str:
     return " ".join(
         sentence if sentence[-1] in ".?!" else f"{sentence}." for sentence in sentences if sentence
     )
+
+
+def in_palette(spec: Mapping[str, Any], palette: str) -> dict[str, Any]:
+    """Return the specification in the colours of a palette.
+
+    Args:
+        spec: Vega-Lite; it is not changed.
+        palette: One of `PALETTES`. In greys a colour keeps its luminance, so that lines
+            differ by luminance, dash and shape alone.
+
+    Raises:
+        KeyError: If there is no such palette.
+    """
+    muted = {old.lower(): new for old, new in TOL.items()}
+    new: dict[str, Callable[[str], str]] = {
+        USUAL: lambda colour: colour,
+        MUTED: lambda colour: muted.get(colour.lower(), colour),
+        GREYS: grey_of,
+    }
+    spec = dict(replaced(spec, new[palette]))
+    return dict(mapped(spec, _without_hue)) if palette == GREYS else spec
+
+
+def grey_of(text: str) -> str:
+    """Return the grey of a colour's luminance; a text that is no colour as it is."""
+    if not HEX.fullmatch(text):
+        return text
+    parts = (int(text[at : at + 2], 16) for at in (1, 3, 5))
+    level = round(sum(weight * part for weight, part in zip(LUMINANCE, parts, strict=True)))
+    return f"#{level:02x}{level:02x}{level:02x}"
+
+
+def _without_hue(part: Any) -> Any:
+    """Replace the colour scheme of heatmaps by a ramp of greys in the same order."""
+    if not isinstance(part, dict) or part.get("scheme") != "viridis":
+        return part
+    return {name: each for name, each in part.items() if name != "scheme"} | {"range": RAMP}

@@ -196,6 +196,18 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Change every part of a specification, the innermost first, but not its data."""
+    if isinstance(node, list):
+        node = [mapped(each, change) for each in node]
+    elif isinstance(node, Mapping):
+        node = {
+            name: each if name in ("data", "datasets") else mapped(each, change)
+            for name, each in node.items()
+        }
+    return change(node)
+
+
 def settled(node: Any, width: float | None = None, *, early: bool = False) -> Any:
     """Resolve the parts of a specification that depend on the plot's width.
 
@@ -204,18 +216,18 @@ def settled(node: Any, width: float | None = None, *, early: bool = False) -> An
         width: Of the plot in pixels; without it, the parts become expressions that Vega resolves.
         early: Resolve only the parts that are needed before the plot is drawn.
     """
-    if isinstance(node, OfWidth):
-        if early and not node.early:
-            return node
-        return {"expr": node.expression} if width is None else node.at(width)
-    if isinstance(node, list):
-        return [settled(each, width, early=early) for each in node]
-    if isinstance(node, dict):
-        return {
-            name: each if name in ("data", "datasets") else settled(each, width, early=early)
-            for name, each in node.items()
-        }
-    return node
+
+    def resolved(part: Any) -> Any:
+        if not isinstance(part, OfWidth) or (early and not part.early):
+            return part
+        return {"expr": part.expression} if width is None else part.at(width)
+
+    return mapped(node, resolved)
+
+
+def replaced(part: Any, new: Callable[[str], str]) -> Any:
+    """Replace the strings in a part of a specification, such as colours, but not in its data."""
+    return mapped(part, lambda each: new(each) if isinstance(each, str) else each)
 
 
 def _values(column: pd.Series[Any]) -> list[Any]:

@@ -1,14 +1,17 @@
-"""References: the line in a list of references, and the BibTeX entry."""
+"""References by their keys, as studies, measures and reports cite them: the line in a list of
+references, and the BibTeX entry."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from core import __version__
-from core.errors import listed
+from core.errors import PalimpsestError, listed
+from core.results.words import as_record, read_toml
 
 Kind = Literal["inproceedings", "article", "book", "misc"]
 VENUE: dict[Kind, str] = {
@@ -95,6 +98,27 @@ PALIMPSEST = Reference(
     "palimpsest", 2026, "misc", ("the Palimpsest authors",),
     "Palimpsest: what fine-tuning and pretraining seeds do to a Transformer", version=__version__,
 )  # fmt: skip
+FILE = Path(__file__).with_name("references.toml")
+PAPERS = tuple(
+    as_record(Reference, {"key": key, "year": None} | record, f"{FILE}: {key}")
+    for key, record in sorted(read_toml(FILE).items())
+)
+REGISTRY = {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
+
+
+def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
+    """Look up references by their keys, each once, in the order of their first mention.
+
+    Raises:
+        PalimpsestError: If a key is not in the registry.
+    """
+    named = tuple(dict.fromkeys(keys))
+    absent = [key for key in named if key not in REGISTRY]
+    if absent:
+        raise PalimpsestError(
+            f"There is no reference {absent[0]!r}: add it to core/results/papers/{FILE.name}."
+        )
+    return tuple(REGISTRY[key] for key in named)
 
 
 def bibtex(references: Iterable[Reference], study: str) -> str:

@@ -1,7 +1,11 @@
 """The shelf: results of models that are not included, shipped whole, opened without the models.
 
 A file like that of the precomputed results, beside it: the list of what is there, and each result's
-record and numbers under its name. What is damaged is not there.
+record and numbers under its name. What is damaged is not there. Folders of models in the home
+folder are written alike for everybody: `path:~/models`.
+
+A run of a study asks it whether its result is there, and whether one that is computed here is of
+the same models.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +24,19 @@ from core.options import Spec, options_of
 from core.results.export import Result, result_json, result_numbers
 from core.results.names import short_name
 from core.results.reading import read_result
-from core.results.shelf.home import FROM_HOME, in_home, renamed
 from core.runs.encoding import decode, encode
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
+from core.runs.runner import Progress
+from core.runs.store import current_store
 
 FILE = "real.zip"  # beside the precomputed results
 LIST = "shelf"  # key of the list; no result has this name
 RECORD = "record"  # of a result, among its numbers
 MOST = 32  # results remembered
 LARGE = 1_000  # numbers of an array
+FROM_HOME = "path:~/"
+ALL_SHIPPED = Progress(1, 1, 1, 1.0, "", 0.0, 0.0, shipped=1)
 DAMAGED = (PalimpsestError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -128,6 +136,49 @@ def default_shelf() -> Shelf:
     return Shelf(precomputed.path.with_name(FILE) if precomputed is not None else Path())
 
 
+def shelved(study: str, spec: Any, kind: type[Any] | None = None) -> Any:
+    """Return the result of a study with these options from the shelf; None if it is not there.
+
+    Args:
+        study: Words of its command.
+        spec: What is asked for.
+        kind: Of the study's results, where they are more than a `Result`.
+    """
+    shelf = default_shelf()
+    entry = shelf.find(study, spec)
+    return None if entry is None else shelf.open(entry, kind)
+
+
+def is_shelved(study: str, spec: Any) -> bool:
+    """Whether the result of a study with these options is on the shelf."""
+    return default_shelf().find(study, spec) is not None
+
+
+def is_wanted(options: Mapping[str, Any]) -> bool:
+    """Whether a run with these options reads precomputed results; if so, report that all is there.
+
+    Args:
+        options: For `core.runs.runner.run`.
+    """
+    if (options.get("store") or current_store()).precomputed is None:
+        return False
+    if (report := options.get("progress")) is not None:
+        report(ALL_SHIPPED)
+    return True
+
+
+def compared(result: Any, shipped: Any) -> Any:
+    """Add a notice to a result for each of its models that is not the one of the result shipped."""
+    before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, result))
+    changed = [
+        f"{ref} is not the model of the precomputed result: its content has the hash "
+        f"{now[ref][:12]} instead of {before[ref][:12]}."
+        for ref in now
+        if ref in before and now[ref] != before[ref]
+    ]
+    return replace(result, notices=(*result.notices, *changed))
+
+
 def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:
     """Write the file; the same results give the same bytes. Large arrays, which only charts need,
     are written in single precision.
@@ -180,3 +231,29 @@ def _result(path: Path, name: str, kind: type[Any], home: str) -> Any:
 def _value(path: Path, name: str, home: str) -> Any:
     """Read the value of a name, with folders as they are called here; KeyError without one."""
     return renamed(decode(Precomputed(path).get_many([name])[name]), FROM_HOME, home)
+
+
+def in_home() -> str:
+    """Return how references to folders in the home folder begin on this computer."""
+    return f"path:{Path.home()}/"
+
+
+def renamed(value: Any, before: str, after: str) -> Any:
+    """Rename the beginning of references in the texts of a value; arrays are left as they are.
+
+    Args:
+        value: As of `core.runs.encoding.decode`.
+        before, after: `FROM_HOME` and `in_home()`, or the reverse.
+
+    Example:
+        >>> renamed({"base": ["path:/home/a/model"]}, "path:/home/a/", FROM_HOME)
+        {'base': ['path:~/model']}
+    """
+    again = partial(renamed, before=before, after=after)
+    if isinstance(value, str):
+        return value.replace(before, after)
+    if isinstance(value, list | tuple):
+        return [again(each) for each in value]
+    if isinstance(value, Mapping):
+        return {again(name): again(each) for name, each in value.items()}
+    return value

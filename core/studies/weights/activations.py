@@ -25,8 +25,7 @@ from numpy import ndarray
 
 from core.errors import ModelError, TaskError
 from core.maths.spectra.registry import VECTORS, Vector, calc_chords
-from core.runs.runner import Outputs
-from core.runs.tasks import Task
+from core.studies.kit import Outputs, Task
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
 from core.vectors.notices import half_precision, too_long
 from core.vectors.notices import read_by_layer as said_by_layer

@@ -1,8 +1,9 @@
-"""Tables of matrices: singular values of every update, their ranks, and trends over depth."""
+"""Tables of matrices: singular values of every update, their ranks, and trends over depth; how the
+updates of two fine-tunes of one base compare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,34 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.maths.arrays import Value
-from core.maths.spectra.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
-from core.maths.spectra.registry import Features, relative_norms
-from core.maths.spectra.spectra import energy_rank, entropy_rank, relative_change, stable_rank
+from core.maths.spectra.nulls import (
+    null_energy_rank,
+    null_entropy_rank,
+    null_projector_distance,
+    null_stable_rank,
+)
+from core.maths.spectra.registry import Features, relative_norms, relative_size
+from core.maths.spectra.spectra import (
+    energy_rank,
+    entropy_rank,
+    relative_change,
+    stable_rank,
+    stack_spectra,
+)
 from core.maths.spectra.trends import KINDS, Trend, fit_trend
-from core.results.numbers import MINUS, text_of
+from core.results.numbers import MINUS
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    layers_in_words,
+    listed,
+    short_names,
+    text_of,
+)
 
+COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
+OF_A_PAIR = (COSINE, APART, SIZE, MOST)
+CHANCE = "chance"
 THRESHOLDS = (0.9, 0.95, 0.99)
 RANK_COLUMNS = ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
 FURTHER_COLUMNS = ["null_stable_rank", "entropy_rank", "null_entropy_rank", "relative_norm", "of"]
@@ -62,17 +85,17 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         ):
             rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
             spectra.append(values)
-    values = np.zeros((len(spectra), max((len(spectrum) for spectrum in spectra), default=0)))
-    for place, spectrum in enumerate(spectra):
-        values[place, : len(spectrum)] = spectrum
+    values = stack_spectra(spectra)
     matrices = pd.DataFrame(rows)
     if len(matrices):
-        matrices["stable_rank"] = stable_rank(values)
-        matrices["entropy_rank"] = entropy_rank(values)
         shapes = list(zip(matrices["rows"], matrices["columns"], strict=True))
-        matrices["null_stable_rank"] = [null_stable_rank(*shape) for shape in shapes]
         nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}
-        matrices["null_entropy_rank"] = [nulls[shape] for shape in shapes]
+        matrices = matrices.assign(
+            stable_rank=stable_rank(values),
+            entropy_rank=entropy_rank(values),
+            null_stable_rank=[null_stable_rank(*shape) for shape in shapes],
+            null_entropy_rank=[nulls[shape] for shape in shapes],
+        )
     return Spectra(matrices, values)
 
 
@@ -191,3 +214,56 @@ def _row(
         "columns": int(shape[1]),
         "relative_norm": relative,
     }
+
+
+def state_pair(
+    features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
+) -> tuple[Statement, ...]:
+    """State how the updates of two fine-tunes of one base compare; nothing of more models or fewer.
+
+    Args:
+        features: Of each model.
+        distances: By vector, shape (model, model).
+        rank: Leading directions of the projectors.
+    """
+    if len(features) != 2:
+        return ()
+    first, second = features
+    moved = np.all([model.delta_norms > 0 for model in features.values()], axis=0)
+    shapes = [features[first].shapes[place] for place in np.flatnonzero(moved)]
+    cosine = 1 - float(distances["delta"][0, 1]) ** 2 / 2
+    stated = [
+        Statement(first, COSINE, Estimate(cosine), (), second),
+        Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
+        Statement(CHANCE, APART, Estimate(null_projector_distance(shapes, rank))),
+    ]
+    for ref, model in features.items():
+        sizes = layer_sizes(model)
+        most = max(sizes, key=lambda layer: sizes[layer])
+        stated += [
+            Statement(ref, SIZE, Estimate(relative_size(model), kind="per cent")),
+            Statement(ref, MOST, Estimate(sizes[most], kind="per cent"), (most + 1,)),
+        ]
+    return tuple(stated)
+
+
+def pair_sentence(statements: Sequence[Statement]) -> str:
+    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair.
+
+    Args:
+        statements: Of `state_pair`.
+    """
+    if not statements:
+        return ""
+    cosine, apart, chance, *sizes = statements
+    names = short_names((cosine.subject, cosine.baseline))
+    changes = [
+        f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "
+        f"{layers_in_words(most.layers)} ({most.number.text})"
+        for size, most in zip(sizes[::2], sizes[1::2], strict=True)
+    ]
+    return (
+        f"The updates of {listed([*names.values()])} have a cosine of {cosine.number.text} (chance "
+        f"0) and projectors {apart.number.text} apart (chance {chance.number.text}): "
+        f"{listed(changes)}."
+    )

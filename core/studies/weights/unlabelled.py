@@ -18,12 +18,9 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from core.errors import by_number, listed
 from core.maths.spectra.neighbours import predict_labels
 from core.maths.spectra.outsiders import VoteRate, predict_outsider, rate_votes, share_of
-from core.results.estimates import Estimate
-from core.results.names import short_name, short_names
-from core.results.statements import Statement
+from core.studies.text_kit import Estimate, Statement, by_number, listed, short_name, short_names
 
 # what a label is, by the option that says where labels come from; small numbers in words
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}

@@ -16,7 +16,7 @@ from core.results import bundle
 from core.results.bundle import LEFT_OUT, zip_result
 from core.results.drawing.vega import Chart
 from core.results.export import Result, table_csv
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 
 RESULT = Result(
     "rsa",

@@ -30,7 +30,7 @@ from core.results.export import (
     write_result,
 )
 from core.results.folder import ExportError, try_folder, write_folder
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 from core.results.report import report_html
 from core.runs.process.remembered import forget_all
 

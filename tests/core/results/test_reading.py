@@ -20,7 +20,7 @@ from core.results import load
 from core.results.estimates import Estimate
 from core.results.export import NUMBERS, Result, write_result
 from core.results.folder import RECORD
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 from core.results.reading import ReadError
 from core.runs.frames import packed, unpacked
 from tests import ROOT

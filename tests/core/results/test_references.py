@@ -11,8 +11,15 @@ import pytest
 
 from core import __version__
 from core.errors import PalimpsestError
-from core.results.papers.citing import PAPERS, REGISTRY, cite
-from core.results.papers.reference import PALIMPSEST, VENUE, Reference, bibtex
+from core.results.papers.reference import (
+    PALIMPSEST,
+    PAPERS,
+    REGISTRY,
+    VENUE,
+    Reference,
+    bibtex,
+    cite,
+)
 from tests import ROOT
 
 SOURCES = {

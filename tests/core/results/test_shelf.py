@@ -17,8 +17,15 @@ from core.limits import MODE
 from core.models.zoo import BESIDE
 from core.results import load
 from core.results.export import Result
-from core.results.shelf.archive import FILE, LARGE, Shelf, Shelved, write_shelf
-from core.results.shelf.lookup import ALL_SHIPPED, is_shelved
+from core.results.shelf.archive import (
+    ALL_SHIPPED,
+    FILE,
+    LARGE,
+    Shelf,
+    Shelved,
+    is_shelved,
+    write_shelf,
+)
 from core.results.statements import lead_of
 from core.runs.precomputed import VARIABLE
 from core.runs.runner import Progress

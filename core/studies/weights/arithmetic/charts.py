@@ -6,17 +6,25 @@ from dataclasses import replace
 
 import pandas as pd
 
-from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, line_chart
-from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.names import metric_title, short_names
-from core.results.numbers import text_of
-from core.studies.weights.arithmetic.sums import ALONE, TOGETHER
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Panels,
+    Place,
+    Plane,
+    Result,
+    heatmap,
+    legend_strip,
+    line_chart,
+    metric_title,
+    short_names,
+    span_of,
+    text_of,
+)
+from core.studies.weights.arithmetic.spec import ALONE, TOGETHER
 
 ACROSS = 2
 HEIGHT = 80.0  # pixels of a plot: two rows and the legend of colours fit a screen

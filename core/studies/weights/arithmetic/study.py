@@ -4,7 +4,7 @@ Each fine-tune whose head labels sentences, tags words or finds dependency heads
 scores all sums under that head; another task compares the changes themselves.
 
 References: Ilharco et al. 2023 (task arithmetic); Yadav et al. 2023 (signs in conflict).
-Deviations: see `vectors` and `tasks`.
+Deviations: see `tasks`.
 
 The headline's number: `core.vectors.examples.hits`.
 """
@@ -16,12 +16,10 @@ from collections.abc import Mapping
 from core.errors import SpecError
 from core.studies.kit import Findings, Outputs, Study, Task, Text, View, words_beside
 from core.studies.weights.arithmetic.charts import draw_view
-from core.studies.weights.arithmetic.spec import ArithmeticSpec
-from core.studies.weights.arithmetic.sums import ADDED, sums_of
+from core.studies.weights.arithmetic.spec import ADDED, ArithmeticSpec, sums_of
 from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic
-from core.studies.weights.arithmetic.tasks import score_sums
+from core.studies.weights.arithmetic.tasks import compare_vectors, score_sums
 from core.studies.weights.arithmetic.text import make_headline, make_methods, statements_of
-from core.studies.weights.arithmetic.vectors import compare_vectors
 from core.studies.weights.clusters.members import named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.vectors.examples import METRICS, Examples, chance, read_examples

@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
-from core.studies.weights.arithmetic.sums import ALONE, Sum
+from core.studies.weights.arithmetic.spec import ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
 
 ARITHMETIC = (
@@ -62,11 +62,13 @@ def build_arithmetic(
         change, moved = score - score[whole], drawn - drawn[:, whole : whole + 1]
         ends = bootstrap_interval(change, moved)
         for place, each in enumerate(sums[model]):
-            row: dict[str, Any] = {"model": model, "metric": metrics[model]}
-            row |= {"way": each.way, "added": each.added}
-            row |= {"scale": each.scale, "score": score[place], "chance": chances[model]}
-            row |= {"low": low[place], "high": high[place], "score_change": change[place]}
-            row |= {"score_change_low": ends[0][place], "score_change_high": ends[1][place]}
+            row: dict[str, Any] = {
+                "model": model, "metric": metrics[model], "chance": chances[model],
+                "way": each.way, "added": each.added, "scale": each.scale,
+                "score": score[place], "low": low[place], "high": high[place],
+                "score_change": change[place],
+                "score_change_low": ends[0][place], "score_change_high": ends[1][place],
+            }  # fmt: skip
             if has_others(each.factors):
                 rivals = np.asarray(value["random"])[:, place]
                 row |= _excess(score[place], drawn[:, place], rivals, total, counts)

@@ -1,15 +1,18 @@
-"""The task that scores sums of task vectors with the head of one fine-tune.
+"""The tasks: task vectors are compared, by cosines and signs, and their sums are scored under the
+head of one fine-tune.
 
 The sum is written into all weights under the head; what a model has beside the base's weights stays
 its own. The rival replaces the others' changes by random ones of equal norm and spectrum.
 
-Reference: Ilharco et al. 2023. Deviations: each task is scored with the head of its fine-tune,
-which was trained on that fine-tune's states; none is trained on those of the sum.
+References: Ilharco et al. 2023 (task vectors); Yadav et al. 2023 (signs in conflict). Deviations:
+each task is scored with the head of its fine-tune, which was trained on that fine-tune's states;
+none is trained on those of the sum. Of attention and feed-forward matrices alone vectors are
+compared; signs where both changed, without trimming.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +20,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.models.identity import as_identified
 from core.models.loading.model import load_model
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
-from core.studies.weights.clusters.tasks import deltas_of, open_pair
+from core.models.weights.deltas import Delta
+from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
+from core.studies.weights.clusters.tasks import deltas_of, deltas_with_progress, open_pair
 from core.vectors.examples import Pairs, batches, count_hits, encode
 
 if TYPE_CHECKING:
     import torch
 
+COUNTED = 2**22  # entries at once: single precision counts up to four times as many exactly
+COMPARED = 1e-9  # processor seconds per number of a model and other model
 WRITTEN = 6e-9  # processor seconds per number of a model to add a change
 Factors = tuple[float, ...]
 Weights = dict[str, "torch.Tensor"]
 
 
-def _cost(
+def _compare_cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) -> Cost:
+    """Estimate reading every matrix of the base and each model, and comparing every two."""
+    size, count = sizes[models[0]], len(models)
+    numbers = sum(
+        rows * columns * number for (rows, columns), number in costs.matrices_of(size, ())
+    )
+    seconds = costs.OPENING * count + numbers * count * (2 * costs.READ + COMPARED * count)
+    return Cost(seconds, costs.bytes_of_largest(size) * (count + 1), torch=False)
+
+
+@pure("weights.task_vectors", cost=_compare_cost)
+def compare_vectors(
+    base: str, models: tuple[str, ...], base_identity: str, identities: tuple[str, ...]
+) -> Value:
+    """Multiply the changes of all fine-tunes, and count the signs in which they differ.
+
+    Args:
+        base, models: References.
+        base_identity, identities: See `core.models.identity`; part of the key.
+
+    Returns:
+        "places", family and layer from 0 of each matrix; "products" (matrix, model, model), inner
+        products of the changes; "changed" (matrix, model, model), entries that both changed;
+        "conflicts" (matrix, model, model), those of them with opposite signs; "weights" (matrix,),
+        squared norms of the base's.
+
+    Raises:
+        ModelError: If a model cannot be read or is not a fine-tune of the base.
+    """
+    pairs = [
+        open_pair(base, model, base_identity, identity)
+        for model, identity in zip(models, identities, strict=True)
+    ]
+    places = [(slot.family, slot.layer) for slot, _ in pairs[0].slots]
+    shape = (len(places), len(models), len(models))
+    products = np.zeros(shape)
+    changed, conflicts = (np.zeros(shape, dtype=np.int64) for _ in range(2))
+    weights = np.zeros(len(places))
+    for index, deltas in _together([deltas_with_progress(pair) for pair in pairs], len(places)):
+        flat = np.stack([delta.matrix.ravel() for delta in deltas])
+        products[index] = flat @ flat.T
+        for start in range(0, flat.shape[1], COUNTED):
+            signs = np.sign(flat[:, start : start + COUNTED]).astype(np.float32)
+            agree, both = (
+                part.astype(np.int64) for part in (signs @ signs.T, signs**2 @ signs.T**2)
+            )
+            changed[index] += both
+            conflicts[index] += (both - agree) // 2
+        weights[index] = deltas[0].weight_norm ** 2
+    return {
+        "places": [list(place) for place in places],
+        "products": products,
+        "changed": changed,
+        "conflicts": conflicts,
+        "weights": weights,
+    }
+
+
+def _together(streams: Sequence[Iterator[Delta]], count: int) -> Iterator[tuple[int, list[Delta]]]:
+    """Give each matrix with the changes of all models, in whatever order each is read."""
+    waiting: list[dict[int, Delta]] = [{} for _ in streams]
+    for index in range(count):
+        for stream, read in zip(streams, waiting, strict=True):
+            while index not in read:
+                delta = next(stream)
+                read[delta.index] = delta
+        yield index, [read.pop(index) for read in waiting]
+
+
+def _score_cost(
     sizes: Mapping[str, Size], model: str, models: Sequence[str], pairs: Pairs,
     sums: Sequence[Factors], randoms: int, **_: Any,
 ) -> Cost:  # fmt: skip
@@ -46,7 +120,7 @@ def _cost(
     )
 
 
-@pure("weights.arithmetic", guard=partial(as_identified, run=False), cost=_cost)
+@pure("weights.arithmetic", guard=partial(as_identified, run=False), cost=_score_cost)
 def score_sums(
     base: str,
     model: str,

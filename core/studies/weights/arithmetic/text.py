@@ -7,14 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from core.errors import counted, listed
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
-from core.studies.weights.arithmetic.spec import ArithmeticSpec
-from core.studies.weights.arithmetic.sums import ALONE, SCALES, TOGETHER
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    counted,
+    estimate_of,
+    listed,
+    short_names,
+    text_of,
+    words_beside,
+)
+from core.studies.weights.arithmetic.spec import ALONE, SCALES, TOGETHER, ArithmeticSpec
 
 NOTHING = words_beside(__file__).sentence("nothing")
 HARMED, BEYOND, REACHES, ALIKE = "changed most by", "beyond random", "together reaches", "cosine"

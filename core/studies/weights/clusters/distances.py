@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import TaskError
-from core.maths.spectra.projections import FEWEST, METHODS, ModelMap, draw_map
+from core.maths.spectra.projections import FEWEST, METHODS
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
 from core.results.export import Result
 from core.runs.runner import Outputs, Progress, run
@@ -188,11 +188,6 @@ def compare(
 def sizes_of(features: Mapping[str, Features]) -> ndarray:
     """Return the relative size of each model's weight change."""
     return np.array([relative_size(model) for model in features.values()])
-
-
-def draw_pca(distances: ndarray) -> ModelMap:
-    """Draw the map that a study has at first."""
-    return draw_map(distances, "pca")
 
 
 def maps_of(result: Result) -> dict[str, str]:

@@ -17,9 +17,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from core.errors import by_number, listed
-from core.results.names import short_name
-from core.results.statements import Statement
+from core.studies.text_kit import Statement, by_number, listed, short_name
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.members import Member
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,7 @@ def _describe(ref: str, base: str) -> Member:
                 f"{ref} was pretrained, not fine-tuned, so it has no update to compare; "
                 f"choose fine-tunes of {base}."
             )
-        return replace(_from_manifest(entry), base=str(entry.get("base") or base))
+        return _from_manifest(entry)
     if parsed.kind == "path":
         return Member(ref, base, task=_guess(Path(parsed.name).name), guessed=True)
     preset = next((preset for preset in PRESETS if preset.ref == ref and preset.data), None)

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.models.costs import Sizes
-from core.runs.price import Cost
 from core.studies.kit import Outputs, Task, text_task
+from core.studies.task_kit import Cost, Sizes
 from core.studies.weights.activations import SENTENCES, TEXT, plan_states
 from core.studies.weights.clusters.members import Member, earlier_steps
 from core.studies.weights.clusters.members import labels_of as label_members
 from core.studies.weights.clusters.notice_text import describe_table
-from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
+from core.studies.weights.clusters.selection import Selection, find_models, read_labels
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import check_counts
 from core.studies.weights.clusters.tasks import kept_rank, measure_delta, measure_weights
@@ -130,9 +129,8 @@ def _matched(spec: WeightsSpec, ready: Outputs) -> tuple[dict[str, str], list[st
     """Label by reference, and names of the label table's rows that match no model."""
     if not spec.labels:
         return {}, []
-    table: Labels = ready.need("labels")
     selection: Selection = ready.need("models")
-    return match_labels(table.by_model, [member.ref for member in selection.members])
+    return match_labels(ready.need("labels"), [member.ref for member in selection.members])
 
 
 def aside_of(spec: WeightsSpec, members: Sequence[Member], labels: Sequence[str]) -> list[int]:

@@ -53,13 +53,6 @@ class Selection:
         return {ref: self.identities[ref] for ref in refs}
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Label by model, from a table."""
-
-    by_model: Mapping[str, str]
-
-
 def _expected(
     sizes: dict[str, Size],
     base: str,
@@ -163,9 +156,9 @@ class _Unread(dict[str, str]):
         return "unread"
 
 
-@pure("weights.labels", expect=lambda sizes, ref, column, given: Labels(_Unread()))
-def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
-    """Read labels from a column of a table.
+@pure("weights.labels", expect=lambda sizes, ref, column, given: _Unread())
+def read_labels(ref: str, column: str, given: bytes | None = None) -> dict[str, str]:
+    """Read the label of each model from a column of a table.
 
     Args:
         ref: Path of the table, or the name of an uploaded one.
@@ -182,7 +175,7 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
     chosen = column or next(iter(table))
     if chosen not in table:
         raise SpecError(f"{name} has no column {chosen!r}; choose from {', '.join(table)}.")
-    return Labels(table[chosen])
+    return table[chosen]
 
 
 def _read_file(ref: str) -> bytes:

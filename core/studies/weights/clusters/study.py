@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from core.maths.spectra.projections import draw_map
 from core.studies.kit import (
     ComparedTable,
     Findings,
@@ -32,7 +33,6 @@ from core.studies.weights.clusters import planning, tables, text
 from core.studies.weights.clusters.distances import (
     compare,
     condensed,
-    draw_pca,
     redraw,
     run_condensed,
     sizes_of,
@@ -43,7 +43,6 @@ from core.studies.weights.clusters.notice_text import describe_aside, describe_u
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.views import VIEWS
-from core.studies.weights.pairs import state_pair
 from core.studies.weights.unlabelled import (
     UNLABELLED,
     WORDS,
@@ -73,7 +72,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
-    drawn = draw_pca(distances[spec.vector])
+    drawn = draw_map(distances[spec.vector], "pca")
     unlabelled = build_unlabelled(
         {member.ref: member.base for member in present},
         labels,
@@ -103,7 +102,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
         notices.append(text.rank_sentence(ranks, spec.threshold))
-    pair = state_pair(features, distances, spec.rank)
+    pair = rank_tables.state_pair(features, distances, spec.rank)
     statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
         spec={"map": "pca"},

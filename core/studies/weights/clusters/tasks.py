@@ -14,26 +14,35 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.spectra.products import EXACT, calc_sketch
 from core.maths.spectra.projections import draw_map
 from core.maths.spectra.registry import Features
-from core.maths.spectra.sketches import EXACT, calc_sketch
 from core.maths.spectra.spectra import (
     decompose,
     decompose_factors,
     relative_change,
     singular_values,
+    stack_spectra,
 )
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import (
+    Cost,
+    Size,
+    Value,
+    costs,
+    identified,
+    keep_pieces,
+    key_of,
+    pure,
+    span,
+    tick,
+)
 
 VERSION = 1  # raised when what is kept of a matrix changes
 # parts of an update's value that only distances need
@@ -185,7 +194,7 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
     return {
         "places": places,
         "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
-        "values": _stack([pieces.values[index]["values"] for index in range(len(slots))]),
+        "values": stack_spectra([pieces.values[index]["values"] for index in range(len(slots))]),
     }
 
 
@@ -252,7 +261,7 @@ def _pack(records: Sequence[dict[str, Any]]) -> Value:
     weight_norms = np.array([record["weight_norm"] for record in records])
     return {
         "kept": int(records[0]["left"].shape[1]),
-        "values": _stack([record["values"] for record in records]),
+        "values": stack_spectra([record["values"] for record in records]),
         "left": np.concatenate([record["left"].ravel() for record in records]),
         "right": np.concatenate([record["right"].ravel() for record in records]),
         "sketch": np.concatenate([record["sketch"] for record in records]),
@@ -261,13 +270,6 @@ def _pack(records: Sequence[dict[str, Any]]) -> Value:
         "weight_norms": weight_norms,
         "relative": float(relative_change((delta_norms**2).sum(), (weight_norms**2).sum())),
     }
-
-
-def _stack(spectra: Sequence[Float[ndarray, " value"]]) -> Float[ndarray, "matrix value"]:
-    values = np.zeros((len(spectra), max(len(spectrum) for spectrum in spectra)))
-    for row, spectrum in zip(values, spectra, strict=True):
-        row[: len(spectrum)] = spectrum
-    return values
 
 
 def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> Iterator[ndarray]:

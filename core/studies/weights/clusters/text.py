@@ -9,18 +9,14 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import by_number, listed
 from core.maths.statistics import SIGNIFICANT
-from core.results.estimates import Estimate
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import Estimate, Statement, by_number, listed, text_of, words_beside
 from core.studies.weights.activations import every_vector, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
-from core.studies.weights.pairs import CHANCE, OF_A_PAIR, pair_sentence
+from core.studies.weights.ranks import CHANCE, OF_A_PAIR, pair_sentence
 from core.studies.weights.unlabelled import SPELT, WORDS
 
 GAUSSIAN = "Gaussian matrix of the same shape"

@@ -7,13 +7,10 @@ from itertools import groupby
 
 import pandas as pd
 
-from core.errors import listed
 from core.models.weights.families import family_label
 from core.results.drawing.maps import MOST_STRESS
-from core.results.estimates import Estimate
 from core.results.export import Result
-from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.studies.text_kit import Estimate, Statement, listed, text_of
 from core.studies.weights.activations import title_of
 from core.studies.weights.clusters.charts.figures import stresses_of
 from core.studies.weights.clusters.charts.marks import label_word
@@ -28,7 +25,7 @@ from core.studies.weights.clusters.text import (
     state_ranks,
     unlabelled_sentence,
 )
-from core.studies.weights.pairs import CHANCE
+from core.studies.weights.ranks import CHANCE
 
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"

@@ -6,14 +6,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.panels import Panels
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.studies.weights.clusters.charts.distances import distances_chart
+from core.studies.chart_kit import PAGE, Chart, Context, Panels, Result
+from core.studies.weights.clusters.charts.distances import distances_chart, vote_chart
 from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
 from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
-from core.studies.weights.clusters.charts.votes import vote_chart
 from core.studies.weights.clusters.view_text import (
     depth_sentence,
     distances_sentence,

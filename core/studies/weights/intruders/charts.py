@@ -8,17 +8,26 @@ import pandas as pd
 
 from core.errors import counted
 from core.models.weights.families import family_label
-from core.results.columns import Tip, tip_of
-from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, layer_chart, line_chart
-from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, DASHES, GREEN, GREY, ORANGE, colours_of, shapes_of
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import Kind
-from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Kind,
+    Look,
+    Panels,
+    Place,
+    Plane,
+    Result,
+    Tip,
+    layer_chart,
+    legend_strip,
+    line_chart,
+    short_names,
+    span_of,
+    tip_of,
+)
+from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS
 
 ACROSS = 3  # panels beside each other
 NULL = "random update of equal norm"

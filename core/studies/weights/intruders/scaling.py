@@ -33,7 +33,7 @@ from core.studies.weights.intruders.removal import (
     choose_directions,
     draw_directions,
 )
-from core.studies.weights.intruders.scales import SCALES
+from core.studies.weights.intruders.tables import SCALES
 from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, count_hits, encode
 from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
@@ -143,8 +143,11 @@ def scale_intruders(
     for at, what in enumerate(("hits", "losses")):
         each = [run[at] for run in runs]
         if scored.masked is not None or what == "hits":
-            value |= {f"intruders {what}": each[0], f"other {what}": each[1]}
-            value[f"random {what}"] = np.stack(each[2:])
+            value |= {
+                f"intruders {what}": each[0],
+                f"other {what}": each[1],
+                f"random {what}": np.stack(each[2:]),
+            }
     return value
 
 

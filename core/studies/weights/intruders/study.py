@@ -26,21 +26,15 @@ from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import text
 from core.studies.weights.intruders.charts import draw_view
-from core.studies.weights.intruders.scales import LOSS
-from core.studies.weights.intruders.scaling_tables import scaling_table
-from core.studies.weights.intruders.scaling_text import (
-    scaling_headline,
-    scaling_methods,
-    scaling_notices,
-    scaling_statements,
-)
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tables import (
     DIRECTION_COLUMNS,
+    LOSS,
     direction_rows,
     family_row,
     joint_p_values,
     matrix_row,
+    scaling_table,
 )
 from core.studies.weights.intruders.tasks import (
     PARTS,
@@ -197,7 +191,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
-    refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
     notices += text.near_threshold(spec, tables["directions"])
     statements = text.statements_of(spec, tables["families"])
     headline, methods = (
@@ -207,17 +200,17 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if spec.scaling:
         tables["scaling"], more = _scaled(spec, ready, outputs)
         notices += more
-        removed = scaling_statements(tables["scaling"])
+        removed = text.scaling_statements(tables["scaling"])
         statements = (*statements, *removed)
-        headline = f"{headline} {scaling_headline(removed)}".strip()
-        methods = f"{methods} {scaling_methods(spec)}"
+        headline = f"{headline} {text.scaling_headline(removed)}".strip()
+        methods = f"{methods} {text.scaling_methods(spec)}"
     return Findings(
         headline=headline,
         statements=statements,
         tables=tables,
         notices=notices,
         failures=selection.failures,
-        provenance={"fingerprints": {ref: selection.identities[ref] for ref in refs}},
+        provenance={"fingerprints": selection.fingerprints(selection.members)},
         methods=methods,
         cites=CITATIONS,
     )
@@ -248,7 +241,7 @@ def _scaled(
     table = scaling_table(values, metrics, spec.seed)
     losses = list(table.loc[table["metric"] == LOSS, "model"])
     counts = {ref: int(value["scaled"]) for ref, value in values.items()}
-    return table, scaling_notices(counts, examples.refused, losses)
+    return table, text.scaling_notices(counts, examples.refused, losses)
 
 
 STUDY = Study(

@@ -21,9 +21,18 @@ from core.maths.spectra.directions import SMALL
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.spectra.spectra import relative_change
 from core.models.weights.deltas import Delta
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import (
+    Cost,
+    Size,
+    Value,
+    costs,
+    identified,
+    keep_pieces,
+    key_of,
+    pure,
+    span,
+    tick,
+)
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 
 VERSION = 3  # raised when what is kept of a matrix changes

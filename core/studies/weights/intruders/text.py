@@ -1,4 +1,5 @@
-"""Statements, headline and methods of the intruder experiment."""
+"""Every sentence of the intruder experiment and of its causal test: statements, headlines, notices,
+methods."""
 
 from __future__ import annotations
 
@@ -6,14 +7,20 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.errors import by_number, listed
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.weights.families import family_label
-from core.results.estimates import Estimate
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.studies.text_kit import (
+    Estimate,
+    Kind,
+    Statement,
+    by_number,
+    listed,
+    short_names,
+    text_of,
+    words_beside,
+)
 from core.studies.weights.intruders.spec import IntruderSpec
+from core.studies.weights.intruders.tables import LOSS, WAYS
 from core.studies.weights.intruders.tasks import LARGE, LARGE_DRAWS
 
 ALL = "all"  # the row of a model's families together
@@ -27,6 +34,12 @@ OF_SPECTRUM = "updates of the same spectrum"
 TURNED_ALIKE = f"not detectably more than random {OF_SPECTRUM}"
 TURNED_FEW = "too few updates with the same singular values to test"
 NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
+REMOVED = "removing intruder dimensions changes the metric"
+NO_CHANGE = "removing intruder dimensions does not measurably change the metric"
+BEYOND = "removing intruder dimensions, compared with random directions"
+BEYOND_SHRUNK = "removing intruder dimensions, compared with shrinking the whole update"
+SHRUNK = f"{WAYS['shrunk']} in the same matrices"
+RANDOM_DIRECTIONS = f"{WAYS['random']} of equal size"
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
@@ -173,4 +186,111 @@ def make_methods(spec: IntruderSpec) -> str:
         "in the same way. Updates with the same singular values as the real one, turned in random "
         "directions on both sides, are counted in the same way (of models with sides above "
         f"{LARGE}, {LARGE_DRAWS} updates)."
+    )
+
+
+def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State what removing each model's intruder dimensions does to every metric.
+
+    Args:
+        table: `scaling` of the study.
+    """
+    removed = table[(table["scale"] == 0) & (table["way"] == "intruders")]
+    stated = []
+    for row in removed.to_dict("records"):
+        kind: Kind = "amount" if row["metric"] == LOSS else "share"
+        change, beyond, excess = (
+            Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=kind)
+            for name in ("change", "beyond", "excess")
+        )
+        verdict = REMOVED if change.clear else NO_CHANGE
+        stated += [
+            Statement(row["model"], verdict, change, metric=row["metric"]),
+            Statement(row["model"], BEYOND, beyond, (), RANDOM_DIRECTIONS, row["metric"]),
+        ]
+        if row["excess"] == row["excess"]:
+            stated.append(Statement(row["model"], BEYOND_SHRUNK, excess, (), SHRUNK, row["metric"]))
+    return tuple(stated)
+
+
+def scaling_headline(statements: Sequence[Statement]) -> str:
+    """Say what removing intruder dimensions does to the score and the loss; "" without a model.
+
+    Args:
+        statements: Of `scaling_statements`.
+    """
+    refs = list(dict.fromkeys(said.subject for said in statements))
+    names, sentences = short_names(refs), []
+    for ref in refs:
+        every = [said for said in statements if said.subject == ref]
+        mine = [said for said in every if said.baseline != SHRUNK]
+        parts = [
+            _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
+        ]
+        sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
+        shares = [_share(said) for said in every if said.baseline == SHRUNK]
+        if shares:
+            sentences.append(
+                f"Compared with shrinking the whole update of the same matrices by an equal norm, "
+                f"{listed(shares)}."
+            )
+    return " ".join(sentences)
+
+
+def _clause(change: Statement, beyond: Statement) -> str:
+    if not change.number.clear:
+        return f"does not measurably change the {change.metric} ({change.number.text})"
+    verb = "raises" if change.number.value > 0 else "lowers"
+    amount = f"{verb} the {change.metric} by {change.number.size}"
+    if not beyond.number.clear:
+        return f"{amount}, not detectably different from {RANDOM_DIRECTIONS}"
+    return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM_DIRECTIONS}"
+
+
+def _share(excess: Statement) -> str:
+    """Say how a metric after removal differs from that after shrinking the whole update."""
+    metric = excess.metric
+    if not excess.number.clear:
+        return f"the {metric} is not detectably different ({excess.number.text})"
+    gap = f"the {metric} is {excess.number.direction('higher', 'lower')}"
+    if metric != LOSS:
+        return gap
+    share = "less" if excess.number.value > 0 else "more"
+    return f"{gap}: intruders carry {share} than their share of the forgetting"
+
+
+def scaling_notices(
+    scaled: Mapping[str, int], refused: Mapping[str, str], losses: Sequence[str]
+) -> tuple[str, ...]:
+    """Say which models had nothing to scale, no score, or no loss.
+
+    Args:
+        scaled: Number of intruder dimensions by model.
+        refused: Reason by model that cannot be scored.
+        losses: Models whose masked loss was measured.
+    """
+    names = short_names([*scaled])
+    none = [names[ref] for ref, count in scaled.items() if not count]
+    lost = [names[ref] for ref, count in scaled.items() if count and ref not in losses]
+    notices = list(refused.values())
+    if none:
+        notices.append(f"There are no intruder dimensions to scale in {', '.join(none)}.")
+    if lost:
+        notices.append(
+            f"The base has no pretraining head for masked words that fits {', '.join(lost)}, so "
+            "the task alone is scored."
+        )
+    return tuple(notices)
+
+
+def scaling_methods(spec: IntruderSpec) -> str:
+    """A methods paragraph of the causal test."""
+    labelled = spec.labelled or "the included labelled sentences"
+    examples = f"sentences of {labelled}, or words of {spec.text}"
+    return words_beside(__file__).sentence(
+        "scaling_methods",
+        examples=examples,
+        base=spec.base,
+        text=spec.text,
+        draws=spec.removals,
     )

@@ -7,13 +7,19 @@ import numpy as np
 import pandas as pd
 
 from core.models.weights.families import family_label
-from core.results.columns import Tip, told
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    layered,
+    short_names,
+    told,
+)
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
 
 AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"
@@ -118,13 +124,12 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
                           **shared),
         )
     )  # fmt: skip
-    chart: Chart = layered(lines, points).properties(
+    return layered(lines, points).properties(
         width="container",
         height=DENSE * context.row * (len(labels) + 1),
         title=heading(TITLE, "trees by the distance of weights, from their smallest norms"),
         description=_in_words(written),
     )
-    return chart
 
 
 def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:

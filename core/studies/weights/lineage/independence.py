@@ -11,7 +11,7 @@ the first model are matched to all of the second.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -32,14 +32,11 @@ from core.maths.spectra.products import (
     norms_of,
 )
 from core.models.changes import share_start
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import Cost, Size, Value, costs, keep_pieces, key_of, pure, span, tick
 from core.studies.weights.lineage.tasks import (
     HEADER,
     Opened,
     Place,
-    of_most,
     of_readable,
     open_all,
     read_place,
@@ -97,16 +94,10 @@ def compare_orders(models: tuple[str, ...], identities: tuple[str, ...]) -> Valu
     Raises:
         ModelError: If fewer than two models can be compared, or they have no feed-forward layers.
     """
-    opened, left_out = open_all(models, identities, ())
-    opened, places, strangers = of_most(opened)
-    left_out |= strangers
-    blocks = _blocks(opened[0], places)
-
-    def compare(checkpoints: list[Opened]) -> Value:
-        names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
-        return _compare_all(checkpoints, names, blocks)
-
-    value, checkpoints = of_readable(opened, left_out, compare)
+    opened, places, left_out = open_all(models, identities, ())
+    contents = dict(zip(models, identities, strict=True))
+    compare = partial(_compare_all, blocks=_blocks(opened[0], places))
+    value, checkpoints = of_readable(opened, contents, left_out, compare)
     return {
         **value,
         **{f"{name}_log_p": np.array([layers_log_p(row, value["units"]) for row in value[name]])
@@ -177,7 +168,7 @@ def _choose_pairs(opened: Sequence[Opened], place: Place) -> tuple[list[Pair], l
             tick(number / len(opened), each[0].ref)
             yield read_place(each, place)
 
-    products = multiply_models(read(), len(opened), 0).paired
+    products, _ = multiply_models(read(), len(opened), 0)
     norms = norms_of(products)
     forest = forests.span_models(
         distances_from(products, norms), share_start(cosines_from(products, norms))

@@ -32,11 +32,6 @@ from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
 from core.studies.weights.lineage.independence import NOT_COMPARED, compare_orders
 from core.studies.weights.lineage.spec import LineageSpec
-from core.studies.weights.lineage.start_text import (
-    describe_tests,
-    start_sentences,
-    start_statements,
-)
 from core.studies.weights.lineage.tables import (
     build_growth,
     build_independence,
@@ -51,8 +46,11 @@ from core.studies.weights.lineage.tasks import multiply_weights
 from core.studies.weights.lineage.text import (
     CITATIONS,
     describe_changes,
+    describe_tests,
     make_headline,
     make_methods,
+    start_sentences,
+    start_statements,
     statements_of,
 )
 

@@ -164,10 +164,14 @@ def build_lineage(
         parent = relatives.parents[number]
         verdict = ALONE if number in alone else ROOT if parent == NONE else DESCENDS
         ancestors = _ancestors(relatives.parents, number)
-        row: dict[str, Any] = {"verdict": verdict, "generation": len(ancestors)}
-        row["root"] = relatives.refs[(number, *ancestors)[-1]]
-        row["kurtosis_root"] = relatives.refs[(number, *_ancestors(by_kurtosis, number))[-1]]
-        row |= {"norm": relatives.norms[number], "kurtosis": relatives.kurtosis[number]}
+        row: dict[str, Any] = {
+            "verdict": verdict,
+            "generation": len(ancestors),
+            "root": relatives.refs[(number, *ancestors)[-1]],
+            "kurtosis_root": relatives.refs[(number, *_ancestors(by_kurtosis, number))[-1]],
+            "norm": relatives.norms[number],
+            "kurtosis": relatives.kurtosis[number],
+        }
         if nearest[number] != NONE and verdict != ALONE:
             row["nearest"] = relatives.refs[nearest[number]]
         if parent != NONE:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,9 +21,18 @@ from core.maths.spectra.products import HELD, multiply_models
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
-from core.runs.pieces import keep_pieces
-from core.runs.store import identified, key_of
-from core.studies.task_kit import Cost, Size, Value, costs, pure, span, tick
+from core.studies.task_kit import (
+    Cost,
+    Size,
+    Value,
+    costs,
+    identified,
+    keep_pieces,
+    key_of,
+    pure,
+    span,
+    tick,
+)
 
 VERSION = 1  # raised when what is kept of a matrix changes
 HEADER = 0.01  # processor seconds to open a model for reading
@@ -64,21 +74,17 @@ def multiply_weights(
 
     Returns:
         "models", those compared; "places", pairs of family and layer from 0; "paired" and
-        "permuted" (matrix, model, model), see `Products`; "kurtosis" (matrix, model); "equal"
-        (model, model), how many matrices are the same; "left_out", pairs of reference and reason.
+        "permuted" (matrix, model, model), see `multiply_models`; "kurtosis" (matrix, model);
+        "equal" (model, model), how many matrices are the same; "left_out", pairs of reference and
+        reason.
 
     Raises:
         ModelError: If fewer than two models can be compared, or no matrix is of these families.
     """
-    opened, left_out = open_all(models, identities, families)
-    opened, places, strangers = of_most(opened)
-    left_out |= strangers
-
-    def multiply(checkpoints: list[Opened]) -> list[Value]:
-        names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
-        return _multiply_all(checkpoints, names, places, seed)
-
-    parts, checkpoints = of_readable(opened, left_out, multiply)
+    opened, places, left_out = open_all(models, identities, families)
+    contents = dict(zip(models, identities, strict=True))
+    multiply = partial(_multiply_all, places=places, seed=seed)
+    parts, checkpoints = of_readable(opened, contents, left_out, multiply)
     return {
         "models": [checkpoint.ref for checkpoint, _ in checkpoints],
         "places": [list(place) for place in places],
@@ -102,14 +108,18 @@ class UnreadableError(ModelError):
 
 
 def of_readable(
-    opened: list[Opened], left_out: dict[str, str], compute: Callable[[list[Opened]], Computed]
+    opened: list[Opened],
+    identities: Mapping[str, str],
+    left_out: dict[str, str],
+    compute: Callable[[list[Opened], list[str]], Computed],
 ) -> tuple[Computed, list[Opened]]:
     """Compute something of all models whose matrices can be read.
 
     Args:
         opened: The models.
+        identities: By reference, see `core.models.identity`.
         left_out: Reasons by reference; those of models that cannot be read are added.
-        compute: Raises UnreadableError where one cannot.
+        compute: Takes models and their identities; raises UnreadableError where one cannot be read.
 
     Returns:
         What was computed, and the models that it was computed of.
@@ -119,7 +129,8 @@ def of_readable(
     """
     while True:
         try:
-            return compute(opened), opened
+            names = [identified(identities[checkpoint.ref]) for checkpoint, _ in opened]
+            return compute(opened, names), opened
         except UnreadableError as error:
             left_out[error.ref] = str(error)
             opened = [each for each in opened if each[0].ref != error.ref]
@@ -139,8 +150,16 @@ def read_place(opened: Opened, place: Place) -> Float[ndarray, "row column"]:
 
 def open_all(
     models: Sequence[str], identities: Sequence[str], families: Sequence[str]
-) -> tuple[list[Opened], dict[str, str]]:
-    """Open models and find their matrices; return the reason for those that cannot be opened."""
+) -> tuple[list[Opened], list[Place], dict[str, str]]:
+    """Open the models with the commonest set of matrices.
+
+    Returns:
+        The models; the places of their matrices; why the others are left out: those that cannot be
+        opened, and those with other matrices.
+
+    Raises:
+        ModelError: If there are fewer than two, or one has none of the families.
+    """
     opened: list[Opened] = []
     left_out: dict[str, str] = {}
     for ref, identity in zip(models, identities, strict=True):
@@ -158,15 +177,6 @@ def open_all(
                 f"{ref} has none of the families {', '.join(families)}; choose from {there}."
             )
         opened.append((checkpoint, chosen))
-    return opened, left_out
-
-
-def of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[str, str]]:
-    """Keep the models with the commonest set of matrices; say why the others are left out.
-
-    Raises:
-        ModelError: If there are fewer than two.
-    """
     layouts = [
         tuple((place, slot.shape(checkpoint.entries[slot.tensor].shape))
               for place, slot in slots.items())
@@ -179,12 +189,12 @@ def of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[s
             "Fewer than two models could be read whose matrices have the same shapes; "
             "choose models of one architecture and size."
         )
-    strangers = {
+    left_out |= {
         checkpoint.ref: "Its matrices differ from those of most models in number or shape."
         for (checkpoint, _), layout in zip(opened, layouts, strict=True)
         if layout != commonest
     }
-    return kept, [place for place, _ in commonest], strangers
+    return kept, [place for place, _ in commonest], left_out
 
 
 def _multiply_all(
@@ -228,11 +238,11 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
             yield matrix
 
     place_seed = zlib.crc32(f"lineage {seed} {place}".encode())
-    products = multiply_models(read(), len(opened), place_seed)
+    paired, permuted = multiply_models(read(), len(opened), place_seed)
     equal = [[first == second for second in digests] for first in digests]
     return {
-        "paired": products.paired,
-        "permuted": products.permuted.astype(np.float32),  # a rival; half the store
+        "paired": paired,
+        "permuted": permuted.astype(np.float32),  # a rival; half the store
         "kurtosis": np.array(kurtosis),
         "equal": np.array(equal, dtype=np.int64),
     }

@@ -19,21 +19,18 @@ MATRICES = [RNG.standard_normal((6, 4)) for _ in range(3)]
 
 
 def test_products_are_those_of_a_loop() -> None:
-    products = multiply_models(iter(MATRICES), 3, seed=5)
+    paired, permuted = multiply_models(iter(MATRICES), 3, seed=5)
     order = np.random.default_rng(5).permutation(6)
     for a, first in enumerate(MATRICES):
         for b, second in enumerate(MATRICES):
-            assert products.paired[a, b] == pytest.approx((first * second).sum())
-            assert products.permuted[a, b] == pytest.approx((first * second[order]).sum())
+            assert paired[a, b] == pytest.approx((first * second).sum())
+            assert permuted[a, b] == pytest.approx((first * second[order]).sum())
 
 
 def test_distances_and_cosines_follow_from_products() -> None:
-    products = multiply_models(iter(MATRICES), 3, seed=5)
-    norms = norms_of(products.paired)
-    distances, cosines = (
-        distances_from(products.paired, norms),
-        cosines_from(products.paired, norms),
-    )
+    products, _ = multiply_models(iter(MATRICES), 3, seed=5)
+    norms = norms_of(products)
+    distances, cosines = distances_from(products, norms), cosines_from(products, norms)
     assert norms[1] == pytest.approx(np.linalg.norm(MATRICES[1]))
     assert distances[0, 2] == pytest.approx(np.linalg.norm(MATRICES[0] - MATRICES[2]))
     assert cosines[0, 2] == pytest.approx((MATRICES[0] * MATRICES[2]).sum() / norms[0] / norms[2])
@@ -45,9 +42,7 @@ def test_cosines_of_changes_are_those_of_the_differences() -> None:
     """Of two matrices at once, plain and with rows permuted; the third model did not change."""
     tuned = [MATRICES[0], MATRICES[1], MATRICES[2], MATRICES[0].copy()]
     stacks = [multiply_models(iter(tuned), 4, seed) for seed in (5, 6)]
-    paired, mixed = (
-        np.stack([getattr(each, name) for each in stacks]) for name in ("paired", "permuted")
-    )
+    paired, mixed = (np.stack(each) for each in zip(*stacks, strict=True))
     plain, permuted = (change_cosines(each, paired, 0) for each in (paired, mixed))
     first, second = MATRICES[1] - MATRICES[0], MATRICES[2] - MATRICES[0]
     size = np.linalg.norm(first) * np.linalg.norm(second)
@@ -62,8 +57,8 @@ def test_sketched_distances_of_near_models_have_the_error_of_the_difference() ->
     """The error is a share of the distance itself, not of the much larger norms."""
     base = RNG.standard_normal((256, 256))
     tuned = base + 0.01 * RNG.standard_normal((256, 256))
-    products = multiply_models(iter([base, tuned]), 2, seed=1, held=2 * LEAST_ENTRIES)
-    assert not np.isclose(products.paired[0, 0], (base**2).sum(), rtol=1e-12), "not sketched"
-    distances = distances_from(products.paired, norms_of(products.paired))
+    products, _ = multiply_models(iter([base, tuned]), 2, seed=1, held=2 * LEAST_ENTRIES)
+    assert not np.isclose(products[0, 0], (base**2).sum(), rtol=1e-12), "not sketched"
+    distances = distances_from(products, norms_of(products))
     share = (distances[0, 1] / np.linalg.norm(tuned - base)) ** 2
     assert share == pytest.approx(1.0, abs=5 * np.sqrt(2 / LEAST_ENTRIES))

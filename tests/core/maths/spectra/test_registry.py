@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
+from core.maths.spectra.products import calc_sketch
 from core.maths.spectra.registry import (
     VECTORS,
     Features,
@@ -16,7 +17,6 @@ from core.maths.spectra.registry import (
     relative_norms,
     relative_size,
 )
-from core.maths.spectra.sketches import calc_sketch
 from core.maths.spectra.spectra import decompose
 
 RANK = 4

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError, TaskError
-from core.models.weights.deltas import match, read_deltas
+from core.models.weights.deltas import match, nearest_included, read_deltas
 from core.models.weights.families import Slot, find_slots
-from core.models.weights.nearest import nearest_included
 from core.models.weights.sources import open_model
 from core.models.zoo import zoo_folder
 from core.studies.weights.clusters.spec import WeightsSpec

@@ -32,7 +32,7 @@ from core.results.drawing.paper import (
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import Kind, text_of
-from core.results.papers.citing import cite
+from core.results.papers.reference import cite
 from core.results.report import report_html
 
 LAYERS = [0, 1, 2]

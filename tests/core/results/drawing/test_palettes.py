@@ -12,19 +12,19 @@ from core.results.columns import Tip
 from core.results.drawing import style
 from core.results.drawing.context import Context
 from core.results.drawing.curves import Look, curves
-from core.results.drawing.palettes import (
+from core.results.drawing.paper import (
     GREYS,
     HEX,
     MUTED,
     PALETTES,
     TOL,
     USUAL,
+    Paper,
     grey_of,
     in_palette,
-    replaced,
+    paper_file,
 )
-from core.results.drawing.paper import Paper, paper_file
-from core.results.drawing.vega import Chart
+from core.results.drawing.vega import Chart, replaced
 from tests.core.results.drawing.test_drawing import lines, plane
 
 SPEC = {

@@ -1,4 +1,5 @@
-"""The chart of distances: a heatmap of all pairs of models, and the tree of their clustering."""
+"""The charts of distances: a heatmap of all pairs of models, and the tree of their clustering; the
+vote, every model in a row with its distances to the others, of which the nearest name its label."""
 
 from __future__ import annotations
 
@@ -10,23 +11,25 @@ import pandas as pd
 from numpy import ndarray
 
 from core.maths.spectra.clustering import build_dendrogram
-from core.results.columns import told
-from core.results.drawing.context import PAGE, Context
+from core.maths.spectra.neighbours import neighbour_weights
+from core.results.drawing.curves import WIDE
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
-from core.results.drawing.vega import Chart, channel, either, layered
-from core.results.export import Result
-from core.results.numbers import labels_of, text_of
+from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
+from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, told
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.marks import (
+    group_channels,
     group_names,
+    label_word,
     legend,
     model_names,
     ordered,
     palette,
     vector_name,
 )
+from core.studies.weights.unlabelled import SPELT
 
 TREE = 0.25  # width of the tree, in widths of the heatmap
 # distance of two models that have nothing in common
@@ -38,22 +41,25 @@ STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
 ROOM = 304  # height with which headline, chart and legend fit 720 pixels
 LEAST, MOST = 1.03, 24  # height of a row: at least this times the letters', at most in pixels
+VOTE_ROOM, VOTE_ROW = 292, 22  # the same of the vote: of the chart, and of a row at most
+MOST_DRAWN = 40  # others drawn in a row of the vote, the nearest ones
+MARGIN = 0.09  # of the range of distances, at the left for the model's own mark
 
 
 def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw all distances as a heatmap, models in the order of the tree on its right."""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
-    tree = build_dendrogram(distances)
-    names = model_names(result)[tree.order]
-    groups = group_names(result.table["label"], "label")[tree.order]
+    order, joins = build_dendrogram(distances)
+    names = model_names(result)[order]
+    groups = group_names(result.table["label"], "label")[order]
     right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
     x_scale, y_scale = (
         {"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5])
     )
     x = channel("x:Q", title=None, scale=x_scale, axis=None)
     y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
-    cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
+    cells = _cells(distances[np.ix_(order, order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
     if count <= MOST_NUMBERED:  # with many models, readers look at the pattern
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
@@ -64,7 +70,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
-        Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
+        Chart(_tree_lines(joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
@@ -72,7 +78,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     words = cells_in_words(
         cells, what, row="model", column="other", value="distance", value_title="distance"
     )
-    chart: Chart = (
+    return (
         layered(*heat, strip, lines)
         .scales(color="independent", fill="independent")
         .properties(
@@ -84,7 +90,62 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
             description=words,
         )
     )
-    return chart
+
+
+def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw each scored model as a row of the others by their distance, in the colours of their
+    labels: the nearest, which vote, are large; the model's own label is at the left, the label that
+    the vote names at the right."""
+    k, (vote, *_) = int(result.arrays["k"]), result.tables["votes"].to_dict("records")
+    others, scored = _vote_rows(result, k)
+    names, groups = list(scored["model"]), ordered(scored["label"])
+    low, high = float(others["distance"].min()), float(others["distance"].max())
+    span = (high - low) or abs(high) or 1.0
+    left, right = low - MARGIN * span, high + 0.02 * span
+    longest = max(len(text) for text in scored["named"])
+    room = round(WIDE * context.letter * longest + 12)
+    across = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
+    scale = {"domain": [left, right], "nice": False, "zero": False, "range": [0, across]}
+    axis = {"tickCount": 5, "grid": False, **labels_of("share")}
+    title = f"Distance between updates ({vector_name(result)})"
+    rows, tooltip = told(others, ("model", "other", "label", "distance"))
+    y = channel("model:N", title=None, sort=names, axis={"labelLimit": 160, "ticks": False})
+    looks = group_channels(groups, context=context)
+    dots = Chart(rows).encode(
+        x=channel("distance:Q", title=title, scale=scale, axis=axis), y=y, tooltip=tooltip, **looks
+    )
+    marks = Chart(scored.assign(distance=left + MARGIN / 3 * span, edge=right)).encode(y=y)
+    voting = 130 * context.thin
+    layers = [
+        dots.mark_point(filled=True).encode(
+            size=either("datum.votes", voting, 0.3 * voting),
+            opacity=either("datum.votes", 1.0, 0.35),
+        ),
+        marks.mark_point(filled=True, size=voting, opacity=1).encode(
+            x=channel("distance:Q", scale=scale), **looks
+        ),
+        Chart(scored.head(1).assign(edge=left + 0.7 * MARGIN * span))
+        .mark_rule(color=GREY)
+        .encode(x=channel("edge:Q", scale=scale)),
+        marks.mark_text(align="left", dx=8, fontSize=context.small, color=GREY).encode(
+            x=channel("edge:Q", scale=scale), text="named:N"
+        ),
+    ]
+    word = label_word(result)
+    near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
+    what = f"The {word} that the nearest neighbours name"
+    score = (
+        f"right for {vote['right']} of {vote['models']}, "
+        f"by chance for {text_of(vote['expected'], 'amount')}"
+    )
+    below = f"{score}; large: the {near}, which vote; left: the model's own {word}"
+    height = max(
+        context.height(min(VOTE_ROW * len(scored), VOTE_ROOM)), LEAST * context.letter * len(scored)
+    )
+    return layered(*layers).properties(
+        width="container", height=height, title=heading(what, below),
+        description=f"{what}: {score}. {_mistakes(scored, word)}",
+    )  # fmt: skip
 
 
 def _heat(
@@ -180,3 +241,41 @@ def _names_axis(names: Sequence[str]) -> Any:
         "ticks": False,
         "domain": False,
     }
+
+
+def _vote_rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The others of every scored model with their distances and labels, and the models themselves
+    with what the vote names, ordered by label."""
+    table = result.table.assign(name=model_names(result)).set_index("model")
+    predictions = result.tables["predictions"].sort_values("label", kind="stable")
+    refs = list(predictions["model"])
+    places = [table.index.get_loc(ref) for ref in refs]
+    distances = result.arrays[f"distances {result.spec['vector']}"][np.ix_(places, places)]
+    votes = neighbour_weights(distances, k)[k - 1] > 0
+    names, labels = table.loc[refs, "name"].to_numpy(), predictions["label"].to_numpy()
+    frames = []
+    for row in range(len(refs)):
+        order = np.argsort(distances[row], kind="stable")
+        near = order[order != row][:MOST_DRAWN]
+        columns = {
+            "model": names[row],
+            "other": names[near],
+            "label": labels[near],
+            "group": labels[near],
+            "distance": distances[row, near],
+            "votes": votes[row, near],
+        }
+        frames.append(pd.DataFrame(columns))
+    named = [
+        guess if guess == label else f"{guess}, not {label}"
+        for guess, label in zip(predictions["predicted"], labels, strict=True)
+    ]
+    scored = pd.DataFrame({"model": names, "label": labels, "group": labels, "named": named})
+    return pd.concat(frames, ignore_index=True), scored
+
+
+def _mistakes(scored: pd.DataFrame, word: str) -> str:
+    """Say of which models the vote names another label."""
+    wrong = scored[scored["named"] != scored["label"]]
+    said = [f"{row.model} ({row.named})" for row in wrong.itertuples()]
+    return f"Another {word} is named of {', '.join(said)}." if said else "None is named wrong."

@@ -1,4 +1,5 @@
-"""Charts of the weights study: the map, and neighbours compared with chance."""
+"""Charts of the weights study: the map, neighbours compared with chance, and the update of a single
+model, a cell for each family and layer."""
 
 from __future__ import annotations
 
@@ -11,17 +12,32 @@ from numpy import ndarray
 
 from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
-from core.results.columns import Tip, told
 from core.results.drawing import maps, style
-from core.results.drawing.axes import Plane
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.vega import channel, layered
-from core.results.numbers import labels_of, text_of
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.results.estimates import kind_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Plane,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    labels_of,
+    layered,
+    text_of,
+    told,
+)
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import marks
 
+ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
+TITLES = {
+    "relative_norm": "Size of the update by matrix",
+    "rank": "Rank of the update by matrix",
+}
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
 CHOSEN = "chosen"  # name of the selection on the map
@@ -182,6 +198,32 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         pd.concat([rows, *ends], ignore_index=True), plane, looks, what, below,
         line="Vector", also=["chance", "p_value"],
         under=[grey_band(chosen, "Shuffled labels, 95 %")],
+    )  # fmt: skip
+
+
+def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
+    """Draw families by layers as a heatmap that fills its container.
+
+    Args:
+        result: Of the weights study, with one model.
+        column: "relative_norm", or "rank" at the study's threshold.
+    """
+    ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
+    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
+    families = list(dict.fromkeys(table["family"]))
+    energy = text_of(threshold, "setting")
+    below = {
+        "relative_norm": "norm of the update over the norm of the base's matrix",
+        "rank": f"directions that hold {energy} of its energy; 0 for an unchanged matrix",
+    }[column]
+    moved = table.loc[table["relative_norm"] > 0, column]
+    median = text_of(float(moved.median()), kind_of(column, {}))
+    return heatmap(
+        table, TITLES[column], below, x="layer", y="family", value=column, x_title="Layer",
+        ends=(0.0, float(table[column].max()) or 1.0), tips=["family", "layer"],
+        also=["null_rank"] if column == "rank" else [], order=(None, families),
+        said=f"{TITLES[column]}, median {median}" if len(moved) else TITLES[column],
+        height=ROW * len(families) + ROOM, context=context,
     )  # fmt: skip
 
 

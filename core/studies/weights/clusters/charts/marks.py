@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
-from core.results.drawing.context import Context
 from core.results.drawing.style import COLOURS, GREY, SHAPES, TASK_COLOURS, columns_for
 from core.results.drawing.style import legend as shared_legend
-from core.results.drawing.vega import channel
-from core.results.export import Result
-from core.results.names import short_names
+from core.studies.chart_kit import Context, Result, channel, short_names
 from core.studies.weights.activations import every_vector
 from core.studies.weights.unlabelled import WORDS
 

@@ -13,15 +13,22 @@ import core.maths.spectra.trends as fits
 from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
 from core.models.weights.families import family_label
-from core.results.columns import Tip, tip_of, told
 from core.results.drawing import curves, panels
-from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, ORANGE
-from core.results.drawing.vega import Chart, layered
-from core.results.export import Result
 from core.results.names import short_name, short_names
-from core.results.numbers import text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Plane,
+    Result,
+    Tip,
+    layered,
+    span_of,
+    text_of,
+    tip_of,
+    told,
+)
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
 ACROSS = 3  # panels per row

@@ -26,9 +26,8 @@ from core.studies.alignment.barrier.study import SCORES, STUDY
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import RAW
 from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline
-from core.studies.weights.arithmetic.spec import ArithmeticSpec
+from core.studies.weights.arithmetic.spec import ALONE, CHOSEN, ArithmeticSpec
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
-from core.studies.weights.arithmetic.sums import ALONE, CHOSEN
 from core.study import expected_tasks
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text

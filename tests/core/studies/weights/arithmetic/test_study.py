@@ -21,13 +21,24 @@ from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.studies.rsa.swap.tasks import score_task
 from core.studies.weights.arithmetic.charts import draw_view
-from core.studies.weights.arithmetic.spec import ArithmeticSpec
+from core.studies.weights.arithmetic.spec import (
+    ADDED,
+    ALONE,
+    CHOSEN,
+    SCALES,
+    TOGETHER,
+    ArithmeticSpec,
+    sums_of,
+)
 from core.studies.weights.arithmetic.study import STUDY
-from core.studies.weights.arithmetic.sums import ADDED, ALONE, CHOSEN, SCALES, TOGETHER, sums_of
 from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic
-from core.studies.weights.arithmetic.tasks import add_changes, has_others, score_sums
+from core.studies.weights.arithmetic.tasks import (
+    add_changes,
+    compare_vectors,
+    has_others,
+    score_sums,
+)
 from core.studies.weights.arithmetic.text import NOTHING, REACHES
-from core.studies.weights.arithmetic.vectors import compare_vectors
 from core.text.labelled import read_labelled
 from tests.core.tiny_models import save_tiny
 

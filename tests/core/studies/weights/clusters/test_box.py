@@ -22,7 +22,7 @@ from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.text import ABOVE
-from core.studies.weights.pairs import CHANCE
+from core.studies.weights.ranks import CHANCE
 from core.study import read_first
 from tests import ROOT
 

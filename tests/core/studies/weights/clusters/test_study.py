@@ -43,8 +43,7 @@ from core.studies.weights.clusters.text import (
     state_ranks,
 )
 from core.studies.weights.clusters.views import MAP
-from core.studies.weights.pairs import CHANCE, OF_A_PAIR
-from core.studies.weights.ranks import RANK_COLUMNS
+from core.studies.weights.ranks import CHANCE, OF_A_PAIR, RANK_COLUMNS
 from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
 from core.study import read_first
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo

@@ -15,11 +15,10 @@ from core.results.columns import meaning
 from core.results.export import Result
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from core.studies.weights.intruders.removal import Shrunk, choose_directions, draw_directions
-from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
-from core.studies.weights.intruders.scaling_tables import scaling_table
-from core.studies.weights.intruders.scaling_text import BEYOND, EXCESS, NO_CHANGE, REMOVED
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY
+from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS, scaling_table
+from core.studies.weights.intruders.text import BEYOND, BEYOND_SHRUNK, NO_CHANGE, REMOVED
 from core.vectors.examples import batches, encode, hits
 from tests.core.contents import read_as
 
@@ -189,7 +188,7 @@ def test_a_model_is_scored_as_if_changed_by_hand(spec: IntruderSpec, result: Res
 def test_the_result_says_what_removal_does(result: Result) -> None:
     verdicts = [said.verdict for said in result.statements]
     assert {REMOVED, NO_CHANGE} & {*verdicts}
-    assert {BEYOND, EXCESS} <= {*verdicts}
+    assert {BEYOND, BEYOND_SHRUNK} <= {*verdicts}
     assert {"accuracy", LOSS} <= {said.metric for said in result.statements}
     assert "Compared with shrinking the whole update of the same matrices" in result.headline
     assert "Removing them from sentiment-0" in result.headline

@@ -20,10 +20,10 @@ from core.studies.weights.lineage import independence, tables
 from core.studies.weights.lineage.charts import AGREES, APART, DIFFERS, figures, tree_rows
 from core.studies.weights.lineage.independence import MOST_UNITS
 from core.studies.weights.lineage.spec import LineageSpec
-from core.studies.weights.lineage.start_text import describe_tests
 from core.studies.weights.lineage.study import STUDY
 from core.studies.weights.lineage.tables import recorded_parents
 from core.studies.weights.lineage.tasks import calc_kurtosis
+from core.studies.weights.lineage.text import describe_tests
 from tests.core.tiny_models import save_tiny
 
 MODELS = zoo_folder() / "models"

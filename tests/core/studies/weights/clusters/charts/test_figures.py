@@ -18,6 +18,7 @@ from core.results.drawing.maps import ZOOM
 from core.results.export import Result, chart_svg
 from core.results.numbers import text_of
 from core.results.report import report_html
+from core.studies.weights.clusters.charts.distances import vote_chart
 from core.studies.weights.clusters.charts.figures import (
     axes_of,
     map_chart,
@@ -28,7 +29,6 @@ from core.studies.weights.clusters.charts.ranks import (
     families_of,
     spectrum_chart,
 )
-from core.studies.weights.clusters.charts.votes import vote_chart
 from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
