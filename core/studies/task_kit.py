@@ -4,6 +4,7 @@ what it reads of a model and returns, and what of it is kept while it runs."""
 from core.maths.arrays import Value, Words
 from core.maths.progress import span, tick
 from core.models import costs
+from core.models.costs import Sizes
 from core.models.identity import as_identified
 from core.models.sizes import Size
 from core.runs.pieces import keep_pieces
@@ -15,6 +16,7 @@ from core.vectors.activations import extract
 __all__ = [
     "Cost",
     "Size",
+    "Sizes",
     "Value",
     "Words",
     "as_identified",
