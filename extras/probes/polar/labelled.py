@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.maths.angular.edges import Edges
+from core.maths.angular.arcs import Edges
 from core.models import load_tokenizer
 from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items, numbered
 from core.studies.probes.trees.data import Trees
