@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,23 +40,10 @@ RATE = 0.1  # BERT's dropout rate
 VERSION = 1  # raise it when the same arguments give other rows
 
 
-@dataclass(frozen=True)
-class SentenceRows:
-    """One vector per sentence in every layer, float32; layer 0 is the embeddings.
-
-    Attributes:
-        padded: Mean over all positions, including padding.
-        real: Mean over the positions without padding, including special tokens.
-    """
-
-    padded: Float[np.ndarray, "layer sentence d_model"]
-    real: Float[np.ndarray, "layer sentence d_model"]
-
-
 def sentence_rows(
     ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int
-) -> SentenceRows:
-    """Compute the rows of a model, or read them from the store.
+) -> dict[str, Float[np.ndarray, "layer sentence d_model"]]:
+    """Compute one vector per sentence in every layer of a model, or read them from the store.
 
     Args:
         ref: The model.
@@ -66,6 +52,10 @@ def sentence_rows(
         length: Subwords to which every sentence is padded.
         dropout: Whether dropout is on.
         seed: Of the dropout.
+
+    Returns:
+        `padded`, the mean over all positions, and `real`, over those without padding, including
+        special tokens; float32, and layer 0 is the embeddings.
 
     Raises:
         ModelError: If the model cannot be loaded, or its layers are not found.
@@ -83,8 +73,7 @@ def sentence_rows(
     def compute() -> Value:
         return _read(ref, identity, sentences, length, dropout, seed)
 
-    value, _ = current_store().get_or_compute(key, compute, waiting=lambda: tick(0.0))
-    return SentenceRows(value["padded"], value["real"])
+    return current_store().get_or_compute(key, compute, waiting=lambda: tick(0.0))[0]
 
 
 def _read(

@@ -134,25 +134,23 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], laye
         "with no layer run), its layer 0 alone, "
         "and the linear chain with the most frequent head and label of edges between neighbours. "
         "The headline gives the difference from the one that scores highest.",
-    ]
-    if coded:
-        parts.append(
+        (
             f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
             f"deviation, and extended by a code of each word's position ({SIZE} numbers)."
         )
-    if spec.controls:
-        parts.append(
+        * bool(coded),
+        (
             "Selectivity is the score minus that of probes on the same trees with control labels: "
             "a random label for each type of dependent, drawn with the frequencies of the real "
             f"labels (after Hewitt & Liang 2019), averaged over {spec.controls} draws."
         )
-    parts.append(
+        * bool(spec.controls),
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
         f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
         "They are not corrected for the number of layers and models. "
         "Layers are not distinguishable from the best one where the interval of the paired "
-        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0."
-    )
-    return " ".join(parts)
+        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
+    ]
+    return " ".join(filter(None, parts))

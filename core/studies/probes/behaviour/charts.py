@@ -18,7 +18,7 @@ from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
-from core.studies.probes.behaviour.text import NAMES, score_name
+from core.studies.probes.behaviour.text import NAMES, SCORES
 
 HEIGHT, ROW = 244, 24
 ACCURACY = "Accuracy (%)"
@@ -81,7 +81,7 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
     table = result.tables["beside"]
     table = table[(table["metric"] == metric) & (table["probe"] == probe)]
     names, run = short_names(dict.fromkeys(table["model"])), longest_run(table["model"])
-    score = score_name(metric, probe)
+    score = SCORES[f"{metric} of {probe}"]
     title = f"{score[0].upper()}{score[1:]}"
     low, high = span_of(table["value"], pad=0.12)
     bottom, top = span_of(table["behaviour_low"], table["behaviour_high"], [CHANCE])

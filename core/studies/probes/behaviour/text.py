@@ -56,11 +56,6 @@ INSTEAD = {
 }  # what a model does that has a kind wrong
 
 
-def score_name(metric: str, probe: str) -> str:
-    """Name a probe's score in a sentence or a figure."""
-    return SCORES[f"{metric} of {probe}"]
-
-
 def make_headline(statements: Sequence[Statement]) -> str:
     """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
     return " ".join(_sentences(statements)) or NOTHING
@@ -213,27 +208,23 @@ def make_methods(
     parts = [
         f"{', '.join(heads)} were scored on {pairs}. A pair is right if the grammatical sentence "
         "has the higher score; equal scores count half. Scored is the critical region: "
-        f"{region}."
-    ]
-    if "masked" in heads.values():
-        parts.append(
+        f"{region}.",
+        (
             "The score of a masked model is the pseudo-log-likelihood (Salazar et al. 2020): each "
             "token is predicted with that token and the later tokens of its word masked "
             "(Kauf & Ivanova 2023), and log-probabilities are summed."
         )
-    if "causal" in heads.values():
-        parts.append("The score of a causal model is the log-likelihood.")
-    parts.append(
+        * ("masked" in heads.values()),
+        "The score of a causal model is the log-likelihood." * ("causal" in heads.values()),
         f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
         "tokens of the sentences included with the app, far fewer than the models have read. "
         "Pairs with the same differing words form a group and are not independent. Intervals of "
         "accuracies are Wilson's, 95 %, for the effective number of pairs: divided by the design "
         "effect of the groups, and adjusted to their number (Korn & Graubard 1998). Those of "
-        "differences are Student's t with the variance over groups."
-    )
-    if treebank is not None:
-        parts.append(_probe_methods(spec, treebank))
-    return " ".join(parts)
+        "differences are Student's t with the variance over groups.",
+        _probe_methods(spec, treebank) if treebank else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:

@@ -174,7 +174,7 @@ def conllu_block(
         "\t".join(
             [
                 str(i),
-                _cell(word),
+                " ".join(word.split()) or "_",  # white space would end the column
                 "_",
                 "_",
                 "_",
@@ -188,8 +188,3 @@ def conllu_block(
         for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
     ]
     return [*head, *rows, ""]
-
-
-def _cell(word: str) -> str:
-    """A word as a cell: white space would end the column, and "_" stands for no value."""
-    return "_" if not word.split() else " ".join(word.split())

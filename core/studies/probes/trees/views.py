@@ -38,10 +38,13 @@ def draw_scores(
     charts: dict[str, Chart] = {
         metric.replace(" ", "-"): scores_chart(result, metric, context=context)
     }
-    if _has(result, "differences", metric):
-        charts[f"difference-{metric}"] = difference_chart(result, metric, context=context)
-    if _has(result, "added", metric):
-        charts[f"added-{metric}"] = added_chart(result, metric, context=context)
+    beside = {
+        "differences": ("difference", difference_chart),
+        "added": ("added", added_chart),
+    }
+    for table, (name, draw) in beside.items():
+        if any(map(len, rows_of_metric(result.tables, metric, table).values())):
+            charts[f"{name}-{metric}"] = draw(result, metric, context=context)
     return charts
 
 
@@ -77,10 +80,6 @@ def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
         return {}
     margins = result.tables["arc_margins"]
     return {"arcs": result.tables["arcs"], "arc_margins": margins[margins["arcs"] == FAR]}
-
-
-def _has(result: Result, table: str, metric: str) -> bool:
-    return table in result.tables and bool((result.tables[table]["metric"] == metric).any())
 
 
 VIEWS = (

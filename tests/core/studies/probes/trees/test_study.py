@@ -78,7 +78,7 @@ from core.studies.probes.trees.text import (
     NOTHING,
     arcs_sentence,
     make_headline,
-    make_notices,
+    notice_of,
     scores_sentence,
 )
 from core.text.conllu import read_conllu
@@ -896,7 +896,7 @@ def test_expectations_that_fail_are_said(spec: ProbeSpec, box: dict[str, str]) -
         (PARSED, UNSCORED, ""),
     ]
     assert all(each.layers == (3,) for each in doubts[:4])
-    notices = make_notices(doubts)
+    notices = [notice_of(doubt) for doubt in doubts]
     assert len(set(notices)) == len(doubts)
     assert all(each.named_in(notice) for each, notice in zip(doubts, notices, strict=True))
     several = {**tables, "best_layers": best.assign(tied=True)}
