@@ -178,14 +178,9 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     return line_chart(rows, plane, looks, what, below, line="Layer")
 
 
-def with_labels(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the methods' labels in charts."""
-    return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
-
-
-def named_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the names of the methods' lines."""
-    return table.assign(name=table["method"].map(lambda name: METHODS[name].label))
+def named_methods(table: pd.DataFrame, column: str = "name") -> pd.DataFrame:
+    """Add the names of the methods, as those of lines."""
+    return table.assign(**{column: table["method"].map(lambda name: METHODS[name].label)})
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:

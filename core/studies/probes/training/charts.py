@@ -93,11 +93,6 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     )
 
 
-def metrics_of(result: Result) -> list[tuple[str]]:
-    """List the scores that files hold figures of."""
-    return [(metric,) for metric in METRICS if (result.tables["best"]["metric"] == metric).any()]
-
-
 def draw_training(
     result: Result, metric: str = METRICS[0], *, context: Context = PAGE
 ) -> dict[str, Chart]:

@@ -40,7 +40,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.probes.training import text
-from core.studies.probes.training.charts import draw_training, metrics_of
+from core.studies.probes.training.charts import METRICS, draw_training
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.trees import comparisons, planning
@@ -49,6 +49,7 @@ from core.studies.probes.trees.tables import (
     POSITION,
     WINDOW,
     as_table,
+    metrics_in,
     probe_groups,
     rival_groups,
     sample_of,
@@ -164,7 +165,9 @@ STUDY = Study(
     views=(
         View(
             draw=draw_training,
-            choices=metrics_of,
+            choices=lambda result: [
+                (metric,) for metric in metrics_in(result.tables["best"], METRICS)
+            ],
             headline=lambda result, metric=text.METRIC: text.view_sentence(result.tables, metric),
             tables=rows_of,
         ),

@@ -93,6 +93,12 @@ def rows_of_metric(
     }
 
 
+def metrics_in(table: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
+    """Those of the metrics in which a table has rows, in their order."""
+    there = set(table["metric"])
+    return [metric for metric in metrics if metric in there]
+
+
 def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
     """A model's row of a metric at the layer that is best on the development sentences, so that the
     score on the test sentences is not chosen to be high.

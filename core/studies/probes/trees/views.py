@@ -17,18 +17,19 @@ from core.studies.probes.trees.charts import (
     sweep_chart,
 )
 from core.studies.probes.trees.statements import leave_first, statements_of
-from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY, models_in, rows_of_metric
+from core.studies.probes.trees.tables import (
+    PROBE_OF,
+    SELECTIVITY,
+    metrics_in,
+    models_in,
+    rows_of_metric,
+)
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 from core.study import View
 
 METRIC = "uuas"
+METRICS = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))  # the main one first
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
-
-
-def metrics_of(result: Result) -> list[tuple[str]]:
-    """List the metrics that files hold figures of, the main one first."""
-    every = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
-    return [(metric,) for metric in every if metric in set(result.table["metric"])]
 
 
 def draw_scores(
@@ -86,7 +87,7 @@ VIEWS = (
     View(
         SCORES,
         draw=draw_scores,
-        choices=metrics_of,
+        choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=lambda result, metric=METRIC: rows_of_metric(
             result.tables, metric, "scores", "margins", "best_layers", "added"
