@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_names
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, SELECTIVITY
 from core.studies.probes.trees.charts import chart_of_scores

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_names
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees.tables import metrics_in
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM

@@ -10,15 +10,13 @@ import pandas as pd
 from core.errors import SpecError, counted
 from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
 from core.studies.alignment.seeds.tables import OVERALL, PAIRS
 from core.studies.alignment.seeds.text import WHICH
+from core.studies.kit import PAGE, Chart, Context, Result
 
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.predict import SentenceView
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_name
 from core.results.statements import Statement
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.sentence.charts import arcs_chart
 from core.studies.probes.sentence.study import SentencesRead
 from core.studies.probes.sentence.text import sentence_headline, statement_of

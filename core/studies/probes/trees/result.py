@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from core.errors import SpecError
-from core.maths.arrays import Value
 from core.maths.structural.positions import beside_positions
 from core.maths.structural.predict import SentenceView, view_sentence
-from core.results.export import Result
+from core.studies.kit import Result, Value
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.tables import best_row
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.structural.arcs import FAR
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
+from core.studies.kit import PAGE, Chart, Context, Result, View
 from core.studies.probes.trees.charts import (
     added_chart,
     arc_chart,
@@ -25,7 +23,6 @@ from core.studies.probes.trees.tables import (
     rows_of_metric,
 )
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
-from core.study import View
 
 METRIC = "uuas"
 METRICS = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))  # the main one first
