@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from core.maths.angular.arcs import Edges
 from core.models import load_tokenizer
-from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items, numbered
+from core.studies.probes.edges.items import Items, Tags, drawn_controls, edge_items, numbered
 from core.studies.probes.trees.data import Trees
 
 Sizes = tuple[int, int, int]
@@ -44,14 +45,9 @@ class LabelledTrees:
     def with_controls(self, model: str, draws: int, seed: int) -> LabelledTrees:
         """Replace the labels by random ones for each type of dependent, a row for each draw."""
         forms = load_tokenizer(model).forms(self.trees.words)
-        places = zip(self.items.sentence, self.items.word, strict=True)
-        types = [forms[number][word] for number, word in places]
         training = self.targets[0, self.items.sentence < self.sizes[0]]
-        shares = np.bincount(training, minlength=len(self.classes)) / len(training)
-        drawn = [
-            control_labels(types, shares.tolist(), TARGET, seed, draw) for draw in range(draws)
-        ]
-        return replace(self, targets=np.stack(drawn))
+        drawn = drawn_controls(forms, self.items, training, len(self.classes), TARGET, seed)
+        return replace(self, targets=np.stack([*islice(drawn, draws)]))
 
     @property
     def edges(self) -> Edges:
