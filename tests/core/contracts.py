@@ -26,7 +26,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
-    ("core.studies.kit", "core.studies.task_kit"),
+    ("core.studies.kit", "core.studies.task_kit", "core.studies.text_kit"),
     ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
@@ -56,7 +56,8 @@ MOST_MODULES = 14  # of one folder of core or ui
 MOST_LINES = 350
 MOST_KNOWN = 16  # other modules that one module imports
 MOST_NAMES, MOST_OF_ALL = 25, 40  # that one module imports: from elsewhere, and all together
-KITS = ("core.studies.kit", "core.studies.task_kit")  # what every study is written with
+# what every study is written with
+KITS = ("core.studies.kit", "core.studies.task_kit", "core.studies.text_kit")
 REGISTRIES = {  # modules that import what they list, with the reason
     "core.catalogue": "the list of studies",
     "core.models.architectures": "the list of model families",

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import core.studies.probes.trees.statements as trees
-from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
@@ -23,6 +19,16 @@ from core.studies.probes.trees.text import (
     compared_with,
     not_above,
     score_in_words,
+)
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    first_of,
+    leading,
+    listed,
+    short_name,
+    short_names,
+    text_of,
 )
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.spec import PolarSpec

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from core.errors import listed
-from core.results.names import short_name, short_names
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
@@ -26,6 +22,15 @@ from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR
 from core.studies.probes.trees.text import beside
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    leading,
+    listed,
+    short_name,
+    short_names,
+    words_beside,
+)
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.results.names import layers_in_words, short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
@@ -19,6 +15,14 @@ from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED, TOO_FEW
 from core.studies.probes.trees.tables import TAGS, WINDOW
 from core.studies.probes.trees.text import not_above, too_few
+from core.studies.text_kit import (
+    Statement,
+    layers_in_words,
+    listed,
+    short_name,
+    short_names,
+    text_of,
+)
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import listed
 from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import SentenceScores, score
 from core.models import parse_ref
 from core.results.estimates import OF_HUNDRED
-from core.results.names import short_names
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.text_kit import listed, short_names
 from core.vectors.window import REACHES
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")

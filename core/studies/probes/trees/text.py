@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import core.studies.probes.trees.statements as trees_statements
-from core.errors import by_number, first_of, listed
 from core.maths.structural.arcs import FAR
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
@@ -13,13 +12,20 @@ from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    by_number,
+    first_of,
+    leading,
+    listed,
+    text_of,
+    words_beside,
+)
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
