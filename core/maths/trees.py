@@ -79,7 +79,7 @@ def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
     Raises:
         ShapeError: If `heads` are not one tree.
     """
-    return (_ancestors(heads).sum(axis=1) - 1).astype(np.int64)
+    return cast(np.ndarray, (_ancestors(heads).sum(axis=1) - 1).astype(np.int64))
 
 
 def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:

@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from core.maths.arrays import Value, Words
-from core.maths.progress import tick
 from core.maths.seeding import seeded
 from core.models import locate
 from core.models.files import checkpoints
@@ -31,6 +29,7 @@ from core.models.loading.memory import borrow_model
 from core.models.loading.tokenizers import Tokenizer
 from core.runs.encoding import identified, key_of
 from core.runs.store import current_store
+from core.studies.task_kit import Value, Words, tick
 from extras.alignment.published.spec import BATCH
 
 if TYPE_CHECKING:

@@ -149,25 +149,21 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
         doubts: Of `doubts_of`.
         refused: Models without a language-model head.
     """
-    notices = []
-    worse: dict[str, list[str]] = {}
-    otherwise: dict[str, list[str]] = {}
+    by_verdict: dict[str, dict[str, list[str]]] = {BELOW_CHANCE: {}, OTHERWISE: {}}
     for doubt in doubts:
-        kind, model = doubt.metric, doubt.subject
-        score = f"{short_name(model)} {doubt.number.value_text}"
-        scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
-        scores.setdefault(kind, []).append(score)
-    notices += [
+        score = f"{short_name(doubt.subject)} {doubt.number.value_text}"
+        by_verdict[doubt.verdict].setdefault(doubt.metric, []).append(score)
+    notices = [
         f"On pairs of {NAMES[kind]}, accuracy is detectably below 50 %, corrected for all models "
         f"and kinds ({', '.join(scores)}): "
         f"{INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
-        for kind, scores in worse.items()
+        for kind, scores in by_verdict[BELOW_CHANCE].items()
     ]
     notices += [
         f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
         f"scored, with the words that differ themselves ({', '.join(scores)}); these intervals are "
         "not corrected for the number of models and kinds."
-        for kind, scores in otherwise.items()
+        for kind, scores in by_verdict[OTHERWISE].items()
     ]
     if refused:
         notices.append(refusal(refused))

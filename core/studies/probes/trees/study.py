@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE
-from core.models.costs import Sizes
-from core.runs.price import Cost
 from core.runs.runner import run
 from core.studies.kit import (
     ComparedTable,
@@ -53,6 +51,7 @@ from core.studies.probes.trees.tables import (
 )
 from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of
 from core.studies.probes.trees.views import VIEWS
+from core.studies.task_kit import Cost, Sizes
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
