@@ -79,8 +79,7 @@ def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
     Raises:
         ShapeError: If `heads` are not one tree.
     """
-    validate_heads(heads)
-    return _depths(heads)
+    return cast(np.ndarray, (_ancestors(heads).sum(axis=1) - 1).astype(np.int64))
 
 
 def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
@@ -93,17 +92,7 @@ def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
     Raises:
         ShapeError: If `heads` are not one tree.
     """
-    validate_heads(heads)
-    n = len(heads)
-    above = np.eye(
-        n, n + 1
-    )  # whether a word is the other one or its ancestor; the last column is above the root
-    up = np.asarray(heads, dtype=np.int64) - 1
-    reached = up
-    while (reached >= 0).any():
-        above[np.arange(n), reached] = 1.0
-        reached = np.where(reached >= 0, up[reached], -1)
-    table = above[:, :n]
+    table = _ancestors(heads)
     counts = table.sum(axis=1)
     return cast(np.ndarray, (counts[:, None] + counts - 2 * (table @ table.T)).astype(np.int64))
 
@@ -252,16 +241,18 @@ def _kept(n: int, keep: Bool[np.ndarray, " word"] | None) -> np.ndarray:
     return np.flatnonzero(mask)
 
 
-def _depths(heads: Sequence[int]) -> np.ndarray:
-    """Compute the depths of a valid tree; each word's path stops at the first known depth."""
-    depths = np.full(len(heads), -1, dtype=np.int64)
-    for start in range(len(heads)):
-        path, i = [], start
-        while i >= 0 and depths[i] < 0:
-            path.append(i)
-            i = heads[i] - 1
-        depth = -1 if i < 0 else int(depths[i])
-        for j in reversed(path):
-            depth += 1
-            depths[j] = depth
-    return depths
+def _ancestors(heads: Sequence[int]) -> Float[np.ndarray, "word word"]:
+    """Mark with 1 where the second word is the first or its ancestor.
+
+    Raises:
+        ShapeError: If `heads` are not one tree.
+    """
+    validate_heads(heads)
+    n = len(heads)
+    above = np.eye(n, n + 1)  # the last column is above the root
+    up = np.asarray(heads, dtype=np.int64) - 1
+    reached = up
+    while (reached >= 0).any():
+        above[np.arange(n), reached] = 1.0
+        reached = np.where(reached >= 0, up[reached], -1)
+    return above[:, :n]

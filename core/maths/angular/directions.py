@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError
-from core.maths.angular.edges import SHORTEST
+from core.maths.angular.arcs import SHORTEST
 
 
 def one_hot(labels: Int[Tensor, "target edge"], classes: int) -> Float[Tensor, "target edge label"]:
@@ -77,6 +77,11 @@ class AngularSums:
 
         Raises:
             ShapeError: If units and marks differ in edges.
+
+        Example:
+            >>> units = torch.tensor([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
+            >>> AngularSums.of(units, one_hot(torch.tensor([[0, 0, 1]]), 2)).loss.tolist()
+            [0.0]
         """
         if units.shape[1] != marks.shape[1]:
             raise ShapeError(
@@ -105,21 +110,6 @@ class AngularSums:
     def directions(self) -> Float[Tensor, "probe label rank"]:
         """Mean direction of the edges of each label, of length 1; 0 for a label without edges."""
         return unit_vectors(self.shared)
-
-
-def angular_loss(
-    units: Float[Tensor, "probe edge rank"], marks: Float[Tensor, "target edge label"]
-) -> Float[Tensor, " probe"]:
-    """Mean squared error, over pairs of edges, of the cosine of their directions.
-
-    Args, Raises: as for `AngularSums.of`.
-
-    Example:
-        >>> units = torch.tensor([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
-        >>> angular_loss(units, one_hot(torch.tensor([[0, 0, 1]]), 2)).tolist()
-        [0.0]
-    """
-    return AngularSums.of(units, marks).loss
 
 
 def angular_gradient(

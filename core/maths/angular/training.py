@@ -21,13 +21,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
+from core.maths.angular.arcs import Edges
 from core.maths.angular.directions import (
     AngularSums,
     angular_gradient,
     one_hot,
     unit_vectors,
 )
-from core.maths.angular.edges import Edges
 from core.maths.structural.bank import Bank
 from core.maths.structural.batches import Batch, Packer, ProbeData
 from core.maths.structural.schedule import EPOCHS

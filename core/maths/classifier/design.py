@@ -7,15 +7,14 @@ of X'X; with fewer, one for each item and XX'.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+import torch
 from jaxtyping import Float
+from torch import Tensor
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.maths.classifier import LARGE
 
 BLOCK = 2**10  # rows of a product that is computed at once
-LARGE = 2_500  # coefficients above which the metric is factorised in single precision
 SERVES = 30.0  # times the penalty, by variance, up to which a large factor serves another fit
 SLACK = 1e-7  # of the metric's diagonal, added where it has no factor; ten times more each time
 
@@ -53,16 +52,12 @@ class Design:
         self, coefficients: Float[Tensor, "layer coefficient columns"]
     ) -> Float[Tensor, "layer feature columns"]:
         """The weights that these coefficients stand for."""
-        import torch
-
         if not self.by_item:
             return coefficients
         return torch.bmm(self.features.transpose(1, 2), coefficients)
 
     def gradient(self, errors: Float[Tensor, "layer item columns"]) -> Tensor:
         """The coefficients of X' times the errors."""
-        import torch
-
         return errors if self.by_item else torch.bmm(self.features.transpose(1, 2), errors)
 
 
@@ -82,8 +77,6 @@ class Metric:
         variance: Float[Tensor, " layer"],
         penalty: Float[Tensor, " layer"],
     ) -> None:
-        import torch
-
         self._products, self._large = products, products.shape[-1] > LARGE
         self.variance, self._ratio = variance[:, None, None], penalty / variance
         metric = (products if self._large else products.double()) * self.variance
@@ -105,8 +98,6 @@ class Metric:
 
     def solve(self, gradient: Float[Tensor, "layer size columns"]) -> Tensor:
         """The step, of the gradient's shape, that the metric turns into the gradient."""
-        import torch
-
         if not self._large:
             return torch.bmm(self._held, gradient)
         # one after the other they take a third of the time of `cholesky_solve`
@@ -124,8 +115,6 @@ class Metric:
         They are what the gradient has beyond the penalty's part, but for the error of the solution,
         which is that of a product where there is a factor, and larger where there is an inverse.
         """
-        import torch
-
         if self._large:
             return gradient.addcmul(step, self._added[..., None], value=-1.0) / self.variance
         return torch.bmm(self._products, step)
@@ -133,8 +122,6 @@ class Metric:
 
 def _products(rows: Float[Tensor, "layer row column"]) -> Float[Tensor, "layer row row"]:
     """All rows times all rows, of which one half is computed and the other one mirrored."""
-    import torch
-
     layers, count, _ = rows.shape
     products = rows.new_empty(layers, count, count)
     for start in range(0, count, BLOCK):

@@ -23,16 +23,14 @@ Deviations: none in the model; the optimiser changes only the running time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
+from torch import Tensor
 
 from core.errors import ShapeError
 from core.maths.classifier.design import Design
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MOST_STEPS = 1_000
 TOLERANCE = 1e-5  # nats per item that a step gains
@@ -53,8 +51,6 @@ def standardised(
         fitted: Items, from the front, over which mean and deviation are computed; at least 1.
         scale: Deviation of each feature afterwards.
     """
-    import torch
-
     items, layers, width = vectors.shape
     if not 1 <= fitted <= items:
         raise ShapeError(f"Features are standardised on 1 to {items} items; got {fitted}.")
@@ -97,8 +93,6 @@ def fit_classifiers(
     Raises:
         ShapeError: If features and labels differ in items, or a label is not a class.
     """
-    import torch
-
     design = features if isinstance(features, Design) else Design(features)
     layers, items, width = design.features.shape
     penalty = torch.as_tensor(penalty, dtype=design.features.dtype).expand(layers)
@@ -154,8 +148,6 @@ class _Line:
         penalty: Float[Tensor, " layer"],
         weights: Float[Tensor, "layer feature columns"],
     ) -> None:
-        import torch
-
         layers, items, _ = design.features.shape
         sets = len(labels)
         self._design, self._penalty, self._classes = design, penalty[:, None], classes
@@ -169,8 +161,6 @@ class _Line:
 
     def put(self, coefficients: Float[Tensor, "layer coefficient columns"]) -> None:
         """Go to these coefficients of a fit by item."""
-        import torch
-
         self.logits = torch.bmm(self._design.products, coefficients)
         self.errors = self._errors(self.logits)
 
@@ -199,8 +189,6 @@ class _Line:
             The coefficients there, and what the first step of Newton's method promised to gain
             (nats).
         """
-        import torch
-
         by_item = self._design.by_item
         self.image = image
         along = image if by_item else torch.bmm(self._design.features, direction)
@@ -239,8 +227,6 @@ class _Line:
         return where + self.wide(reach) * direction, gain
 
     def _errors(self, logits: Float[Tensor, "layer item columns"]) -> Tensor:
-        import torch
-
         shares = torch.softmax(logits.view(self._shape), dim=-1).view(logits.shape)
         return shares.scatter_add_(2, self._true, -self._one)
 
@@ -262,6 +248,4 @@ def log_probabilities(
     features: Float[Tensor, "layer item feature"], weights: Float[Tensor, "layer set feature class"]
 ) -> Float[Tensor, "layer set item class"]:
     """Natural logarithm of every class's probability."""
-    import torch
-
     return torch.log_softmax(torch.matmul(features[:, None], weights), dim=-1)

@@ -18,7 +18,7 @@ from core.maths.maps.registry import METHODS, make_aligner
 from core.maths.progress import span, tick
 
 if TYPE_CHECKING:
-    from core.maths.maps.curves import Curve
+    from core.maths.maps.fitting import Curve
 
 SHOWN = 120  # rows kept for the projection of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")

@@ -172,6 +172,7 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows) -> tuple[np.ndarray, ...]:
     Returns:
         Squared error and the result of `find_again`, each (layer, row), and the round-trip squared
         error with the squared distance from the mean of x, (2, layer, row), NaN without an inverse.
+        At most `RETRIEVED` evenly spaced rows are looked for, among each other; the others have -1.
     """
     layers, rows = x.shape[:2]
     squared, back = np.empty((layers, rows)), np.full((2, layers, rows), np.nan)
@@ -222,19 +223,14 @@ def _subset(
 
 def find_again(
     mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]
-) -> Int[np.ndarray, " row"]:
-    """Return 1 where a mapped row's nearest true row is the right one, 0 where not, -1 where it was
-    not tested.
+) -> Bool[np.ndarray, " row"]:
+    """Tell whether each mapped row's nearest true row is the right one.
 
-    At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
-    twice (the same word in the same context), either counts as right.
+    Where a true row occurs twice (the same word in the same context), either counts as right.
     """
-    sample = spaced(len(y), RETRIEVED)
-    result = np.full(len(y), -1)
-    mapped, y = mapped[sample], y[sample]
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
-    result[sample] = (y[nearest] == y).all(-1)
-    return result
+    right: np.ndarray = (y[nearest] == y).all(-1)
+    return right
 
 
 def spaced(count: int, most: int) -> Int[np.ndarray, " row"]:

@@ -23,7 +23,6 @@ from typing import cast
 import numpy as np
 from jaxtyping import Float
 
-from core.errors import ShapeError
 from core.maths.maps.linear import LinearAligner
 from core.maths.maps.moments import Moments, Rows, check_pairs
 from core.maths.statistics import projection_weights
@@ -67,20 +66,13 @@ def canonical_directions(moments: Moments) -> Canonical:
 
 
 class Cca(LinearAligner):
-    """CCA with a given number of directions, or with one chosen on the validation rows (all without
-    any)."""
-
-    def __init__(self, components: int | None = None) -> None:
-        if components is not None and components < 1:
-            raise ShapeError(f"CCA needs at least one component; {components} were requested.")
-        self.components = components
+    """CCA with a number of directions that is chosen on the validation rows; without any, with
+    all."""
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         directions = canonical_directions(moments)
         k = directions.correlations.shape[-1]
         everything = np.ones((*moments.xy.shape[:-2], k))
-        if self.components is not None:
-            return _through(directions, everything * (np.arange(k) < self.components))
         if validation is None:
             return _through(directions, everything)
         x = np.asarray(validation[0], dtype=np.float64) - moments.x.mean

@@ -55,17 +55,14 @@ class Shuffled(LinearAligner):
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit on target rows in random order; the validation rows are shuffled too."""
-        return self._fit(x, y, validation)
-
-    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
-        """Fit with the known side of the source."""
-        return self._fit(x, y, validation, sums.x)
-
-    def _fit(
-        self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None, source: Space | None = None
+    def fit(
+        self,
+        x: Rows,
+        y: Rows,
+        validation: tuple[Rows, Rows] | None = None,
+        source: Space | None = None,
     ) -> Self:
+        """Fit on target rows in random order; the validation rows are shuffled too."""
         rng = np.random.default_rng(self.seed)
         y = np.asarray(y)
         if validation is not None:
@@ -73,6 +70,10 @@ class Shuffled(LinearAligner):
             validation = (validation[0], held[..., rng.permutation(held.shape[-2]), :])
         dealt = y[..., rng.permutation(y.shape[-2]), :]
         return self.fit_moments(moments(x, dealt, source), validation)
+
+    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
+        """Fit with the known side of the source."""
+        return self.fit(x, y, validation, sums.x)
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         return Ridge().fit_moments(moments, validation).weight

@@ -29,8 +29,7 @@ from torch import Tensor, nn
 
 from core.maths.maps.bank import Schedule, Stackable, linear
 from core.maths.maps.coupling import Unturned, coupling_network
-from core.maths.maps.curves import Curve
-from core.maths.maps.fitting import train_bank
+from core.maths.maps.fitting import Curve, train_bank
 from core.maths.maps.linear import (
     Aligner,
     LinearAligner,

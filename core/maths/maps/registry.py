@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from core.errors import SpecError
 from core.maths.maps.cca import Cca, Pwcca, Svcca
 from core.maths.maps.controls import Lookup, Shuffled
+from core.maths.maps.kernel import KernelRidge
 from core.maths.maps.linear import Aligner, Identity, Ols, Procrustes, Ridge
+from core.maths.maps.static import StaticKernel
 from core.maths.plugins import Registry
 
 
@@ -45,18 +47,6 @@ def _mlp(seed: int) -> Aligner:
     from core.maths.maps.nonlinear import Mlp
 
     return Mlp(seed=seed)
-
-
-def _kernel(seed: int) -> Aligner:
-    from core.maths.maps.kernel import KernelRidge
-
-    return KernelRidge(seed)
-
-
-def _static(seed: int) -> Aligner:
-    from core.maths.maps.static import StaticKernel
-
-    return StaticKernel((), seed)
 
 
 _HOUSE: dict[str, Method] = {
@@ -111,7 +101,11 @@ _HOUSE: dict[str, Method] = {
         "#B3A100",
     ),
     "kernel": Method(
-        "kernel ridge", _kernel, "non-linear", "any smooth map, with a Gaussian kernel", "#8B3A9E"
+        "kernel ridge",
+        KernelRidge,
+        "non-linear",
+        "any smooth map, with a Gaussian kernel",
+        "#8B3A9E",
     ),
     "inn": Method(
         "invertible network",
@@ -129,21 +123,21 @@ _HOUSE: dict[str, Method] = {
     ),
     "static-word": Method(
         "static word",
-        _static,
+        lambda seed: StaticKernel((), seed),
         "static",
         "the word's own vector of layer 0: no layer was run",
         "#A6761D",
     ),
     "static-window": Method(
         "static window",
-        _static,
+        lambda seed: StaticKernel((), seed),
         "static",
         "layer 0 of the word and its neighbours: no layer was run",
         "#8F6A1E",
     ),
     "state-and-window": Method(
         "state and window",
-        _kernel,
+        KernelRidge,
         "static",
         "kernel ridge on the state with the static window beside it",
         "#A0522D",

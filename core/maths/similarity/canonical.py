@@ -101,7 +101,7 @@ def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str
         >>> canonical_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), "cca").round(2).tolist()
         [1.0, 0.97]
     """
-    first, second = _spaces(x, y, form)
+    first, second = (_leading(_space(space), form) for space in check_pair(x, y))
     if not first.scale.size or not second.scale.size:
         return np.full(len(permutations), np.nan)
     return np.array(
@@ -164,11 +164,6 @@ def canonical_jackknife(
         whitened = np.linalg.solve(root_b, np.linalg.solve(root_a, inner).T).T
         replicates.append(_summarise(whitened, root_a.T @ first.neurons, form))
     return np.array(replicates)
-
-
-def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
-    first, second = check_pair(x, y)
-    return _leading(_space(first), form), _leading(_space(second), form)
 
 
 def _space(x: FloatArray) -> Space:

@@ -60,15 +60,33 @@ class PairTotals:
     shift: tuple[float, float]
 
 
-def check_kernel(kernel: str) -> None:
-    """Refuse an unknown kernel.
+def unit_rows(vectors: FloatArray, *, centre: bool = False) -> FloatArray:
+    """Scale each vector to length 1, with `centre` after subtracting the mean over its dimensions.
 
-    Raises:
-        SpecError: If it is unknown; the message names all kernels.
+    A vector of zeros (with `centre`, a constant one) has no direction and becomes 0.
 
     Example:
-        >>> check_kernel("cosine")
-        >>> check_kernel("cubic")  # doctest: +NORMALIZE_WHITESPACE
+        >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+        [[0.6, 0.8], [0.0, 0.0]]
+    """
+    rows = vectors - vectors.mean(axis=1, keepdims=True) if centre else vectors
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    floor = 1e-13 * np.linalg.norm(vectors, axis=1, keepdims=True)
+    return cast("FloatArray", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor))
+
+
+def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
+    """Compute rows whose inner products are the kernel, shape (item, d_model); None for Euclidean.
+
+    A vector without a direction has a similarity of 0 to everything.
+
+    Raises:
+        SpecError: If the kernel is unknown; the message names all kernels.
+
+    Example:
+        >>> gram_rows(np.array([[3.0, 4.0]]), "cosine").tolist()
+        [[0.6, 0.8]]
+        >>> gram_rows(np.array([[3.0, 4.0]]), "cubic")  # doctest: +NORMALIZE_WHITESPACE
         Traceback (most recent call last):
             ...
         core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation,
@@ -76,30 +94,7 @@ def check_kernel(kernel: str) -> None:
     """
     if kernel not in KERNELS:
         raise SpecError(f"There is no kernel {kernel!r}: choose one of {', '.join(KERNELS)}.")
-
-
-def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
-    """Compute rows whose inner products are the kernel, shape (item, d_model); None for Euclidean.
-
-    A vector of zeros (or, for correlation, a constant one) has no direction; its similarity to
-    everything is 0.
-
-    Raises:
-        SpecError: If the kernel is unknown.
-
-    Example:
-        >>> gram_rows(np.array([[3.0, 4.0]]), "cosine").tolist()
-        [[0.6, 0.8]]
-    """
-    check_kernel(kernel)
-    if kernel == "euclidean":
-        return None
-    rows = vectors - vectors.mean(axis=1, keepdims=True) if kernel == "correlation" else vectors
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    floor = 1e-13 * np.linalg.norm(vectors, axis=1, keepdims=True)
-    return cast(
-        "FloatArray | None", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor)
-    )
+    return None if kernel == "euclidean" else unit_rows(vectors, centre=kernel == "correlation")
 
 
 def strips(vectors: FloatArray, kernel: str) -> Strip:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.errors import ShapeError
-from core.maths.similarity.kernels import FloatArray, IntArray, gram_rows
+from core.maths.similarity.kernels import FloatArray, IntArray, unit_rows
 from core.maths.similarity.preparing import centred, check_pair
 from core.maths.statistics import jackknife_groups, jackknife_sentences
 
@@ -180,10 +180,7 @@ def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         raise ShapeError(
             f"The cosine of matching vectors needs spaces of the same d_model, {reason}."
         )
-    rows = gram_rows(first, "cosine"), gram_rows(second, "cosine")
-    assert rows[0] is not None
-    assert rows[1] is not None
-    return rows[0], rows[1]
+    return unit_rows(first), unit_rows(second)
 
 
 def _cosines(x: ArrayLike, y: ArrayLike) -> FloatArray:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ShapeError
-from core.maths.similarity.kernels import BLOCK, FloatArray, IntArray, gram_rows
+from core.maths.similarity.kernels import BLOCK, FloatArray, IntArray, unit_rows
 from core.maths.similarity.preparing import centred, check_pair
 from core.maths.statistics import jackknife_sentences
 
@@ -56,12 +56,7 @@ def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
         >>> round(mutual_neighbours(x, np.roll(x, 3, axis=0)), 2)
         0.85
     """
-    first, second = check_pair(x, y, LEAST_ITEMS)
-    near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
-    if near_x is None or near_y is None:
-        return float("nan")
-    everything = np.ones(len(first), dtype=bool)
-    return _overlap(near_x.shares(everything), near_y.shares(everything))
+    return float(mutual_neighbours_null(x, y, np.arange(len(np.asarray(x)))[None])[0])
 
 
 def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
@@ -172,8 +167,7 @@ class _Nearest:
 
 def _nearest(vectors: FloatArray, count: int) -> _Nearest | None:
     """List the items closest to each; None where all vectors have one direction."""
-    rows = gram_rows(vectors, "cosine")
-    assert rows is not None
+    rows = unit_rows(vectors)
     if not centred(rows).any():
         return None
     items = len(rows)

@@ -6,15 +6,13 @@ from dataclasses import replace
 
 from core.results.columns import Tip, told
 from core.results.drawing.axes import layer_plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, grey_band
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
 from core.studies.alignment.seeds.curves import error_chart
+from core.studies.kit import PAGE, Context, Result
+from core.studies.text_kit import short_names, text_of
 
 HEADS = 268  # height of the plot of matched heads, with a legend below
 LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"

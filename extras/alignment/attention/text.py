@@ -8,11 +8,8 @@ from math import factorial
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
-from core.results.estimates import Estimate
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
+from core.studies.text_kit import Estimate, Statement, text_of, words_beside
 from extras.alignment.attention.spec import AttentionSpec
 
 ABOVE_CHANCE, WITHIN_CHANCE, TOO_FEW = "above chance", "within chance", "too few to tell"

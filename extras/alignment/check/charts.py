@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, line_chart
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.studies.alignment.seeds.curves import ERROR_TITLE, method_looks, named_methods
+from core.studies.kit import PAGE, Chart, Context, Result
 
 LOWEST = 1e-6  # lower errors are rounding and drawn here
 

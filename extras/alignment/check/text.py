@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import listed
 from core.maths.maps.registry import METHODS
-from core.results.estimates import Estimate
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
+from core.studies.text_kit import Estimate, Statement, listed, words_beside
 from extras.alignment.check.spec import TRUTHS, CheckSpec
 
 BEST, COMPARED = "lowest error", "compared"

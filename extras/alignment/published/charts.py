@@ -9,7 +9,6 @@ import numpy as np
 
 from core.maths.maps.registry import METHODS
 from core.results.columns import Tip, told
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -22,9 +21,8 @@ from core.results.drawing.style import (
     legend,
 )
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
+from core.studies.kit import PAGE, Context, Result
+from core.studies.text_kit import short_names, text_of
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
 
 DRAWN = {

@@ -28,27 +28,22 @@ LEVEL = 1 - 0.05 / len(CLAIMS)
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one pair by one protocol: squared errors and spreads (layer, unit), a pair of them
-    for each direction.
+    """Errors of one pair by one protocol: squared errors (layer, unit) of each method, one for each
+    direction; those of "mean", the mean of the target's training rows, are the spread.
 
     `pooled` as in `maps.Protocol`.
     """
 
-    spread: list[Float[np.ndarray, "layer unit"]]
     by_method: Mapping[str, list[Float[np.ndarray, "layer unit"]]]
     pooled: bool
 
-    def sums(self, method: str) -> list[Float[np.ndarray, "layer unit"]]:
-        """Give a method's squared errors."""
-        return self.spread if method == "mean" else self.by_method[method]
-
     def replicates(self, method: str) -> Replicates:
-        """Compute a method's error by layer; "mean" is the mean of the target's training rows."""
-        spread = self.spread
+        """Compute a method's error by layer."""
+        spread = self.by_method["mean"]
         if self.pooled:
             spread = [np.broadcast_to(part.mean(0, keepdims=True), part.shape) for part in spread]
         pairs = [("source", "target"), ("target", "source")][: len(spread)]
-        return leave_out(np.stack(self.sums(method)), np.stack(spread), pairs)
+        return leave_out(np.stack(self.by_method[method]), np.stack(spread), pairs)
 
 
 def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
@@ -58,7 +53,8 @@ def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
         for name in METHODS
         if f"{variant}/{name}/error" in value
     }
-    return Errors([value[f"{variant}/spread"]], errors, VARIANTS[variant].pooled)
+    errors["mean"] = [value[f"{variant}/spread"]]
+    return Errors(errors, VARIANTS[variant].pooled)
 
 
 def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
@@ -69,31 +65,32 @@ def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
             if ours in methods and f"{ours}/error" in value:
                 by_method[name] = list(value[f"{ours}/error"][:, 1])
                 spread = list(value["spread"][:, 1])
-    return Errors(spread, by_method, pooled=False)
+    return Errors(by_method | {"mean": spread} if by_method else {}, pooled=False)
 
 
 def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates | None:
     """Compute the difference of errors of a finding; None where a protocol does not have both
     errors."""
-    has = {*errors.by_method, "mean"}
     if claim == "depth":
-        if "inn" not in has:
+        if "inn" not in errors.by_method:
             return None
         by_layer = errors.replicates("inn")
         return by_layer.at(slice(-1, None)) - by_layer.at(slice(0, 1))
-    if claim == "tuned":
-        if tuned is None or not {"inn"} <= has & {*tuned.by_method}:
-            return None
-        first, second = (part.replicates("inn").mean() for part in (tuned, errors))
-        return first - second if first.units.shape == second.units.shape else None
-    worse, better = ("mlp", "inn") if claim == "mlp" else ("inn", claim)
-    if not {worse, better} <= has:
+    compared = {
+        "tuned": ((tuned, "inn"), (errors, "inn")),
+        "mlp": ((errors, "mlp"), (errors, "inn")),
+    }
+    sides = compared.get(claim, ((errors, "inn"), (errors, claim)))
+    means = [
+        side.replicates(name).mean() for side, name in sides if side and name in side.by_method
+    ]
+    if len(means) < 2 or means[0].units.shape != means[1].units.shape:
         return None
-    return errors.replicates(worse).mean() - errors.replicates(better).mean()
+    return means[0] - means[1]
 
 
 def verdict(claim: str, low: float, high: float) -> str:
-    """Decide whether a finding holds, is reversed, or is open."""
+    """Decide whether a finding holds, is reversed, or is open, as without an interval (NaN)."""
     sign = CLAIMS[claim].sign
     ends = sorted((sign * low, sign * high))
     return HOLDS if ends[0] > 0 else REVERSED if ends[1] < 0 else OPEN
@@ -111,7 +108,7 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
             if gap is None:
                 continue
             low, high = (float(end[0]) for end in gap.band(LEVEL))
-            decided = verdict(claim, low, high) if low == low else OPEN
+            decided = verdict(claim, low, high)
             rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, decided))
     return pd.DataFrame(
         rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"]
@@ -155,9 +152,9 @@ def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFr
     layers."""
     tables = []
     for protocol, measured in errors.items():
-        for method in [*measured.by_method, "mean"]:
+        for method, sums in measured.by_method.items():
             by_layer = measured.replicates(method)
-            squared = np.mean([part.mean(-1) for part in measured.sums(method)], 0)
+            squared = np.mean([part.mean(-1) for part in sums], 0)
             for estimate, layers, mse in (
                 (by_layer.mean(), [-1], np.array([squared.mean()])),
                 (by_layer, range(len(squared)), squared),

@@ -28,7 +28,7 @@ from core.maths.maps.cca import Cca, canonical_directions
 from core.maths.maps.linear import Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
-from extras.alignment.published.rows import SentenceRows, sentence_rows
+from extras.alignment.published.rows import sentence_rows
 from extras.alignment.published.spec import BATCH
 
 LEAST_SENTENCES = 4  # sentences of each part of the split; intervals show how uncertain so few are
@@ -150,14 +150,14 @@ def published_pair(
         ShapeError: If the widths or depths differ, or the split leaves too few sentences.
     """
     refs = ((one, one_identity), (other, other_identity))
-    read: dict[bool, list[SentenceRows]] = {}
+    read: dict[bool, list[dict[str, Rows]]] = {}
     for number, dropout in enumerate((False, True)):
         with span(0.1 * number, 0.1 * (number + 1)):
             read[dropout] = [
                 sentence_rows(ref, content, sentences, length, dropout, seed)
                 for ref, content in refs
             ]
-    x, y = (rows.padded for rows in read[False])
+    x, y = (rows["padded"] for rows in read[False])
     if x.shape[0] != y.shape[0] or x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"{one} and {other} have {len(x) - 1} and {len(y) - 1} layers of widths {x.shape[-1]} "
@@ -172,13 +172,13 @@ def published_pair(
                 f"and needs {LEAST_SENTENCES}: use more sentences."
             )
     how = VARIANTS[fitted]
-    x, y = (rows.padded if how.padding else rows.real for rows in read[False])
+    x, y = (rows["padded" if how.padding else "real"] for rows in read[False])
     with span(0.2, 0.98):
         maps, seen = _fit(how, x, y, rows, steps, seed)
     value: Value = {"d": int(x.shape[-1]), "seen": seen, "rows": len(rows["train"])}
     for variant in FITTED[fitted]:
         how = VARIANTS[variant]
-        x, y = (rows.padded if how.padding else rows.real for rows in read[how.dropout])
+        x, y = (rows["padded" if how.padding else "real"] for rows in read[how.dropout])
         here = maps | {"cca": _cca_of(how, x, y, rows)}
         left, right = partners(rows["train" if how.training else "test"], how.unrelated)
         mean = y[:, rows["train"]].mean(1, keepdims=True, dtype=np.float64)

@@ -17,14 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from core.maths.arrays import Value, Words
-from core.maths.progress import tick
 from core.maths.seeding import seeded
 from core.models import locate
 from core.models.files import checkpoints
@@ -32,6 +29,7 @@ from core.models.loading.memory import borrow_model
 from core.models.loading.tokenizers import Tokenizer
 from core.runs.encoding import identified, key_of
 from core.runs.store import current_store
+from core.studies.task_kit import Value, Words, tick
 from extras.alignment.published.spec import BATCH
 
 if TYPE_CHECKING:
@@ -41,23 +39,10 @@ RATE = 0.1  # BERT's dropout rate
 VERSION = 1  # raise it when the same arguments give other rows
 
 
-@dataclass(frozen=True)
-class SentenceRows:
-    """One vector per sentence in every layer, float32; layer 0 is the embeddings.
-
-    Attributes:
-        padded: Mean over all positions, including padding.
-        real: Mean over the positions without padding, including special tokens.
-    """
-
-    padded: Float[np.ndarray, "layer sentence d_model"]
-    real: Float[np.ndarray, "layer sentence d_model"]
-
-
 def sentence_rows(
     ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int
-) -> SentenceRows:
-    """Compute the rows of a model, or read them from the store.
+) -> dict[str, Float[np.ndarray, "layer sentence d_model"]]:
+    """Compute one vector per sentence in every layer of a model, or read them from the store.
 
     Args:
         ref: The model.
@@ -66,6 +51,10 @@ def sentence_rows(
         length: Subwords to which every sentence is padded.
         dropout: Whether dropout is on.
         seed: Of the dropout.
+
+    Returns:
+        `padded`, the mean over all positions, and `real`, over those without padding, including
+        special tokens; float32, and layer 0 is the embeddings.
 
     Raises:
         ModelError: If the model cannot be loaded, or its layers are not found.
@@ -83,8 +72,7 @@ def sentence_rows(
     def compute() -> Value:
         return _read(ref, identity, sentences, length, dropout, seed)
 
-    value, _ = current_store().get_or_compute(key, compute, waiting=lambda: tick(0.0))
-    return SentenceRows(value["padded"], value["real"])
+    return current_store().get_or_compute(key, compute, waiting=lambda: tick(0.0))[0]
 
 
 def _read(

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from core.errors import listed
-from core.results.estimates import Estimate, estimate_of
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import Estimate, Statement, estimate_of, listed, text_of, words_beside
 from extras.alignment.published.rows import RATE
 from extras.alignment.published.spec import (
     BATCH,

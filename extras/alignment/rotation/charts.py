@@ -6,13 +6,11 @@ import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.studies.alignment.seeds.curves import ERROR_TITLE
 from core.studies.alignment.seeds.tables import OVERALL
+from core.studies.kit import PAGE, Chart, Context, Result
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
 
 PARTS = {"test": "held out", "train": "in-sample"}

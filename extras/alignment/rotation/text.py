@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.errors import listed
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.seeds.tables import OVERALL
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    estimate_of,
+    listed,
+    short_names,
+    text_of,
+    words_beside,
+)
 from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 

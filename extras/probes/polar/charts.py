@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_names
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, SELECTIVITY
 from core.studies.probes.trees.charts import chart_of_scores
 from core.studies.probes.trees.statements import leave_first
-from core.studies.probes.trees.tables import PARSED, models_in
+from core.studies.probes.trees.tables import PARSED, metrics_in, models_in
 from extras.probes.polar.statements import statements_of
-from extras.probes.polar.tables import LAS, METRICS, NAMES
+from extras.probes.polar.tables import LAS, NAMES
 
 HEIGHT = 296  # below the choice of a metric
 
@@ -23,7 +21,7 @@ def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
 
     Args:
         result: Of a study of polar probes.
-        metric: Of those that are `drawable`.
+        metric: One with scores by layer.
     """
     table = result.table[result.table["labels"] != SELECTIVITY]
     names = short_names(dict.fromkeys(table["model"]))
@@ -41,16 +39,9 @@ def first_scores(result: Result, metric: str = LAS) -> Result:
     return leave_first(result, "polar", "polar_margins", facts, PARSED)
 
 
-def drawable(result: Result) -> list[str]:
-    """Metrics of which the result has scores by layer."""
-    table = result.table
-    there = set(table.loc[table["layer"].notna(), "metric"])
-    return [metric for metric in METRICS if metric in there]
-
-
 def draw_polar(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Panels:
     """One metric, and beside LAS the undirected edges and the labels of gold edges."""
-    asked = [LAS, "uuas", "label"] if metric == LAS else [metric]
-    asked = [each for each in asked if each in drawable(result)]
+    beside = [LAS, "uuas", "label"] if metric == LAS else [metric]
+    asked = metrics_in(result.table.dropna(subset="layer"), beside)
     charts = [polar_chart(result, each, context=context) for each in asked]
     return Panels(charts, across=3, names=[f"polar-{each}" for each in asked])

@@ -17,8 +17,14 @@ from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, score_best_window
 from core.studies.probes.trees.tasks import without_maps
 from core.studies.task_kit import Cost, Size, Value, as_identified, pure, tick
-from extras.probes.polar.labelled import TARGET, LabelledTrees, Sizes
-from extras.probes.polar.tasks import PolarRegime, arcs, train_and_score
+from extras.probes.polar.tasks import (
+    TARGET,
+    LabelledTrees,
+    PolarRegime,
+    Sizes,
+    arcs,
+    train_and_score,
+)
 
 
 def _cost(

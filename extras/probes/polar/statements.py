@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.models import parse_ref
-from core.results.estimates import estimate_of
-from core.results.statements import Statement
 from core.studies.probes.trees import statements as trees
 from core.studies.probes.trees.tables import best_row, best_rows
+from core.studies.text_kit import Statement, estimate_of
 from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.tables import LABEL, LAS, UUAS
 

@@ -108,7 +108,10 @@ STUDY = Study(
     views=(
         View(
             draw=charts.draw_polar,
-            choices=lambda result: [(metric,) for metric in charts.drawable(result)],
+            choices=lambda result: [
+                (metric,)
+                for metric in trees.metrics_in(result.table.dropna(subset="layer"), tables.METRICS)
+            ],
             asked="Metric",
             titles=tables.NAMES,
             headline=text.view_sentence,

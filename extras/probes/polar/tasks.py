@@ -3,24 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from core.maths.angular.arcs import SCORED, score_arcs
+from core.maths.angular.arcs import SCORED, Edges, score_arcs
 from core.maths.structural.costs import EPOCHS, training
 from core.maths.structural.predict import predict_distances, project_sentences
-from core.studies.probes.edges.items import Tags
+from core.models import load_tokenizer
+from core.studies.probes.edges.items import Items, Tags, drawn_controls, edge_items, numbered
 from core.studies.probes.trees.data import Trees, gold_of
 from core.studies.probes.trees.tasks import probing, read_for_probes, taking_turns, training_device
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
-from extras.probes.polar.labelled import LabelledTrees, Sizes
 
+Sizes = tuple[int, int, int]
+TARGET = "label"  # of edge probes, whose labels these are
 POLAR = 2.5  # training of a polar probe without its angles, over that of a distance probe
 ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
 DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
+
+
+@dataclass(frozen=True)
+class LabelledTrees:
+    """Sentences with labelled trees, for training, then development, then test.
+
+    Attributes:
+        trees: The sentences.
+        sizes: How many of them are for training, development and test.
+        items: Their labelled edges.
+        classes: The labels of the training edges.
+        targets: Number of each edge's label, a row for each set of labels.
+    """
+
+    trees: Trees
+    sizes: Sizes
+    items: Items
+    classes: tuple[str, ...]
+    targets: np.ndarray
+
+    @classmethod
+    def of(cls, trees: Trees, labels: Tags, sizes: Sizes) -> LabelledTrees:
+        """Number the labels of the edges between words that are in the trees."""
+        items = edge_items(TARGET, trees.heads, trees.keep, labels)
+        training = int((items.sentence < sizes[0]).sum())
+        classes = tuple(sorted(set(items.labels[:training])))
+        return cls(trees, sizes, items, classes, numbered(items.labels, classes)[None])
+
+    def with_controls(self, model: str, draws: int, seed: int) -> LabelledTrees:
+        """Replace the labels by random ones for each type of dependent, a row for each draw."""
+        forms = load_tokenizer(model).forms(self.trees.words)
+        training = self.targets[0, self.items.sentence < self.sizes[0]]
+        drawn = drawn_controls(forms, self.items, training, len(self.classes), TARGET, seed)
+        return replace(self, targets=np.stack([*islice(drawn, draws)]))
+
+    @property
+    def edges(self) -> Edges:
+        """The edges with numbered labels."""
+        return Edges(self.items.sentence, self.items.head, self.items.word, self.targets)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import core.studies.probes.trees.statements as trees
-from core.errors import first_of, listed
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.probes.trees.text import (
@@ -23,6 +19,16 @@ from core.studies.probes.trees.text import (
     compared_with,
     not_above,
     score_in_words,
+)
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    first_of,
+    leading,
+    listed,
+    short_name,
+    short_names,
+    text_of,
 )
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.spec import PolarSpec
@@ -134,25 +140,23 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], laye
         "with no layer run), its layer 0 alone, "
         "and the linear chain with the most frequent head and label of edges between neighbours. "
         "The headline gives the difference from the one that scores highest.",
-    ]
-    if coded:
-        parts.append(
+        (
             f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
             f"deviation, and extended by a code of each word's position ({SIZE} numbers)."
         )
-    if spec.controls:
-        parts.append(
+        * bool(coded),
+        (
             "Selectivity is the score minus that of probes on the same trees with control labels: "
             "a random label for each type of dependent, drawn with the frequencies of the real "
             f"labels (after Hewitt & Liang 2019), averaged over {spec.controls} draws."
         )
-    parts.append(
+        * bool(spec.controls),
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
         f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
         "They are not corrected for the number of layers and models. "
         "Layers are not distinguishable from the best one where the interval of the paired "
-        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0."
-    )
-    return " ".join(parts)
+        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
+    ]
+    return " ".join(filter(None, parts))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_names
+from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.probes.trees.tables import metrics_in
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
 
@@ -50,15 +49,10 @@ def removal_chart(
     )
 
 
-def drawable(result: Result) -> list[str]:
-    """Metrics in which a model was scored."""
-    there = set(result.table["metric"])
-    return [metric for metric in METRICS if metric in there]
-
-
 def draw_removal(result: Result, metric: str = LOSS, *, context: Context = PAGE) -> Panels:
     """A panel for each model that was scored in a metric."""
-    chosen = metric if metric in drawable(result) else drawable(result)[0]
+    scored = metrics_in(result.table, METRICS)
+    chosen = metric if metric in scored else scored[0]
     rows = result.table[result.table["metric"] == chosen]
     models, names = dict.fromkeys(rows["model"]), short_names(dict.fromkeys(result.table["model"]))
     charts = [removal_chart(result, model, chosen, context=context) for model in models]

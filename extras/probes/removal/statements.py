@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.results.estimates import Estimate, estimate_of
-from core.results.statements import Statement
 from core.studies.probes.trees.statements import compared
+from core.studies.text_kit import Estimate, Statement, estimate_of
 from extras.probes.removal.tables import METRICS
 from extras.probes.removal.tasks import PROBE
 

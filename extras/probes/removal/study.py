@@ -40,11 +40,11 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
-from core.studies.probes.trees.tables import rows_of_metric
-from extras.probes.removal.charts import draw_removal, drawable
+from core.studies.probes.trees.tables import metrics_in, rows_of_metric
+from extras.probes.removal.charts import draw_removal
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
-from extras.probes.removal.tables import LOSS, NAMES, tables_of
+from extras.probes.removal.tables import LOSS, METRICS, NAMES, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
     CITATIONS,
@@ -133,7 +133,7 @@ STUDY = Study(
     views=(
         View(
             draw=draw_removal,
-            choices=lambda result: [(metric,) for metric in drawable(result)],
+            choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
             asked="Cost",
             titles=NAMES,
             headline=view_sentence,

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.errors import listed
 from core.options.layer_numbers import which_layers
-from core.results.estimates import Estimate
-from core.results.export import Result
-from core.results.names import short_name
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
+from core.studies.kit import Result, words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import BELOW
+from core.studies.text_kit import TWO_LINES, Estimate, Statement, leading, listed, short_name
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import COST, WHERE
 from extras.probes.removal.tables import ACCURACY, LOSS, UAS

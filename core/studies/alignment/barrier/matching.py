@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
 from core.errors import ModelError
 from core.maths.permutations import correlations, match_heads, match_units
@@ -20,13 +21,10 @@ from core.models.loading.layers import module_at, run_model
 from core.models.weights.families import Slot, find_slots
 from core.vectors.predicting import Asked
 
-if TYPE_CHECKING:
-    import torch
-
 UNCHANGED = 1e-3  # of the largest logit: what another order of additions may change
 WRITTEN = ("ff2", "output")  # what reads units, and what reads heads
 MADE = ("ff1", "gate")  # whose rows are units
-Weights = Mapping[str, "torch.Tensor"]
+Weights = Mapping[str, torch.Tensor]
 Layer = Mapping[str, Slot]  # its matrices, by role
 UNITS, HEADS = "units", "heads"
 
@@ -163,8 +161,6 @@ def copied(model: Any) -> Weights:
 
 def write(model: Any, weights: Weights) -> None:
     """Write weights into a model."""
-    import torch
-
     with torch.no_grad():
         for name, value in model.named_parameters():
             value.copy_(weights[name])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.linalg import orthogonal_procrustes
 
 from core.models.loading.layers import body_of, layer_list, module_at, run_seen
@@ -32,8 +33,6 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
     Returns:
         Whether all norms are of the kind that can be folded; if not, nothing is done.
     """
-    import torch
-
     last: Any = module_at(body_of(model), norm) if norm else None
     norms = [module_at(block, name) for block in layer_list(model) for name, _ in READ]
     if not all("RMSNorm" in type(each).__name__ for each in (*norms, last)):
@@ -71,8 +70,6 @@ def rotation_between(first: Any, second: Any, asked: Asked) -> np.ndarray:
 
 def rotate(model: Any, layers: list[Layer], rotation: np.ndarray) -> None:
     """Turn the residual stream of a network whose gains are folded, in place."""
-    import torch
-
     turned = torch.from_numpy(rotation.astype(np.float32))
     weights = arrays_of(model)
     with torch.no_grad():

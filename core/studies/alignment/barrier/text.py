@@ -6,12 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from core.errors import listed
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_name
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.barrier.scoring import DRAWN, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
@@ -23,6 +17,15 @@ from core.studies.alignment.barrier.tasks import (
     RAW,
     ROTATED,
     SHARES,
+)
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    estimate_of,
+    listed,
+    short_name,
+    text_of,
+    words_beside,
 )
 
 NOTHING = words_beside(__file__).sentence("nothing")

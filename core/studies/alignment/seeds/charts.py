@@ -24,7 +24,7 @@ from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import labels_of, text_of
-from core.studies.alignment.seeds.curves import ceiling_of, with_labels
+from core.studies.alignment.seeds.curves import ceiling_of, named_methods
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
@@ -181,7 +181,7 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
     """A row per method of the first group: the share that it predicts on average with the interval,
     its quartiles and ends, and its mean for a second run."""
-    means = with_labels(result.tables["methods"])
+    means = named_methods(result.tables["methods"], "label")
     means = means[means["words"] == words]
     again = means[means["group"] == AGAIN].set_index("method")["nmse"]
     means = means[means["group"] == "models"]
@@ -199,7 +199,7 @@ def held_out(result: Result, words: str) -> pd.DataFrame:
     table = table[
         table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])
     ]
-    return with_labels(table)
+    return named_methods(table, "label")
 
 
 def _clustered(table: pd.DataFrame) -> list[str]:

@@ -10,15 +10,13 @@ import pandas as pd
 from core.errors import SpecError, counted
 from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
 from core.studies.alignment.seeds.tables import OVERALL, PAIRS
 from core.studies.alignment.seeds.text import WHICH
+from core.studies.kit import PAGE, Chart, Context, Result
 
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
@@ -178,14 +176,9 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     return line_chart(rows, plane, looks, what, below, line="Layer")
 
 
-def with_labels(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the methods' labels in charts."""
-    return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
-
-
-def named_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the names of the methods' lines."""
-    return table.assign(name=table["method"].map(lambda name: METHODS[name].label))
+def named_methods(table: pd.DataFrame, column: str = "name") -> pd.DataFrame:
+    """Add the names of the methods, as those of lines."""
+    return table.assign(**{column: table["method"].map(lambda name: METHODS[name].label)})
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:

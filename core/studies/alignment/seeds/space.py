@@ -8,12 +8,10 @@ import pandas as pd
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.drawing import maps
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
+from core.studies.kit import PAGE, Context, Result
+from core.studies.text_kit import short_names, text_of
 
 SPACE = 270  # height of a plot with a slider below
 SLIDER = {"input": "range", "min": 0, "max": 1, "step": 0.05, "name": "Map (0 before, 1 after)"}

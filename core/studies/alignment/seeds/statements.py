@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from core.maths.maps.registry import NON_LINEAR, OF_STATES
-from core.results.estimates import Estimate, estimate_of
-from core.results.statements import Statement
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.tables import GAIN_BESIDE, GAIN_OF_LAYERS, OVERALL
+from core.studies.text_kit import Estimate, Statement, estimate_of
 
 PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
 BETTER, WORSE, EQUAL = "predicts more", "predicts less", "no detectable difference"

@@ -180,11 +180,8 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         values = {}  # a second run is compared with pairs, of which none is left
     tables = {"alignment": error_table(values)}
     tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
-    if len(gains):
-        tables["gains"] = gains
-    curves = training_table(values)
-    if len(curves):
-        tables["curves"] = curves
+    optional = {"gains": gains, "curves": training_table(values)}
+    tables |= {name: table for name, table in optional.items() if len(table)}
     if "grid" in outputs.values:
         tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
     corpus: Corpus = ready.values["text"]

@@ -9,10 +9,6 @@ from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
 from core.options.layer_numbers import which_layers
-from core.results.names import layers_in_words
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
     BESIDE,
@@ -29,6 +25,7 @@ from core.studies.alignment.seeds.statements import (
     WORSE,
     find,
 )
+from core.studies.text_kit import Statement, layers_in_words, text_of, words_beside
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
 WITH_ARTICLE = {

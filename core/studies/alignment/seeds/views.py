@@ -9,8 +9,6 @@ import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
 from core.studies.alignment.seeds import text
 from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
 from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
@@ -33,6 +31,7 @@ from core.studies.alignment.seeds.text import (
     named,
 )
 from core.studies.kit import PAGE, Chart, Context, Result, View
+from core.studies.text_kit import short_name, short_names, text_of
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
 PAIRS, SPACE, TRAINING = "pairs", "space", "training"

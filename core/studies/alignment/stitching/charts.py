@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from core.results.drawing.axes import span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Rule, layer_chart
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.studies.alignment.seeds.curves import method_looks, named_methods
+from core.studies.kit import PAGE, Chart, Context, Result
 
 OWN = "unmodified models"
 

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
-from core.results.estimates import Estimate, estimate_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.alignment.seeds.text import WITH_ARTICLE
 from core.studies.alignment.stitching.spec import StitchSpec
+from core.studies.text_kit import Estimate, Statement, estimate_of, words_beside
 
 UNMODIFIED = "unmodified models"
 REACHES = "reaches"

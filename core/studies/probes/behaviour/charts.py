@@ -6,7 +6,6 @@ import pandas as pd
 
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded
 from core.results.drawing.description import points_in_words
 from core.results.drawing.heatmaps import heatmap
@@ -14,11 +13,11 @@ from core.results.drawing.labels import free_labels
 from core.results.drawing.style import BLUE, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.drawing.vega import Chart, layered
-from core.results.export import Result
 from core.results.names import short_name, short_names
+from core.studies.kit import PAGE, Context, Result
 from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
-from core.studies.probes.behaviour.text import NAMES, score_name
+from core.studies.probes.behaviour.text import NAMES, SCORES
 
 HEIGHT, ROW = 244, 24
 ACCURACY = "Accuracy (%)"
@@ -81,7 +80,7 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
     table = result.tables["beside"]
     table = table[(table["metric"] == metric) & (table["probe"] == probe)]
     names, run = short_names(dict.fromkeys(table["model"])), longest_run(table["model"])
-    score = score_name(metric, probe)
+    score = SCORES[f"{metric} of {probe}"]
     title = f"{score[0].upper()}{score[1:]}"
     low, high = span_of(table["value"], pad=0.12)
     bottom, top = span_of(table["behaviour_low"], table["behaviour_high"], [CHANCE])

@@ -8,11 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import by_number
 from core.maths.statistics import SIGNIFICANT
 from core.models import parse_ref
-from core.results.estimates import Estimate, estimate_of
-from core.results.statements import Statement
 from core.studies.probes.behaviour.tables import (
     ALL,
     EVERY,
@@ -24,6 +21,7 @@ from core.studies.probes.behaviour.tables import (
     whole_kind,
 )
 from core.studies.probes.trees.statements import verdict_of
+from core.studies.text_kit import Estimate, Statement, by_number, estimate_of
 
 OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
 CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"

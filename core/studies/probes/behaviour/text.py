@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from core.errors import listed
-from core.results.names import short_name, short_names
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
@@ -26,6 +22,15 @@ from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR
 from core.studies.probes.trees.text import beside
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    leading,
+    listed,
+    short_name,
+    short_names,
+    words_beside,
+)
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
@@ -54,11 +59,6 @@ INSTEAD = {
     "reflexive": NEAREST,
     "polarity": "the models find “ever” more probable after the nearer negation",
 }  # what a model does that has a kind wrong
-
-
-def score_name(metric: str, probe: str) -> str:
-    """Name a probe's score in a sentence or a figure."""
-    return SCORES[f"{metric} of {probe}"]
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
@@ -149,25 +149,21 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
         doubts: Of `doubts_of`.
         refused: Models without a language-model head.
     """
-    notices = []
-    worse: dict[str, list[str]] = {}
-    otherwise: dict[str, list[str]] = {}
+    by_verdict: dict[str, dict[str, list[str]]] = {BELOW_CHANCE: {}, OTHERWISE: {}}
     for doubt in doubts:
-        kind, model = doubt.metric, doubt.subject
-        score = f"{short_name(model)} {doubt.number.value_text}"
-        scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
-        scores.setdefault(kind, []).append(score)
-    notices += [
+        score = f"{short_name(doubt.subject)} {doubt.number.value_text}"
+        by_verdict[doubt.verdict].setdefault(doubt.metric, []).append(score)
+    notices = [
         f"On pairs of {NAMES[kind]}, accuracy is detectably below 50 %, corrected for all models "
         f"and kinds ({', '.join(scores)}): "
         f"{INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
-        for kind, scores in worse.items()
+        for kind, scores in by_verdict[BELOW_CHANCE].items()
     ]
     notices += [
         f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
         f"scored, with the words that differ themselves ({', '.join(scores)}); these intervals are "
         "not corrected for the number of models and kinds."
-        for kind, scores in otherwise.items()
+        for kind, scores in by_verdict[OTHERWISE].items()
     ]
     if refused:
         notices.append(refusal(refused))
@@ -213,27 +209,23 @@ def make_methods(
     parts = [
         f"{', '.join(heads)} were scored on {pairs}. A pair is right if the grammatical sentence "
         "has the higher score; equal scores count half. Scored is the critical region: "
-        f"{region}."
-    ]
-    if "masked" in heads.values():
-        parts.append(
+        f"{region}.",
+        (
             "The score of a masked model is the pseudo-log-likelihood (Salazar et al. 2020): each "
             "token is predicted with that token and the later tokens of its word masked "
             "(Kauf & Ivanova 2023), and log-probabilities are summed."
         )
-    if "causal" in heads.values():
-        parts.append("The score of a causal model is the log-likelihood.")
-    parts.append(
+        * ("masked" in heads.values()),
+        "The score of a causal model is the log-likelihood." * ("causal" in heads.values()),
         f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
         "tokens of the sentences included with the app, far fewer than the models have read. "
         "Pairs with the same differing words form a group and are not independent. Intervals of "
         "accuracies are Wilson's, 95 %, for the effective number of pairs: divided by the design "
         "effect of the groups, and adjusted to their number (Korn & Graubard 1998). Those of "
-        "differences are Student's t with the variance over groups."
-    )
-    if treebank is not None:
-        parts.append(_probe_methods(spec, treebank))
-    return " ".join(parts)
+        "differences are Student's t with the variance over groups.",
+        _probe_methods(spec, treebank) if treebank else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:

@@ -6,11 +6,9 @@ from functools import partial
 
 import pandas as pd
 
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_names
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.statements import statements_of
 from core.studies.probes.edges.tables import (
     ACCURACY,

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.maths.arrays import Value
 from core.maths.codelength import block_ends, online_code
-from core.maths.progress import span, tick
 from core.studies.probes.edges.items import Items, Words, numbered, unseen
 from core.studies.probes.edges.rivals import Contexts, Counts
+from core.studies.task_kit import Value, span, tick
 
 if TYPE_CHECKING:
     from torch import Tensor

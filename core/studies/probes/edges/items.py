@@ -19,8 +19,9 @@ is linear; layers are probed one by one, not in a mix; head distance is added.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import cast
 
 import numpy as np
@@ -80,13 +81,13 @@ def tags_of(
     Raises:
         CorpusError: If the text has no such tags.
     """
-    if target == "distance":
-        return {(s.words, cast("tuple[int, ...]", s.heads)): () for s in treebank.corpus.sentences}
     tags_by_sentence = {
         (s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target)
         for s in treebank.corpus.sentences
     }
-    if all(label == "_" for labels in tags_by_sentence.values() for label in labels):
+    if target != "distance" and not any(
+        label != "_" for labels in tags_by_sentence.values() for label in labels
+    ):
         what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
         raise CorpusError(
             f"{treebank.corpus.ref} has no {what}. "
@@ -151,6 +152,29 @@ def control_labels(
     return np.array([assigned[word] for word in types], dtype=np.int64)
 
 
+def drawn_controls(
+    forms: Sequence[Sequence[str]],
+    items: Items,
+    labels: Int[np.ndarray, " training"],
+    classes: int,
+    target: str,
+    seed: int,
+) -> Iterator[Int[np.ndarray, " item"]]:
+    """Draw control labels without end, by word types as a tokenizer's forms tell them apart.
+
+    Args:
+        forms: Of the words of each sentence.
+        items: Of all parts.
+        labels: True ones of the training items, whose shares the control labels have.
+        classes: How many labels there are.
+        target, seed: As for `control_labels`.
+    """
+    places = zip(items.sentence, items.word, strict=True)
+    types = [forms[number][word] for number, word in places]
+    shares = (np.bincount(labels, minlength=classes) / len(labels)).tolist()
+    return (control_labels(types, shares, target, seed, draw) for draw in count())
+
+
 def unseen(types: Sequence[str], training: int) -> Bool[np.ndarray, " item"]:
     """Which items' words do not occur in the first `training` items."""
     seen = set(types[:training])
@@ -164,5 +188,5 @@ def _bucket(word: int, head: int) -> str:
 
 
 def _tags(sentence: Sentence, target: str) -> tuple[str, ...]:
-    tags = sentence.upos if target == "pos" else sentence.deprel
+    tags = {"pos": sentence.upos, "label": sentence.deprel, "distance": ()}[target]
     return ("_",) * len(sentence.words) if tags is None else tags

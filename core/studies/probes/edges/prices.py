@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.maths.classifier.design import LARGE
+from core.maths.classifier import LARGE
 from core.studies.probes.prices import CLASSES, USED, WINDOW_WORDS, bytes_held
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.tables import TAGS

@@ -9,8 +9,6 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.models import parse_ref
-from core.results.estimates import estimate_of
-from core.results.statements import Statement
 from core.studies.probes.edges import tables
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.tables import ACCURACY, REAL, UNSEEN
@@ -26,6 +24,7 @@ from core.studies.probes.trees.statements import (
     unbeaten,
 )
 from core.studies.probes.trees.tables import as_table, best_row, score_rows
+from core.studies.text_kit import Statement, estimate_of
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
 ADDED = "added to the static window"

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample
-from core.results.export import Result
+from core.studies.kit import Result, Value
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees.comparisons import BEST_LAYERS
 from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW

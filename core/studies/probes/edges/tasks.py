@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import count, groupby, islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.models import describe, load_tokenizer
 from core.studies.probes.edges import coding, prices
-from core.studies.probes.edges.items import Tags, control_labels, edge_items
+from core.studies.probes.edges.items import Tags, drawn_controls, edge_items
 from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
@@ -70,7 +69,8 @@ def probe_edges(
     import torch
 
     words, frame = trees.words, _frame(target, trees, tags, sizes)
-    drawn = _control_labels(load_tokenizer(model).forms(words), frame, target, seed)
+    true, forms = frame.labels[: frame.training], load_tokenizer(model).forms(words)
+    drawn = drawn_controls(forms, frame.items, true, len(frame.classes), target, seed)
     labels = torch.from_numpy(np.stack([frame.labels, *islice(drawn, controls)]))
     width = (describe(model).d_model * (1 + frame.with_heads) + 1) * 4 * len(frame.items)
     together = max(1, LARGEST // width)
@@ -95,17 +95,6 @@ def probe_edges(
         | frame.counted()
         | {"layers": np.array(layers), "notices": notices}
     )
-
-
-def _control_labels(
-    forms: Sequence[Sequence[str]], frame: coding.Frame, target: str, seed: int
-) -> Iterator[np.ndarray]:
-    """Draws of control labels, by word types as the model's tokenizer tells them apart."""
-    places = zip(frame.items.sentence, frame.items.word, strict=True)
-    types = [forms[number][word] for number, word in places]
-    counts = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes))
-    shares = (counts / frame.training).tolist()
-    return (control_labels(types, shares, target, seed, draw) for draw in count())
 
 
 @pure("probes.edge_window", version=5, guard=as_identified, cost=prices.window_cost)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.results.names import layers_in_words, short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
@@ -19,6 +15,14 @@ from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED, TOO_FEW
 from core.studies.probes.trees.tables import TAGS, WINDOW
 from core.studies.probes.trees.text import not_above, too_few
+from core.studies.text_kit import (
+    Statement,
+    layers_in_words,
+    listed,
+    short_name,
+    short_names,
+    text_of,
+)
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
@@ -163,38 +167,34 @@ def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
         "mean of its subwords' vectors.",
         treebank.in_words("Trees and tags", spec.as_probes),
         "Punctuation and edges to it were left out.",
-    ]
-    if "label" in spec.targets:
-        parts.append(
+        (
             "A dependency label, without its subtype, is predicted from the vectors of the head "
             "and the dependent."
         )
-    if "distance" in spec.targets:
-        parts.append(
+        * ("label" in spec.targets),
+        (
             "The distance of a word's head is predicted from the word's vector alone, in "
             f"{len(BUCKETS)} classes: {'; '.join(BUCKETS)}."
         )
-    parts.append(
+        * ("distance" in spec.targets),
         "Code lengths are online codes (Voita & Titov 2020) of the training labels: sentences in "
         "random order, in blocks that double in size, each coded with the classifier fitted to all "
         "blocks before it, the first with the uniform code. Best layers were chosen by accuracy on "
-        "the development sentences."
-    )
-    if spec.controls:
-        parts.append(
+        "the development sentences.",
+        (
             "Selectivity is accuracy minus accuracy on control labels: a random label for each "
             "word type (for edges, of the dependent), drawn with the frequencies of the real "
             f"labels (Hewitt & Liang 2019), averaged over {spec.controls} draws."
         )
-    if spec.conditional:
-        parts.append(
+        * bool(spec.controls),
+        (
             "What a layer adds is the accuracy of a classifier of the layer and the static window "
             "together minus that of the window alone (conditional probing, Hewitt et al. 2021), "
             "each with a penalty of its own. The headline names the layer that adds most, compared "
             "with layer 0 beside the window where that scores higher than the window alone; "
             "intervals are simultaneous for all layers of a model (Bonferroni)."
         )
-    parts.append(
+        * spec.conditional,
         "Baselines are the most frequent label (majority); a table of the most frequent label of "
         "each word (for edges, of the pair of words, then of the dependent), which falls back on "
         "the majority (word lookup); a linear classifier of the words' positions (position only); "
@@ -208,9 +208,9 @@ def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
         "test sentences; for code lengths, the coded sentences, without coding them anew), to "
         "each of which a t-distributed error of the mean over draws of control labels was added "
         f"where there are any{TWO_DRAWS * (spec.controls == 2)}. They are not corrected for "
-        "the number of layers and models."
-    )
-    return " ".join(parts)
+        "the number of layers and models.",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _penalty(spec: EdgeSpec) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import SpecError
 from core.maths.structural.predict import Edges, SentenceView
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.vega import Chart, channel, either, layered, vconcat
@@ -85,16 +84,11 @@ def arcs_chart(view: SentenceView) -> Chart:
 
 
 def arc_levels(edges: Edges) -> list[int]:
-    """Height of each arc in steps: above every shorter arc that overlaps it, so that none coincide.
-
-    Raises:
-        SpecError: For an edge from a word to itself.
-    """
+    """Height of each arc in steps: above every shorter arc that overlaps it, so that none
+    coincide."""
     levels = [0] * len(edges)
     for place in sorted(range(len(edges)), key=lambda k: abs(edges[k][1] - edges[k][0])):
         i, j = sorted(edges[place])
-        if i == j:
-            raise SpecError(f"An edge joins word {i + 1} to itself; an edge joins two words.")
         under = [
             level
             for level, (a, b) in zip(levels, edges, strict=True)

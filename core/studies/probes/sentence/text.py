@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from core.maths.structural.predict import SentenceView
-from core.results.estimates import Estimate
-from core.results.names import short_name
-from core.results.statements import Statement
+from core.studies.text_kit import Estimate, Statement, short_name
 
 PREDICTED, NO_EDGES = "edges predicted", "no edges"
 LABELLED = "edges predicted with head and label"

@@ -201,10 +201,5 @@ def _placed_words(view: SentenceView, reach: float, letter: float, height: float
 
 def _labels(words: tuple[str, ...]) -> list[str]:
     """Words for an axis; zero-width characters make repeated ones distinct."""
-    seen: dict[str, int] = {}
-    labels = []
-    for word in shown_words(words):
-        count = seen.get(word, 0)
-        seen[word] = count + 1
-        labels.append(word + "\u200b" * count)
-    return labels
+    shown = shown_words(words)
+    return [word + "\u200b" * shown[:place].count(word) for place, word in enumerate(shown)]

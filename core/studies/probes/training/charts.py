@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, graded
 from core.results.drawing.style import BLUE
 from core.results.drawing.training import (
@@ -17,9 +16,8 @@ from core.results.drawing.training import (
     rings,
     step_chart,
 )
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_name
+from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees.charts import baseline_rules
 from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, WINDOW, metric_label
 
@@ -91,11 +89,6 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
         under=[rings(best[best["metric"] == metric])],
         context=context,
     )
-
-
-def metrics_of(result: Result) -> list[tuple[str]]:
-    """List the scores that files hold figures of."""
-    return [(metric,) for metric in METRICS if (result.tables["best"]["metric"] == metric).any()]
 
 
 def draw_training(

@@ -22,7 +22,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from core.maths.structural.bands import COVERAGE
+from core.maths.statistics import corrected_level
+from core.maths.structural.bands import COVERAGE, Group, summary
 from core.models import parse_ref
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
@@ -40,8 +41,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.probes.training import text
-from core.studies.probes.training.charts import draw_training, metrics_of
-from core.studies.probes.training.peaks import find_peaks
+from core.studies.probes.training.charts import METRICS, draw_training
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.trees import comparisons, planning
 from core.studies.probes.trees.data import Treebank
@@ -49,10 +49,16 @@ from core.studies.probes.trees.tables import (
     POSITION,
     WINDOW,
     as_table,
+    metrics_in,
     probe_groups,
     rival_groups,
     sample_of,
     score_table,
+)
+
+PEAKS = (
+    *("model", "metric", "layer", "value", "low", "high", "clear"),
+    *("end_layer", "ahead", "ahead_low", "ahead_high"),
 )
 
 
@@ -91,8 +97,8 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
 
     Returns:
         A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the
-        best layer of every step and score; see `peaks`), `differences` (each step minus the first,
-        by layer), `margins` (every model minus the position-only baseline, and minus the first step
+        best layer of every step and score, PEAKS), `differences` (each step minus the first, by
+        layer), `margins` (every model minus the position-only baseline, and minus the first step
         where that is untrained; the final model also minus its static window) and `loss`.
     """
     treebank: Treebank = ready.values[planning.TREEBANK]
@@ -140,6 +146,47 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
     return planning.with_limits(result, ready, there)
 
 
+def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
+    """Find the best layer, one row per model and score: PEAKS.
+
+    Args:
+        groups: Scores by model, in the order of training; the last is the final model.
+
+    Returns:
+        `layer` is the best on the development sentences. `clear` tells whether the band of its
+        difference from every other layer is above 0. `ahead` is its score minus that of the final
+        model's best layer in this same model, with its band: where the band is above 0, the best
+        layer is another than the final model's. The band of `ahead` has simultaneous coverage over
+        all steps (Bonferroni).
+    """
+    if not groups:
+        return as_table([], PEAKS).astype({"end_layer": "Int64"})
+    end, rows = list(groups.values())[-1], []
+    together = corrected_level(len(groups) - 1)
+    for model, of_model in groups.items():
+        for metric, group in of_model.items():
+            place, last = (
+                comparisons.best_place(group),
+                end[metric].layers[comparisons.best_place(end[metric])],
+            )
+            estimate, lead_over_rest = summary((1, group)), comparisons.lead(group, place)
+            every = comparisons.lead(group, place, together)
+            where = [layer for at, layer in enumerate(group.layers) if at != place]
+            ahead = {
+                name: (every[name][where.index(last)] if last in where else 0.0) for name in every
+            }
+            rows.append(
+                (
+                    *(model, metric, group.layers[place]),
+                    *(float(estimate[name][place]) for name in ("value", "low", "high")),
+                    bool(len(where)) and bool((lead_over_rest["low"] > 0).all()),
+                    *(last, *(float(ahead[name]) for name in ("value", "low", "high"))),
+                )
+            )
+    table = pd.DataFrame(rows, columns=list(PEAKS))
+    return table.astype({"layer": "Int64", "end_layer": "Int64"})
+
+
 def untaught(ref: str) -> bool:
     """Whether a model is untrained: step 0 of a run, or random weights."""
     steps, tokens, _ = progress_of(ref)
@@ -164,7 +211,9 @@ STUDY = Study(
     views=(
         View(
             draw=draw_training,
-            choices=metrics_of,
+            choices=lambda result: [
+                (metric,) for metric in metrics_in(result.tables["best"], METRICS)
+            ],
             headline=lambda result, metric=text.METRIC: text.view_sentence(result.tables, metric),
             tables=rows_of,
         ),

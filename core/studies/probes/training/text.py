@@ -8,11 +8,6 @@ import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
 from core.results.drawing.training import progress_notices
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
@@ -20,6 +15,17 @@ from core.studies.probes.trees.tables import CONTROL, POSITION, WINDOW
 from core.studies.probes.trees.text import CITATIONS as PROBES
 from core.studies.probes.trees.text import compared_with
 from core.studies.probes.trees.text import make_methods as probes_methods
+from core.studies.text_kit import (
+    TWO_LINES,
+    Estimate,
+    Statement,
+    estimate_of,
+    leading,
+    short_name,
+    short_names,
+    text_of,
+    words_beside,
+)
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"

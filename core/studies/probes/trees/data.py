@@ -236,7 +236,7 @@ def _judge(
         if gold is None:
             return tuple(map(as_tree, read_corpus(OWN_GOLD).sentences)), pipeline, []
     except (ModelError, CorpusError):
-        return None, "", []  # no parser or no gold heads; `make_notices` has a sentence for it
+        return None, "", []  # no parser or no gold heads; `notice_of` has a sentence for it
     if ref.startswith(OWN_GOLD) and spec.pipeline == BOX:
         return tuple(gold), pipeline, []
     rules = "UD English EWT" if spec.pipeline == BOX else "its own training text"

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from core.errors import listed
 from core.models.identity import Identity, depths
 from core.models.loading.language_models import HEAD
 from core.options import layer_numbers
-from core.results.names import short_names
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -39,6 +37,7 @@ from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import BASELINES, BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.studies.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
 from core.studies.probes.trees.text import MOST_NAMED
+from core.studies.text_kit import listed, short_names
 
 R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task

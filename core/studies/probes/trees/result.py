@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from core.errors import SpecError
-from core.maths.arrays import Value
 from core.maths.structural.positions import beside_positions
 from core.maths.structural.predict import SentenceView, view_sentence
-from core.results.export import Result
+from core.studies.kit import Result, Value
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.tables import best_row
 
@@ -174,7 +173,7 @@ def conllu_block(
         "\t".join(
             [
                 str(i),
-                _cell(word),
+                " ".join(word.split()) or "_",  # white space would end the column
                 "_",
                 "_",
                 "_",
@@ -188,8 +187,3 @@ def conllu_block(
         for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
     ]
     return [*head, *rows, ""]
-
-
-def _cell(word: str) -> str:
-    """A word as a cell: white space would end the column, and "_" stands for no value."""
-    return "_" if not word.split() else " ".join(word.split())

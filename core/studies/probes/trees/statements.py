@@ -8,9 +8,7 @@ import pandas as pd
 
 from core.maths.structural.arcs import ADJACENT, FAR
 from core.models import parse_ref
-from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
-from core.results.statements import Statement
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import (
     ARC_RIVALS,
@@ -23,6 +21,7 @@ from core.studies.probes.trees.tables import (
     real_rows,
     windows_of,
 )
+from core.studies.text_kit import Estimate, Statement, estimate_of
 
 # Verdicts of the headline
 BEST = "scores highest at this layer"

@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE
-from core.models.costs import Sizes
-from core.runs.price import Cost
 from core.runs.runner import run
 from core.studies.kit import (
     ComparedTable,
@@ -51,8 +49,9 @@ from core.studies.probes.trees.tables import (
     sample_of,
     score_table,
 )
-from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
+from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of
 from core.studies.probes.trees.views import VIEWS
+from core.studies.task_kit import Cost, Sizes
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
@@ -122,7 +121,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
     read = (*treebank.notices, *outputs.notices)
     starts = start_notices(spec.models[0], changes_of(ready))
-    notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
+    notices = (*starts, *map(notice_of, doubts), *read, *_ranks(spec, real))
     controls = planning.controls_of(spec)
     result = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),

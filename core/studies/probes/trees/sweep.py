@@ -13,8 +13,6 @@ import pandas as pd
 
 from core.maths.structural.bands import summary
 from core.models.costs import Sizes, expected_outputs, price_tasks
-from core.results.names import short_name
-from core.results.statements import Statement
 from core.runs.price import Price
 from core.runs.runner import run
 from core.studies.kit import Findings, Outputs, Result, Task, Text
@@ -35,6 +33,7 @@ from core.studies.probes.trees.statements import sweep_statements
 from core.studies.probes.trees.tables import probe_groups, sample_of
 from core.studies.probes.trees.tasks import Regime, score_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
+from core.studies.text_kit import Statement, short_name
 from core.study import completed, read_first
 
 SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."

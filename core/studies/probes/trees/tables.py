@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import listed
 from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import SentenceScores, score
 from core.models import parse_ref
 from core.results.estimates import OF_HUNDRED
-from core.results.names import short_names
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.text_kit import listed, short_names
 from core.vectors.window import REACHES
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
@@ -91,6 +90,12 @@ def rows_of_metric(
     return {
         name: table[table["metric"] == metric] for name, table in tables.items() if name in names
     }
+
+
+def metrics_in(table: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
+    """Those of the metrics in which a table has rows, in their order."""
+    there = set(table["metric"])
+    return [metric for metric in metrics if metric in there]
 
 
 def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:

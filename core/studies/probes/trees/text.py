@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import core.studies.probes.trees.statements as trees_statements
-from core.errors import by_number, first_of, listed
 from core.maths.structural.arcs import FAR
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
@@ -13,13 +12,20 @@ from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    by_number,
+    first_of,
+    leading,
+    listed,
+    text_of,
+    words_beside,
+)
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
@@ -161,12 +167,8 @@ def baseline_name(baseline: str) -> str:
     return "the untrained model" if parse_ref(baseline).random else short_name(baseline)
 
 
-def make_notices(doubts: Sequence[Statement]) -> list[str]:
-    """A sentence for each of `doubts_of`."""
-    return [_notice(doubt) for doubt in doubts]
-
-
-def _notice(doubt: Statement) -> str:
+def notice_of(doubt: Statement) -> str:
+    """Say what one of `doubts_of` is."""
     if doubt.verdict == trees_statements.UNSCORED:
         return (
             "The parser's own accuracy is missing: no parser is installed, or there are no gold "
@@ -243,37 +245,35 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], laye
         "scores highest. Other models are compared with the first at their own best layer.",
         "Layers are not distinguishable from the best one where the interval of the paired "
         "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
-    ]
-    if {"distance", "depth"} <= set(spec.probes):
-        parts.append(
+        (
             "Scores by arc length are those of the first probe of each layer; an arc's length is "
             "the distance of its words in the sentence. The error over probes in their bands is "
             "that of UUAS, times the square root of how many times fewer arcs there are."
         )
-    if spec.conditional:
-        parts.append(
+        * ({"distance", "depth"} <= set(spec.probes)),
+        (
             "What a layer adds is the score of probes on the layer and the static window together "
             "minus that of the window, alone or with layer 0 (conditional probing, Hewitt et al. "
             "2021). Intervals are simultaneous for all layers of a model (Bonferroni)."
         )
-    if coded:
-        parts.append(
+        * spec.conditional,
+        (
             f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
             f"deviation, and extended by a code of each word's position ({SIZE} numbers), because "
             "a linear map of vectors without positions cannot express how far apart two words are."
         )
-    if spec.controls:
-        parts.append(
+        * bool(coded),
+        (
             "Selectivity is the score minus that of probes trained on control trees, in which each "
             "word type, as the model's tokenizer distinguishes types, has a random but fixed rule "
             f"for its head (after Hewitt & Liang 2019), averaged over {spec.controls} draws of the "
             "rules. Depth in a control tree mostly follows position."
         )
-    parts.append(
+        * bool(spec.controls),
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
         f"over draws of control trees) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
-        "They are not corrected for the number of layers and models."
-    )
-    return " ".join(parts)
+        "They are not corrected for the number of layers and models.",
+    ]
+    return " ".join(filter(None, parts))

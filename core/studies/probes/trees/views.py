@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.structural.arcs import FAR
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.vega import Chart
-from core.results.export import Result
+from core.studies.kit import PAGE, Chart, Context, Result, View
 from core.studies.probes.trees.charts import (
     added_chart,
     arc_chart,
@@ -17,18 +15,18 @@ from core.studies.probes.trees.charts import (
     sweep_chart,
 )
 from core.studies.probes.trees.statements import leave_first, statements_of
-from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY, models_in, rows_of_metric
+from core.studies.probes.trees.tables import (
+    PROBE_OF,
+    SELECTIVITY,
+    metrics_in,
+    models_in,
+    rows_of_metric,
+)
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
-from core.study import View
 
 METRIC = "uuas"
+METRICS = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))  # the main one first
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
-
-
-def metrics_of(result: Result) -> list[tuple[str]]:
-    """List the metrics that files hold figures of, the main one first."""
-    every = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
-    return [(metric,) for metric in every if metric in set(result.table["metric"])]
 
 
 def draw_scores(
@@ -38,10 +36,13 @@ def draw_scores(
     charts: dict[str, Chart] = {
         metric.replace(" ", "-"): scores_chart(result, metric, context=context)
     }
-    if _has(result, "differences", metric):
-        charts[f"difference-{metric}"] = difference_chart(result, metric, context=context)
-    if _has(result, "added", metric):
-        charts[f"added-{metric}"] = added_chart(result, metric, context=context)
+    beside = {
+        "differences": ("difference", difference_chart),
+        "added": ("added", added_chart),
+    }
+    for table, (name, draw) in beside.items():
+        if any(map(len, rows_of_metric(result.tables, metric, table).values())):
+            charts[f"{name}-{metric}"] = draw(result, metric, context=context)
     return charts
 
 
@@ -79,15 +80,11 @@ def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
     return {"arcs": result.tables["arcs"], "arc_margins": margins[margins["arcs"] == FAR]}
 
 
-def _has(result: Result, table: str, metric: str) -> bool:
-    return table in result.tables and bool((result.tables[table]["metric"] == metric).any())
-
-
 VIEWS = (
     View(
         SCORES,
         draw=draw_scores,
-        choices=metrics_of,
+        choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=lambda result, metric=METRIC: rows_of_metric(
             result.tables, metric, "scores", "margins", "best_layers", "added"

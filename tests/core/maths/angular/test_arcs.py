@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from core.errors import ShapeError, SpecError
-from core.maths.angular.arcs import direct_edges, fit_labels, score_arcs
-from core.maths.angular.directions import angular_loss, one_hot, unit_vectors
-from core.maths.angular.edges import Edges
+from core.maths.angular.arcs import Edges, direct_edges, fit_labels, score_arcs
+from core.maths.angular.directions import AngularSums, one_hot, unit_vectors
 from core.maths.angular.training import EdgeData, train_polar_bank
 from core.maths.structural.predict import predict_distances, project_sentences
 from core.maths.structural.training import Probe, train_bank
@@ -72,7 +71,9 @@ def error_of(maps: np.ndarray, vectors: np.ndarray, edges: Edges) -> float:
     starts = (np.cumsum(sizes) - sizes)[edges.sentence]
     differences = vectors[starts + edges.dependent] - vectors[starts + edges.head]
     units = unit_vectors(torch.from_numpy(differences @ maps.transpose(0, 2, 1)))
-    return float(angular_loss(units, one_hot(torch.from_numpy(edges.labels), CLASSES)).mean())
+    return float(
+        AngularSums.of(units, one_hot(torch.from_numpy(edges.labels), CLASSES)).loss.mean()
+    )
 
 
 def test_planted_labels_and_directions_are_exact() -> None:

@@ -9,7 +9,6 @@ from core.errors import ShapeError
 from core.maths.angular.directions import (
     AngularSums,
     angular_gradient,
-    angular_loss,
     one_hot,
     unit_vectors,
 )
@@ -38,16 +37,16 @@ def slow_loss(edges: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 def test_the_loss_is_that_of_a_slow_loop_over_pairs_of_edges() -> None:
     edges = edges_of()
-    fast = angular_loss(unit_vectors(edges), one_hot(LABELS, 3))
+    fast = AngularSums.of(unit_vectors(edges), one_hot(LABELS, 3)).loss
     torch.testing.assert_close(fast, slow_loss(edges, LABELS))
-    shared = angular_loss(unit_vectors(edges), one_hot(LABELS[:1], 3))
+    shared = AngularSums.of(unit_vectors(edges), one_hot(LABELS[:1], 3)).loss
     torch.testing.assert_close(shared, slow_loss(edges, LABELS[:1].expand(2, -1)))
 
 
 def test_edges_of_unknown_label_are_in_no_pair() -> None:
     edges, labels = edges_of(), LABELS.clone()
     labels[0, 1] = labels[1, 4] = -1
-    fast = angular_loss(unit_vectors(edges), one_hot(labels, 3))
+    fast = AngularSums.of(unit_vectors(edges), one_hot(labels, 3)).loss
     torch.testing.assert_close(fast, slow_loss(edges, labels))
 
 
@@ -71,11 +70,13 @@ def test_an_edge_between_equal_vectors_has_no_direction_and_no_gradient() -> Non
 def test_a_direction_per_label_has_no_loss_and_the_opposite_one_has_the_most() -> None:
     axes = torch.eye(3, dtype=torch.float64)[LABELS[:1]]
     marks = one_hot(LABELS[:1], 3)
-    assert float(angular_loss(axes, marks)) == pytest.approx(0.0, abs=1e-12)
+    assert float(AngularSums.of(axes, marks).loss) == pytest.approx(0.0, abs=1e-12)
     turned = axes.clone()
     turned[:, 0] *= -1
     same = int((LABELS[0] == 0).sum()) - 1
-    assert float(angular_loss(turned, marks)) == pytest.approx(2 * same * 4 / LABELS.shape[1] ** 2)
+    assert float(AngularSums.of(turned, marks).loss) == pytest.approx(
+        2 * same * 4 / LABELS.shape[1] ** 2
+    )
 
 
 def test_a_label_has_the_mean_direction_of_its_edges() -> None:
@@ -91,15 +92,15 @@ def test_a_label_has_the_mean_direction_of_its_edges() -> None:
 def test_labels_must_fit_edges() -> None:
     units = unit_vectors(edges_of())
     with pytest.raises(ShapeError, match="7 edges"):
-        angular_loss(units, one_hot(LABELS[:, :3], 3))
-    assert not angular_loss(units, one_hot(torch.full_like(LABELS, -1), 3)).any()
+        AngularSums.of(units, one_hot(LABELS[:, :3], 3))
+    assert not AngularSums.of(units, one_hot(torch.full_like(LABELS, -1), 3)).loss.any()
 
 
 def test_sums_of_parts_are_those_of_the_whole() -> None:
     units, marks = unit_vectors(edges_of()), one_hot(LABELS, 3)
     parts = (AngularSums.of(units[:, rows], marks[:, rows]) for rows in (slice(3), slice(3, None)))
     first, second = parts
-    torch.testing.assert_close((first + second).loss, angular_loss(units, marks))
+    torch.testing.assert_close((first + second).loss, AngularSums.of(units, marks).loss)
 
 
 def test_marks_are_single_whatever_another_thread_makes_the_default() -> None:

@@ -74,10 +74,9 @@ def test_cca_is_never_better_than_ols_in_training_and_equals_it_at_full_rank(rng
     x = rng.normal(size=(500, 20)) @ rng.normal(size=(20, 20))
     y = np.tanh(x[:, :14]) @ rng.normal(size=(14, 14)) + 0.3 * rng.normal(size=(500, 14))
     best = mse(Ols().fit(x, y), x, y)
-    for k in (1, 3, 7, 13):
-        assert mse(Cca(k).fit(x, y), x, y) >= best - 1e-12
-    np.testing.assert_allclose(mse(Cca(14).fit(x, y), x, y), best, rtol=1e-6)
-    np.testing.assert_allclose(Cca(14).fit(x, y).weight, Ols().fit(x, y).weight, atol=1e-6)
+    assert mse(Cca().fit(x, y, (x[:40], y[:40])), x, y) >= best - 1e-12
+    np.testing.assert_allclose(mse(Cca().fit(x, y), x, y), best, rtol=1e-6)
+    np.testing.assert_allclose(Cca().fit(x, y).weight, Ols().fit(x, y).weight, atol=1e-6)
 
 
 def test_canonical_correlations_equal_those_of_whitened_rows(rng) -> None:
@@ -99,7 +98,7 @@ def test_cca_chooses_its_rank_on_validation_rows(rng) -> None:
         return x, np.outer(x[:, 0], np.ones(32)) + rng.normal(size=(n, 32))
 
     (x, y), held, (test, y_test) = draw(64), draw(200), draw(2000)
-    assert mse(Cca().fit(x, y, held), test, y_test) < 0.8 * mse(Cca(32).fit(x, y), test, y_test)
+    assert mse(Cca().fit(x, y, held), test, y_test) < 0.8 * mse(Cca().fit(x, y), test, y_test)
 
 
 def test_svcca_ignores_directions_below_one_per_cent(rng) -> None:
@@ -167,7 +166,5 @@ def test_bad_input_is_one_sentence(rng) -> None:
         Ols().fit(x[:1], x[:1])
     with pytest.raises(ShapeError, match="NaN"):
         Ols().fit(x, np.full_like(x, np.nan))
-    with pytest.raises(ShapeError, match="at least one component"):
-        Cca(0)
     with pytest.raises(ShapeError, match="no inverse"):
         Aligner().inverse_transform(x)

@@ -68,8 +68,8 @@ def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(
         for layer, state in enumerate(hidden):
             whole = sum(state[0, place] for place in range(LENGTH)) / LENGTH
             real = sum(state[0, place] for place in range(len(ids))) / len(ids)
-            np.testing.assert_allclose(found.padded[layer, number], whole, atol=1e-5)
-            np.testing.assert_allclose(found.real[layer, number], real, atol=1e-5)
+            np.testing.assert_allclose(found["padded"][layer, number], whole, atol=1e-5)
+            np.testing.assert_allclose(found["real"][layer, number], real, atol=1e-5)
 
 
 def test_dropout_is_drawn_from_the_seed_and_leaves_the_model_as_it_was(
@@ -80,9 +80,9 @@ def test_dropout_is_drawn_from_the_seed_and_leaves_the_model_as_it_was(
         rows_of(models[0], sentences, tmp_path, True, seed, name)
         for seed, name in ((0, "a"), (0, "b"), (1, "c"))
     )
-    assert (first.padded == again.padded).all()
-    assert not np.allclose(first.padded, other.padded, atol=1e-3)
-    assert not np.allclose(first.padded[0], off.padded[0], atol=1e-3)
+    assert (first["padded"] == again["padded"]).all()
+    assert not np.allclose(first["padded"], other["padded"], atol=1e-3)
+    assert not np.allclose(first["padded"][0], off["padded"][0], atol=1e-3)
     with borrow_model(models[0], device="cpu") as loaded:
         layers = [
             module for module in loaded.model.modules() if isinstance(module, torch.nn.Dropout)
@@ -235,7 +235,7 @@ def test_their_cca_undoes_a_linear_map_between_what_it_keeps() -> None:
 def errors(inn: float, linear: float, pooled: bool = False) -> Errors:
     rng = np.random.default_rng(0)
     spread = rng.uniform(0.9, 1.1, (2, 40))
-    return Errors([spread], {"inn": [inn * spread], "linear": [linear * spread]}, pooled)
+    return Errors({"inn": [inn * spread], "linear": [linear * spread], "mean": [spread]}, pooled)
 
 
 def test_every_protocol_has_a_name_and_ours_has_the_same_maps() -> None:
@@ -290,7 +290,7 @@ def test_errors_in_one_unit_weigh_layers_as_plain_squared_errors_do() -> None:
     spread = np.array([np.full(30, 1.0), np.full(30, 9.0)])
     error = np.array([np.full(30, 4.0), np.full(30, 9.0)])
     found = {
-        pooled: Errors([spread], {"inn": [error]}, pooled).replicates("inn")
+        pooled: Errors({"inn": [error], "mean": [spread]}, pooled).replicates("inn")
         for pooled in (True, False)
     }
     assert found[True].point == pytest.approx([4 / 5, 9 / 5])

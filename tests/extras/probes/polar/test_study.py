@@ -38,7 +38,7 @@ from core.studies.probes.trees.tables import (
     best_row,
     windows_of,
 )
-from extras.probes.polar.charts import draw_polar, drawable
+from extras.probes.polar.charts import draw_polar
 from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
@@ -179,7 +179,7 @@ def test_the_headline_names_its_numbers(box: dict[str, str], result: PolarResult
 
 @pytest.mark.slow
 def test_every_chart_is_drawn(result: PolarResult) -> None:
-    assert drawable(result) == list(METRICS)
+    assert STUDY.views[0].choices(result) == [(metric,) for metric in METRICS]
     assert set(STUDY.figures(result)) == {f"polar-{metric}" for metric in METRICS}
     assert len(draw_polar(result).charts) == 3
     assert len(draw_polar(result, "uas").charts) == 1

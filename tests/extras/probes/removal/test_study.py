@@ -15,7 +15,7 @@ from core.runs.runner import run
 from core.studies.probes.minimal_pairs.templates import pair_groups
 from core.studies.probes.trees.data import Tree
 from core.vectors.forward import cut_sentences
-from extras.probes.removal.charts import drawable, removal_chart
+from extras.probes.removal.charts import removal_chart
 from extras.probes.removal.parsing import attached
 from extras.probes.removal.spec import RemovalSpec as Spec
 from extras.probes.removal.statements import COST
@@ -89,7 +89,7 @@ def test_the_headline_names_its_numbers_and_every_chart_is_drawn(
     assert [each.verdict for each in result.statements].count(COST) == 2
     for each in result.statements:
         assert each.named_in(result.headline)
-    assert drawable(result) == ["loss", "accuracy"]
+    assert STUDY.views[0].choices(result) == [("loss",), ("accuracy",)]
     assert len(STUDY.figures(result)) == 2
     assert removal_chart(result, box["bert"], LOSS).to_dict()
     assert STUDY.views[0].headline(result, "accuracy")

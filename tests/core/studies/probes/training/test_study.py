@@ -12,9 +12,8 @@ from core.maths.structural.bands import Group
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.training.charts import BEST, UNREAL
-from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.training.study import STUDY, untaught
+from core.studies.probes.training.study import STUDY, find_peaks, untaught
 from core.studies.probes.training.text import (
     HIGHEST,
     LOSS,
