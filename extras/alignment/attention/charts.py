@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.results.columns import Tip, told
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.curves import HEIGHT, grey_band
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
 from core.studies.alignment.seeds.curves import error_chart
+from core.studies.chart_kit import Chart, Tip, channel, heatmap, layered, told
 from core.studies.kit import PAGE, Context, Result
 from core.studies.text_kit import short_names, text_of
 

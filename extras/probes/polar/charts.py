@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from core.results.drawing.panels import Panels
-from core.results.names import short_names
+from core.studies.chart_kit import Panels, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, SELECTIVITY

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from core.results.drawing.curves import Look, layer_chart
-from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of
-from core.results.names import short_names
+from core.studies.chart_kit import Look, Panels, layer_chart, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees.tables import metrics_in
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.results.columns import Tip
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.vega import Chart
-from core.results.export import Result
+from core.studies.chart_kit import PAGE, Chart, Context, Result, Tip, heatmap
 from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
 
 ROW = 26  # pixels

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.errors import counted, listed
 from core.maths.similarity.registry import MEASURES
-from core.results.estimates import Estimate, estimate_of
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    counted,
+    estimate_of,
+    listed,
+    text_of,
+    words_beside,
+)
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

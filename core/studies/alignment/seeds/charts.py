@@ -15,19 +15,16 @@ import pandas as pd
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
-from core.results.columns import Tip, told
 from core.results.drawing.curves import HEIGHT
 from core.results.drawing.description import bars_in_words
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import OfWidth, channel, layered
-from core.results.names import short_names
-from core.results.numbers import labels_of, text_of
 from core.studies.alignment.seeds.curves import ceiling_of, named_methods
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
 from core.studies.alignment.seeds.text import WHICH
+from core.studies.chart_kit import Tip, heatmap, labels_of, short_names, text_of, told
 from core.studies.kit import PAGE, Chart, Context, Result
 
 PREDICTED = "Variance predicted"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core.results.drawing.axes import span_of
-from core.results.drawing.curves import Rule, layer_chart
 from core.studies.alignment.seeds.curves import method_looks, named_methods
+from core.studies.chart_kit import Rule, layer_chart, span_of
 from core.studies.kit import PAGE, Chart, Context, Result
 
 OWN = "unmodified models"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.results.columns import Tip, told
-from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.curves import Look, Rule, graded
 from core.results.drawing.description import points_in_words
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import free_labels
 from core.results.drawing.style import BLUE, GREY, heading
 from core.results.drawing.training import step_chart
-from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
+from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, span_of, told
 from core.studies.kit import PAGE, Context, Result
 from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind

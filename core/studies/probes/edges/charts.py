@@ -6,8 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from core.results.drawing.panels import Panels
-from core.results.names import short_names
+from core.studies.chart_kit import Panels, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.statements import statements_of
 from core.studies.probes.edges.tables import (

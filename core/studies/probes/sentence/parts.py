@@ -7,8 +7,7 @@ from typing import Any
 
 from core.maths.structural.predict import SentenceView
 from core.results.drawing.style import GREEN, OLIVE, ORANGE, PURPLE, SKY
-from core.results.drawing.vega import channel
-from core.results.numbers import text_of
+from core.studies.chart_kit import channel, text_of
 
 AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
 # of an edge in both trees, where heads and labels are predicted, too

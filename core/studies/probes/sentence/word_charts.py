@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from core.maths.structural.predict import Edges, SentenceView
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import share_of_variance
 from core.results.drawing.style import GREY, gradient, heading
-from core.results.drawing.vega import Chart, channel, either, layered
-from core.results.numbers import text_of
+from core.studies.chart_kit import PAGE, Chart, Context, channel, either, layered, text_of
 from core.studies.probes.sentence.parts import (
     AGREED,
     INVENTED,

@@ -14,12 +14,10 @@ import pandas as pd
 
 from core.errors import SpecError
 from core.maths.structural.arcs import BY_LENGTH, FAR
-from core.results.columns import Tip
-from core.results.drawing.axes import Plane
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.estimates import OF_HUNDRED, kind_of
-from core.results.names import short_names
+from core.studies.chart_kit import Plane, Tip, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees import statements
 from core.studies.probes.trees.tables import (

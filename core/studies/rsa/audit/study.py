@@ -18,18 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import first_of
 from core.models.changes import COMMON_START
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights import audit as rules
 from core.models.weights.samples import MATRICES, MOST_LAYERS, sample_of, sample_weights
 from core.results.drawing.heatmaps import models_heatmap
-from core.results.estimates import Estimate
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
 from core.studies.kit import Findings, Outputs, Study, Task, View, identities, words_beside
 from core.studies.rsa.audit.spec import AuditSpec
+from core.studies.text_kit import Estimate, Statement, first_of, short_names, text_of
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
 CHECKED = "checkpoints that were checked"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from core.results.columns import Tip, told
-from core.results.drawing.axes import span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.style import BLUE, GREY, heading
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    layered,
+    short_names,
+    span_of,
+    told,
+)
 
 ROW, LETTERS = 1.4, 160  # rows of text per model; most pixels of a name
 TITLE = "Bits per byte"

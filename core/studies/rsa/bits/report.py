@@ -9,17 +9,22 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from core.errors import listed
-from core.maths.arrays import Value
 from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models.steps import origin_of, run_of
-from core.results.estimates import Estimate, estimate_of
-from core.results.export import Result
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
+from core.studies.kit import Result, Value
 from core.studies.rsa.bits.tasks import FIRST
+from core.studies.text_kit import (
+    TWO_LINES,
+    Estimate,
+    Statement,
+    estimate_of,
+    leading,
+    listed,
+    short_name,
+    short_names,
+    text_of,
+    words_beside,
+)
 
 BITS = (
     *("model", "bits_per_byte", "low", "high", "bits_per_character", "bits_per_subword"),

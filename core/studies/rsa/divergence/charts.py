@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.results.columns import Tip, tip_of, told
-from core.results.drawing.axes import span_of
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.style import (
     DASHES,
@@ -19,10 +15,22 @@ from core.results.drawing.style import (
     legend,
     shapes_of,
 )
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import labels_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Result,
+    Tip,
+    channel,
+    labels_of,
+    layer_chart,
+    layered,
+    short_names,
+    span_of,
+    tip_of,
+    told,
+)
 from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
 
 HEIGHT, LINE, GROUPS = 270, 26, 255

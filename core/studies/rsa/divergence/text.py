@@ -7,11 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.rsa.divergence.tables import ALL
+from core.studies.text_kit import Estimate, Statement, estimate_of, short_names, words_beside
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

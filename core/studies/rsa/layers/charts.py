@@ -12,14 +12,9 @@ import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
 from core.models.zoo import second_run
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart
-from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
-from core.results.drawing.vega import Chart
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
+from core.studies.chart_kit import PAGE, Chart, Context, Result, heatmap, short_names, text_of
 from core.studies.rsa.layers.differences import text_differences
 
 GRID = 300

@@ -19,9 +19,7 @@ from core.maths.similarity.scoring import saturated
 from core.models.changes import shares_no_start
 from core.models.zoo import second_run
 from core.results.differences import banded_differences
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import layers_in_words
-from core.results.statements import Statement
+from core.studies.text_kit import Estimate, Statement, estimate_of, layers_in_words
 
 THRESHOLD = 0.10
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits

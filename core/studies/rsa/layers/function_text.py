@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.errors import first_of, listed
-from core.results.estimates import Estimate
-from core.results.names import layers_in_words, short_names
-from core.results.statements import TWO_LINES, Statement
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
     BEYOND_RANDOM,
@@ -17,6 +13,15 @@ from core.studies.rsa.layers.differences import (
     LOWEST,
     SATURATED,
     UNMEASURED,
+)
+from core.studies.text_kit import (
+    TWO_LINES,
+    Estimate,
+    Statement,
+    first_of,
+    layers_in_words,
+    listed,
+    short_names,
 )
 
 CHANGES = {

@@ -33,8 +33,7 @@ from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
 from core.results.notices import base_left_out
-from core.results.words import words_beside
-from core.runs.runner import Outputs
+from core.studies.kit import Outputs, words_beside
 from core.studies.rsa.layers.spec import RsaSpec
 
 said = words_beside(__file__).sentence

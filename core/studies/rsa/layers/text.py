@@ -7,19 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.maths.arrays import Value
 from core.maths.similarity.kernels import KERNELS
 from core.maths.similarity.rdm import COMPARISONS
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS, saturated
 from core.models.changes import shares_no_start
-from core.results.names import layers_in_words, short_name
-from core.results.notices import sentence_notices
-from core.results.numbers import text_of
-from core.results.words import words_beside
+from core.studies.kit import Value, sentence_notices
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
+from core.studies.text_kit import layers_in_words, short_name, text_of, words_beside
 
 said = words_beside(__file__).sentence
 HIGH_CHANCE = 0.5

@@ -7,12 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import by_number, counted, first_of, listed
 from core.results.export import Result
-from core.results.names import layers_in_words, short_name
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_beside
 from core.studies.rsa.layers import function_text
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
@@ -37,6 +32,19 @@ from core.studies.rsa.layers.differences import (
     text_statement,
 )
 from core.studies.rsa.layers.text import RULE, UNEQUAL
+from core.studies.text_kit import (
+    TWO_LINES,
+    Statement,
+    by_number,
+    counted,
+    first_of,
+    layers_in_words,
+    leading,
+    listed,
+    short_name,
+    text_of,
+    words_beside,
+)
 
 NOTHING = words_beside(__file__).sentence("nothing")
 NAMED = 3  # models that the grid's sentence names

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from core.models.zoo import second_run
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.panels import Panels
-from core.results.export import Result
+from core.studies.chart_kit import PAGE, Context, Panels, Result
 from core.studies.rsa.layers.charts import (
     FUNCTIONS,
     RATIOS,

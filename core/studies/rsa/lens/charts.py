@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from core.results.columns import Tip, told
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart, reach
 from core.results.drawing.style import (
     BLUE,
@@ -23,10 +21,17 @@ from core.results.drawing.style import (
     legend,
     shapes_of,
 )
-from core.results.drawing.vega import Chart, channel
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    short_names,
+    text_of,
+    told,
+)
 from core.studies.rsa.lens.sentence_charts import room_of, sentence_chart
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,

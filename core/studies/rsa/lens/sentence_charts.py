@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from core.results.columns import told
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
-from core.results.export import Result
-from core.results.names import short_names
+from core.studies.chart_kit import PAGE, Context, Result, short_names, told
 from core.studies.rsa.lens.tables import PLAIN
 
 CELL = 22  # height of a layer's row

@@ -7,13 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.errors import by_number, counted, listed
 from core.maths.arrays import Value
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_name, short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,
@@ -25,6 +19,18 @@ from core.studies.rsa.lens.tables import (
     two_models,
 )
 from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, TIMES
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    by_number,
+    counted,
+    estimate_of,
+    listed,
+    short_name,
+    short_names,
+    text_of,
+    words_beside,
+)
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

@@ -8,16 +8,23 @@ import pandas as pd
 
 from core.maths.spectra.shape import EFFECTIVE_RANK
 from core.models.steps import origin_of, run_of
-from core.results.columns import told
 from core.results.drawing import maps, style
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import MOST_STRESS, Ends, stress_in_words
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import labels_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Result,
+    Rule,
+    channel,
+    labels_of,
+    layer_chart,
+    layered,
+    short_names,
+    told,
+)
 from core.studies.rsa.spaces.tables import (
     BY_LAYER,
     CHANCE,

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.errors import listed
 from core.maths.spectra.shape import EFFECTIVE_RANK
-from core.results.estimates import estimate_of
-from core.results.names import short_names
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED, of_one_base
+from core.studies.text_kit import Statement, estimate_of, listed, short_names, words_beside
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

@@ -12,15 +12,23 @@ from typing import Any
 
 import pandas as pd
 
-from core.results.columns import Tip, told
-from core.results.drawing.axes import Plane
-from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart
-from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
-from core.results.drawing.vega import Chart, layered
-from core.results.export import Result
-from core.results.names import metric_title, short_names
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Panels,
+    Plane,
+    Result,
+    Rule,
+    Tip,
+    layer_chart,
+    layered,
+    metric_title,
+    short_names,
+    told,
+)
 from core.studies.rsa.swap.interventions import WAYS
 from core.vectors.examples import METRICS
 

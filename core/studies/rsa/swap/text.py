@@ -12,16 +12,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.errors import by_number, counted, first_of, listed
 from core.models.changes import Change
 from core.options.layer_numbers import which_layers
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
-from core.results.numbers import text_of
-from core.results.statements import TWO_LINES, Statement
-from core.results.words import words_beside
 from core.studies.rsa.swap.spec import SwapSpec
+from core.studies.text_kit import (
+    TWO_LINES,
+    Estimate,
+    Statement,
+    by_number,
+    counted,
+    estimate_of,
+    first_of,
+    layers_in_words,
+    listed,
+    short_names,
+    text_of,
+    words_beside,
+)
 from core.vectors.examples import PARSE
 
 said = words_beside(__file__).sentence

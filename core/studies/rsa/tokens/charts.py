@@ -11,13 +11,19 @@ import pandas as pd
 
 from core.errors import listed
 from core.results.drawing import maps, style
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.panels import Panels, share_of_variance
-from core.results.drawing.vega import Chart, channel, layered
-from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import labels_of, text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    channel,
+    labels_of,
+    layered,
+    short_names,
+    text_of,
+)
 from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
 LITTLE = 0.5  # of the variance: where two axes explain less, the map can be turned to a third

@@ -10,8 +10,6 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from core.maths.statistics import corrected
-from core.results.estimates import Estimate
-from core.results.statements import Statement
 from core.studies.rsa.tokens.questions import ANSWER, QUESTION, SUPPORTING
 from core.studies.rsa.tokens.text import (
     ANSWERS,
@@ -27,6 +25,7 @@ from core.studies.rsa.tokens.text import (
     UNDECIDED,
     WORDS,
 )
+from core.studies.text_kit import Estimate, Statement
 
 CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
 

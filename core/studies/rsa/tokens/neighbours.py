@@ -18,8 +18,7 @@ from jaxtyping import Float
 from core.errors import SpecError
 from core.maths.similarity.preparing import centred
 from core.results.export import Result
-from core.results.names import short_names
-from core.results.numbers import text_of
+from core.studies.text_kit import short_names, text_of
 
 NEAREST = 10
 WORDS_NEAR, DISTANCES_NEAR = "nearest words", "distances of nearest words"  # arrays of the result

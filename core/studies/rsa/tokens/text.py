@@ -6,11 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.errors import listed
-from core.results.names import short_names
-from core.results.numbers import text_of
-from core.results.statements import Statement
-from core.results.words import words_beside
+from core.studies.text_kit import Statement, listed, short_names, text_of, words_beside
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

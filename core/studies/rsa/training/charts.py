@@ -4,14 +4,11 @@ loss."""
 from __future__ import annotations
 
 from core.maths.similarity.registry import MEASURES
-from core.results.drawing.axes import span_of
-from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Rule, graded
 from core.results.drawing.style import DASHES
 from core.results.drawing.training import loss_chart, rings, step_chart
-from core.results.drawing.vega import Chart
-from core.results.export import Result
 from core.results.names import short_name, short_names
+from core.studies.chart_kit import PAGE, Chart, Context, Result, span_of
 
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.errors import by_number, listed
 from core.models.steps import progress_of
-from core.results.estimates import Estimate, estimate_of
-from core.results.names import layers_in_words, short_names
-from core.results.statements import Statement
-from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    by_number,
+    estimate_of,
+    layers_in_words,
+    listed,
+    short_names,
+    words_beside,
+)
 
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")

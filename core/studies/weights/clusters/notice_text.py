@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from core.errors import listed
 from core.maths.spectra.neighbours import LEAST_LABELS, LEAST_MODELS
 from core.maths.spectra.registry import Features
-from core.results.names import short_names
+from core.studies.text_kit import listed, short_names
 
 OF_TABLE = "label table"  # in the notices of `describe_table` alone
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
