@@ -22,8 +22,22 @@ _PART = r"[A-Za-z0-9][\w.\-]*"
 _REFERENCE = re.compile(
     rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?"
 )
-
-
+SENTENCES = {
+    "login": "The data set {name} requires a login: accept its terms on its hub page, then run "
+    "`hf auth login`.",
+    "limited": "The hub limits the rate of requests: wait a few minutes, then read {name} again.",
+    "offline": "{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): use demo, "
+    "or upload a file.",
+    "unreachable": "{name} cannot be read, because the hub cannot be reached: check the network, "
+    "or use demo.",
+    "unknown": "The hub has no data set {name}, or it is private: check the name, which has the "
+    f"form {FORM}.",
+    "script": "The data set {name} is made by a script, which is never run: look for a Parquet "
+    "copy on the hub.",
+    "configuration": "The data set {name} has no configuration {configuration!r}: {message}",
+    "split": "The data set {name} has no split {split}: {message}",
+    "unreadable": "The data set {name} could not be read as text ({kind}: {message}).",
+}
 LONGEST_ROW = 1_000_000  # characters; a longer one counts as empty
 Row = str | tuple[str, ...] | None
 
@@ -142,42 +156,26 @@ def _column(source: HubText, row: dict[str, Any]) -> str:
 def _explain(source: HubText, error: Exception) -> str:
     """Say what went wrong, and what to do about it."""
     message = " ".join(str(error).split())
-    low, name = message.lower(), source.name
+    low = message.lower()
     status = getattr(getattr(error, "response", None), "status_code", None)
-    if "gated" in low or status in (401, 403):
-        return (
-            f"The data set {name} requires a login: "
-            "accept its terms on its hub page, then run `hf auth login`."
-        )
-    if status == 429 or "too many requests" in low or "rate limit" in low:
-        return f"The hub limits the rate of requests: wait a few minutes, then read {name} again."
-    if "offlinemode" in low:
-        return (
-            f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): "
-            "use demo, or upload a file."
-        )
-    if isinstance(error, ConnectionError | TimeoutError) or "reach" in low or "connect" in low:
-        return (
-            f"{name} cannot be read, because the hub cannot be reached: "
-            "check the network, or use demo."
-        )
-    if "doesn't exist on the hub" in low or "couldn't find any data file" in low:
-        return (
-            f"The hub has no data set {name}, or it is private: "
-            f"check the name, which has the form {FORM}."
-        )
-    if "scripts are no longer supported" in low:
-        return (
-            f"The data set {name} is made by a script, which is never run: "
-            "look for a Parquet copy on the hub."
-        )
-    if "config" in low and ("not found" in low or "missing" in low):
-        return (
-            f"The data set {name} has no configuration {source.configuration or 'none'!r}: "
-            f"{message[:300]}"
-        )
-    if "split" in low:
-        return f"The data set {name} has no split {source.split}: {message[:300]}"
-    return (
-        f"The data set {name} could not be read as text ({type(error).__name__}: {message[:300]})."
+    problems = {  # the most telling first
+        "login": "gated" in low or status in (401, 403),
+        "limited": status == 429 or "too many requests" in low or "rate limit" in low,
+        "offline": "offlinemode" in low,
+        "unreachable": isinstance(error, ConnectionError | TimeoutError)
+        or "reach" in low
+        or "connect" in low,
+        "unknown": "doesn't exist on the hub" in low or "couldn't find any data file" in low,
+        "script": "scripts are no longer supported" in low,
+        "configuration": "config" in low and ("not found" in low or "missing" in low),
+        "split": "split" in low,
+        "unreadable": True,
+    }
+    sentence = SENTENCES[next(problem for problem, holds in problems.items() if holds)]
+    return sentence.format(
+        name=source.name,
+        configuration=source.configuration or "none",
+        split=source.split,
+        kind=type(error).__name__,
+        message=message[:300],
     )
