@@ -38,6 +38,13 @@ METAVARS: Mapping[str, str] = {
     "corpus": "TEXT",
     "layers": "LAYER",
 }
+RUN_FLAGS: Mapping[str, Mapping[str, Any]] = {
+    "out": {"type": Path, "required": True, "metavar": "DIR"},
+    "check": {"action": "store_true"},
+    "yes": {"action": "store_true"},
+    "fresh": {"action": "store_true"},
+    "scheduler": {"metavar": "ADDRESS"},
+}
 PATIENCE = 10.0  # seconds at most to find out whether everything is stored
 
 
@@ -45,25 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """Add a flag for each option of the study, and those of the run and its output."""
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
-    parser.add_argument(
-        "--scheduler",
-        default=None,
-        metavar="ADDRESS",
-        help="Runs the tasks on this Dask cluster: tcp://host:port.",
+    add_run_flags(
+        parser,
+        scheduler="Runs the tasks on this Dask cluster: tcp://host:port.",
+        fresh="Ignores precomputed results and recomputes them on this machine.",
+        yes="Starts a long or large study without asking.",
+        out="Folder for the results and figures.",
     )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="Ignores precomputed results and recomputes them on this machine.",
-    )
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="Starts a long or large study without asking.",
-    )
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="Folder for the results and figures."
-    )
+
+
+def add_run_flags(parser: argparse.ArgumentParser, **helps: str) -> None:
+    """Add the flags of a run and its output that are named, each with its help."""
+    for name, words in helps.items():
+        parser.add_argument(f"--{name}", help=words, **RUN_FLAGS[name])
 
 
 def agree(price: Price, yes: bool) -> None:
