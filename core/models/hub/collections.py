@@ -1,5 +1,5 @@
-"""Public models that belong together, with what a study of them reads: seeds, training runs,
-fine-tunes.
+"""Public models that forms offer offline too, and those that belong together, with what a study of
+them reads: seeds, training runs, fine-tunes.
 
 Names of checkpoints follow their repositories' habit (`step1000`, `stage1-step10000-tokens21B`). A
 revision that a repository lacks is a failure of that checkpoint alone, which its study reports.
@@ -11,14 +11,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.models.hub.presets import ALL_MULTIBERTS, MULTIBERTS, PRESETS
-
 Values = Mapping[str, str | tuple[str, ...]]
 
 BERT, PYTHIA = "hub:bert-base-uncased", "hub:EleutherAI/pythia-160m"
 OLMO, QWEN = "hub:allenai/OLMo-2-0425-1B", "hub:Qwen/Qwen2.5-0.5B"
 LLAMA = "hub:meta-llama/Llama-3.2-1B"
 BATCH = 2**21  # tokens of a training step of OLMo 2 1B, by which its checkpoints are named
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A public model: reference, base and data set."""
+
+    ref: str
+    base: str = ""
+    data: str = ""
+
+
+MULTIBERTS = tuple(f"hub:google/multiberts-seed_{seed}" for seed in range(25))
+ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
+"""All 25 seeds, as one reference."""
+
+PRESETS: tuple[Preset, ...] = (
+    Preset("hub:bert-base-uncased"),
+    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:textattack/bert-base-uncased-MNLI", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:csarron/bert-base-uncased-squad-v1", "hub:bert-base-uncased", "SQuAD 1.1"),
+    Preset("hub:deepset/bert-base-uncased-squad2", "hub:bert-base-uncased", "SQuAD 2.0"),
+    *map(Preset, MULTIBERTS),
+    Preset("hub:roberta-base"),
+    Preset("hub:gpt2-medium"),
+    Preset("hub:t5-base"),
+)
 
 
 @dataclass(frozen=True)

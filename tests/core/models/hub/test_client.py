@@ -21,9 +21,9 @@ from core.models import describe, load_model, parse_ref
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
 from core.models.hub.client import download
-from core.models.hub.contents import MOST_TOKENIZER
+from core.models.hub.collections import PRESETS
 from core.models.hub.listing import look_up, safe_weights
-from core.models.hub.presets import PRESETS
+from core.models.hub.repository import MOST_TOKENIZER
 from core.models.sizes import download_of
 from core.models.weights.sources import open_model
 from core.vectors.activations import extract
