@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architecture import ENCODER_ALONE
 from core.models.architectures import ARCHITECTURES
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.opening import count_parameters
 from core.models.files.tokenizer_json import marks_of

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import describe, locate
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
+from core.models.hub import client as hub
 from core.models.hub.errors import failures, is_unreachable
 from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref

@@ -24,13 +24,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.repository as repositories
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files import adapters
+from core.models.files import adapters, checkpoints, layout
 from core.models.files.opening import count_parameters
+from core.models.hub import repository as repositories
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import within_limit
 from core.models.hub.errors import TIMEOUT, explain, failures, is_unreachable

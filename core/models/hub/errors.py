@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import core.models.files.layout as layout
 from core.limits import current_limits
+from core.models.files import layout
 
 TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
 BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.client as hub
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
+from core.models.hub import client as hub
 from core.models.hub.asking import ask_json
 from core.models.hub.names import data_in_name
 from core.models.hub.repository import Repository, check_names, data_of, weight_files

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import core.models.hub.client as hub
 from core.errors import ModelError
+from core.models.hub import client as hub
 from core.models.hub.asking import ask, whole
 from core.runs.process.remembered import Memory
 
