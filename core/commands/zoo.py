@@ -212,25 +212,19 @@ def open_model(folder: Path) -> int:
         ModelError: If weights are missing or the head is unknown; other errors are transformers'
             own.
     """
-    from transformers import AutoModel, AutoTokenizer
-    from transformers.utils import logging
-
-    from core.models.loading.construction import MAKING_A_MODEL
+    from core.models.loading.construction import MAKING_A_MODEL, import_transformers
     from core.models.loading.heads import load_task_model
 
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()  # it would report every weight of the head
-    logging.disable_progress_bar()
-    try:
-        options = {"use_safetensors": True, "trust_remote_code": False}
-        AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        with MAKING_A_MODEL:
-            _, loading_info = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
-        if loading_info["missing_keys"]:
-            raise ModelError(f"weights are missing: {sorted(loading_info['missing_keys'])[0]}")
-        model = load_task_model(folder)
-    finally:
-        logging.set_verbosity(level)
+    library = import_transformers()  # which does not report every weight of the head
+    options = {"use_safetensors": True, "trust_remote_code": False}
+    library.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    with MAKING_A_MODEL:
+        _, loading_info = library.AutoModel.from_pretrained(
+            folder, output_loading_info=True, **options
+        )
+    if loading_info["missing_keys"]:
+        raise ModelError(f"weights are missing: {sorted(loading_info['missing_keys'])[0]}")
+    model = load_task_model(folder)
     return sum(parameter.numel() for parameter in model.parameters())
 
 

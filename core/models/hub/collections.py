@@ -81,18 +81,6 @@ class Collection:
         )
 
 
-def _pythia_steps() -> tuple[str, ...]:
-    steps = (0, 1, 16, 128, 512, 1_000, 4_000, 16_000, 64_000)
-    return tuple(f"{PYTHIA}@step{step}" for step in steps)
-
-
-def _olmo_steps() -> tuple[str, ...]:
-    steps = (10_000, 50_000, 100_000, 300_000, 1_000_000)
-    return tuple(
-        f"{OLMO}@stage1-step{step}-tokens{math.ceil(step * BATCH / 1e9)}B" for step in steps
-    )
-
-
 def _pair(base: str, tuned: str) -> dict[str, Values]:
     return {
         "rsa": {"base": base, "compare": (tuned,)},
@@ -101,6 +89,13 @@ def _pair(base: str, tuned: str) -> dict[str, Values]:
     }
 
 
+_PYTHIA_STEPS = tuple(
+    f"{PYTHIA}@step{step}" for step in (0, 1, 16, 128, 512, 1_000, 4_000, 16_000, 64_000)
+)
+_OLMO_STEPS = tuple(
+    f"{OLMO}@stage1-step{step}-tokens{math.ceil(step * BATCH / 1e9)}B"
+    for step in (10_000, 50_000, 100_000, 300_000, 1_000_000)
+)
 _POLYPYTHIAS = tuple(f"{PYTHIA}-seed{seed}" for seed in range(1, 10))
 _TUNED = tuple(preset.ref for preset in PRESETS if preset.base == BERT)
 
@@ -132,24 +127,24 @@ COLLECTIONS: tuple[Collection, ...] = (
         "Pythia 160M through training",
         "Checkpoints of Pythia 160M from step 0 to its end at step 143,000 (Biderman et al. 2023), "
         "beside another seed.",
-        (*_pythia_steps(), PYTHIA, _POLYPYTHIAS[0]),
+        (*_PYTHIA_STEPS, PYTHIA, _POLYPYTHIAS[0]),
         162e6,
         2,
         {
-            "training": {"end": PYTHIA, "steps": _pythia_steps(), "others": _POLYPYTHIAS[:1]},
-            "audit": {"models": _pythia_steps(), "end": PYTHIA},
+            "training": {"end": PYTHIA, "steps": _PYTHIA_STEPS, "others": _POLYPYTHIAS[:1]},
+            "audit": {"models": _PYTHIA_STEPS, "end": PYTHIA},
         },
     ),
     Collection(
         "olmo-steps",
         "OLMo 2 1B through training",
         "Checkpoints of OLMo 2 1B from 21 billion to 2 trillion tokens (OLMo team 2025).",
-        (*_olmo_steps(), OLMO),
+        (*_OLMO_STEPS, OLMO),
         1.48e9,
         4,
         {
-            "training": {"end": OLMO, "steps": _olmo_steps(), "others": ()},
-            "audit": {"models": _olmo_steps(), "end": OLMO},
+            "training": {"end": OLMO, "steps": _OLMO_STEPS, "others": ()},
+            "audit": {"models": _OLMO_STEPS, "end": OLMO},
         },
     ),
     Collection(
