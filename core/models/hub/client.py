@@ -30,9 +30,8 @@ from core.models.files import adapters, checkpoints, layout
 from core.models.files.opening import count_parameters
 from core.models.hub import repository as repositories
 from core.models.hub.asking import ask, ask_json
-from core.models.hub.cache import within_limit
+from core.models.hub.downloads import stopping_bar, within_limit
 from core.models.hub.errors import TIMEOUT, explain, failures, is_unreachable
-from core.models.hub.stopping import stopping_bar
 from core.runs.files import write_beside
 from core.runs.process.parsing import MOST_BYTES
 from core.runs.process.remembered import Memory
