@@ -15,8 +15,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.architecture import Architecture
-from core.models.architectures import ARCHITECTURES, describe_type
-from core.models.architectures.inference import infer_type
+from core.models.architectures import ARCHITECTURES, describe_type, infer_type
 from core.models.files.bounds import (
     MOST_LAYERS,
     MOST_SINES,
