@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, ModelError
 from core.maths.arrays import Value
-from core.maths.progress import tick
 from core.runs.process.remembered import remembered
 from core.runs.store import current_store, key_of
 from core.text.pipelines import BOX, pipeline_fingerprint, pipeline_folder
@@ -152,6 +151,8 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX) -> 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
     """
+    from core.maths.progress import tick
+
     store = current_store()
     mark = pipeline_fingerprint(pipeline)
     demo = shipped()
@@ -188,6 +189,8 @@ def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
     The result is that of the whole document except for rare emoticons, whose rules look past a
     space.
     """
+    from core.maths.progress import tick
+
     words: list[str] = []
     spaces: list[bool] = []
     start = 0

@@ -254,7 +254,8 @@ def test_the_tokenizer_is_given_small_pieces_and_let_go_between_them(monkeypatch
     blank.tokenizer = Tokenizer()
     monkeypatch.setattr(parsing, "_blank", lambda: blank)
     monkeypatch.setattr(
-        parsing, "tick", lambda fraction, note="": free.append(not parsing._lock.locked())
+        "core.maths.progress.tick",
+        lambda fraction, note="": free.append(not parsing._lock.locked()),
     )
     tokenize(line)
     assert "".join(pieces) == line
