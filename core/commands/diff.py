@@ -19,7 +19,7 @@ from core.commands.pair import (
     is_stored,
     run_pair,
 )
-from core.commands.study import agree
+from core.commands.study import add_run_flags, agree
 from core.models import parse_ref
 from core.results.numbers import text_of
 
@@ -30,30 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("base", metavar="BASE", help="the base model, such as zoo:seed-0")
     parser.add_argument("model", metavar="MODEL", help="its fine-tune, or a LoRA adapter")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder for the report and the numbers",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="only check the pair and say what a run would cost",
-    )
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="start long or large studies without asking",
-    )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="ignore precomputed results and recompute them on this machine",
-    )
-    parser.add_argument(
-        "--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port"
+    add_run_flags(
+        parser,
+        out="folder for the report and the numbers",
+        check="only check the pair and say what a run would cost",
+        yes="start long or large studies without asking",
+        fresh="ignore precomputed results and recompute them on this machine",
+        scheduler="a Dask scheduler, tcp://host:port",
     )
 
 

@@ -241,28 +241,24 @@ def run_pair(
         said: Receives the name of each part when it starts.
         options: For `Study.run`.
     """
-    parts = []
-    for name, spec in specs_of(check).items():
+
+    def run_part(name: str, spec: Spec) -> Part:
         command = command_line(PARTS[name], spec)
-        why = _unfit(check, name)
-        if why:
-            parts.append(Part(name, command, reason=why))
-            continue
+        if why := _unfit(check, name):
+            return Part(name, command, reason=why)
         said(name)
-        study = STUDIES[PARTS[name]]
         try:
-            result = study.run(spec, **options)
+            result = STUDIES[PARTS[name]].run(spec, **options)
         except (CancelledError, NotStoredError):
             raise  # the whole run was cancelled, or limited to stored results
         except PalimpsestError as error:
-            parts.append(Part(name, command, reason=str(error)))
-            continue
+            return Part(name, command, reason=str(error))
         if len(result.table):
-            parts.append(Part(name, command, result))
-            continue
+            return Part(name, command, result)
         reason = next(iter((*result.left_out, *result.notices)), result.cautioned())
-        parts.append(Part(name, command, reason=reason))
-    return parts
+        return Part(name, command, reason=reason)
+
+    return [run_part(name, spec) for name, spec in specs_of(check).items()]
 
 
 def _unfit(check: Check, name: str) -> str:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.commands.study import agree
+from core.commands.study import add_run_flags, agree
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:
@@ -25,31 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="YAML file with studies and lists of values"
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder for the table and the state; the same folder again resumes the sweep",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="only check the file and say what a run would cost",
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="start a long or large sweep without asking"
-    )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="ignore precomputed results and recompute them",
-    )
-    parser.add_argument(
-        "--scheduler",
-        default=None,
-        metavar="ADDRESS",
-        help="run the tasks on this Dask cluster: tcp://host:port",
+    add_run_flags(
+        parser,
+        out="folder for the table and the state; the same folder again resumes the sweep",
+        check="only check the file and say what a run would cost",
+        yes="start a long or large sweep without asking",
+        fresh="ignore precomputed results and recompute them",
+        scheduler="run the tasks on this Dask cluster: tcp://host:port",
     )
 
 

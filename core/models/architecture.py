@@ -164,6 +164,11 @@ def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
     return (heads, shared, shared), 1
 
 
-def by_head(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Give the order of rows in which each attention head has its query, key and value."""
-    return (1, 1, 1), count(config, "num_attention_heads|n_head")
+def interleaved(name: str, families: int) -> Sizes:
+    """Make sizes of families whose rows alternate, in equal parts: one of each family for every
+    head or row that the configuration counts under `name`."""
+    return lambda config: ((1,) * families, count(config, name))
+
+
+by_head = interleaved("num_attention_heads|n_head", len(ATTENTION))
+"""The order of rows in which each attention head has its query, key and value."""

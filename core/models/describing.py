@@ -12,15 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architecture import ENCODER_ALONE
 from core.models.architectures import ARCHITECTURES
-from core.models.boundaries import marks_of
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.opening import count_parameters
+from core.models.files.tokenizer_json import marks_of
 from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import merged_folder
 from core.models.weights.origins import base_of, folder_of, whole_base
@@ -96,8 +95,8 @@ def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
-    """Calculate the sha256 hex of the model's tokenizer files; see `core.models.boundaries` for
-    those that mark it. Raises ModelError if there are none."""
+    """Calculate the sha256 hex of the model's tokenizer files, with what marks them: see
+    `core.models.files.tokenizer_json`. Raises ModelError if there are none."""
     ref = parse_ref(ref)
     folder = locate(ref)
     with saying_how_to_restore(ref):

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import core.models.files.checkpoints as checkpoints
 from core.errors import SpecError
 from core.maths.devices import fast_half
 from core.models.describing import LARGE, describe, locate
+from core.models.files import checkpoints
 from core.models.files.opening import open_weights
 from core.models.references import ModelRef, parse_ref
 

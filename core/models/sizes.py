@@ -7,17 +7,17 @@ are known nevertheless.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import describe, locate
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
+from core.models.hub import client as hub
 from core.models.hub.errors import failures, is_unreachable
 from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref
@@ -67,22 +67,17 @@ def download_of(ref: str) -> int:
     commit, listed = _resolved(parsed.name, parsed.revision)
     if holds_adapter(listed):
         return sum(size for file, size in listed.items() if file.startswith("adapter_"))
-    expected: tuple[type[Exception], ...] = (*failures(), ModelError)
-    try:
+    with suppress(*failures(), ModelError):  # reported when the model is opened
         return sum(listed[file] for file in hub.wanted_files(parsed.name, commit, listed))
-    except expected:
-        return 0  # reported when the model is opened
+    return 0
 
 
 def _resolved(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     """Resolve a Hub model to its commit and the bytes of its files; none if the Hub is silent."""
-    if hub.is_offline():
-        return "", {}
-    expected: tuple[type[Exception], ...] = (*failures(), ModelError)
-    try:
-        return hub.resolve(name, revision)
-    except expected:
-        return "", {}  # reported when the model is opened
+    if not hub.is_offline():
+        with suppress(*failures(), ModelError):  # reported when the model is opened
+            return hub.resolve(name, revision)
+    return "", {}
 
 
 def was_downloaded(model: str, revision: str) -> bool:
@@ -100,13 +95,18 @@ def size_of(ref: str) -> Size:
         SpecError: As `precision_of`.
     """
     parsed = parse_ref(ref)
-    held = adapter_folder(replace(parsed, random=False)) if parsed.kind != "hub" else None
-    if held is not None:
-        return _of_merged(read_adapter(held), base_of(parsed), held)
-    if parsed.kind == "path":  # from headers: a page does not wait until gigabytes are hashed
-        where = locate(parsed)
-        return _of(count_parameters(where, checkpoints.read_config(where)), where, 0)
-    if parsed.kind != "hub":
+    name, revision = parsed.name, parsed.revision
+    if parsed.kind == "hub":
+        folder = hub.earlier_download(name, revision or "main")
+    else:
+        folder = adapter_folder(replace(parsed, random=False))
+    if folder is not None and (folder / layout.ADAPTER).is_file():
+        return _of_merged(read_adapter(folder), base_of(parsed), folder)
+    if parsed.kind == "path":
+        folder = locate(parsed)
+    if folder is not None:  # from headers: a page does not wait until gigabytes are hashed
+        return _of(count_parameters(folder, checkpoints.read_config(folder)), folder, 0)
+    if parsed.kind == "zoo":
         info = describe(ref)
         return Size(
             info.parameters,
@@ -117,12 +117,6 @@ def size_of(ref: str) -> Size:
             model_type=info.model_type,
             positions=info.positions,
         )
-    name, revision = parsed.name, parsed.revision
-    folder = hub.earlier_download(name, revision or "main")
-    if folder is not None and (folder / layout.ADAPTER).is_file():
-        return _of_merged(read_adapter(folder), base_of(parsed), folder)
-    if folder is not None:
-        return _of(count_parameters(folder, checkpoints.read_config(folder)), folder, 0)
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
     try:

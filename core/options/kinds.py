@@ -125,18 +125,6 @@ def genres(
     )
 
 
-def sentences(default: int) -> Any:
-    """Declare the number of sentences read."""
-    return whole(
-        "Sentences",
-        default,
-        low=20,
-        high=100_000,
-        help="Sets how many sentences of the text are read; more of them narrow the intervals.",
-        phrase=", {} sentences",
-    )
-
-
 def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int = 20_000) -> Any:
     """Declare the number of words sampled from all sentences."""
     return whole("Words sampled", default, low=low, high=high, help=help)
@@ -179,18 +167,22 @@ base = partial(
     model, "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
 )
 end = partial(model, "Final model", "zoo:seed-0")  # of a training run
-
-
-def most_steps(default: int) -> Any:
-    """Declare how many revisions of a Hub model a pattern such as hub:NAME@step* stands for."""
-    return whole(
-        "Checkpoints at most",
-        default,
-        low=2,
-        high=MOST_STEPS,
-        help="Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread "
-        "evenly; other checkpoints are all read.",
-    )
+sentences = partial(
+    whole,
+    "Sentences",
+    low=20,
+    high=100_000,
+    help="Sets how many sentences of the text are read; more of them narrow the intervals.",
+    phrase=", {} sentences",
+)
+most_steps = partial(
+    whole,
+    "Checkpoints at most",
+    low=2,
+    high=MOST_STEPS,
+    help="Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread "
+    "evenly; other checkpoints are all read.",
+)
 
 
 def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:

@@ -41,6 +41,24 @@ SWITCHES = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(
 NAMES = {EVERY_LAYER: ALL_LAYERS}
 OPTION = "option"  # key of a field's metadata
 
+TAKES: Mapping[Kind, str] = {
+    "whole": "a whole number from {low:,} to {high:,}",
+    "number": "a number from {low:g} to {high:g}",
+    "flag": "true or false",
+    "choice": "one of {names}",
+    "choices": "any of {names}",
+    "genres": "any of {names}",
+    "layers": f"{SOME_LAYERS}, {ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}",
+    "model": "a model",
+    "models": "{count} models",
+    "names": f"MODEL=NAME, names of up to {LONGEST_NAME} characters, each model and name once",
+    "corpus": "a text",
+    "line": f"up to {LONGEST_LINE:,} characters of text",
+    "passage": f"up to {LONGEST_LINE:,} characters of text",
+    "words": f"up to {LONGEST_LINE:,} characters of text",
+}
+"""Kind -> the valid values, as error messages say them."""
+
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
 """Kind -> function that checks a value; filled by `core.options.checks`."""
 
@@ -161,25 +179,10 @@ class Option:
 
     def takes(self) -> str:
         """Describe the valid values, for error messages."""
-        if self.kind == "whole":
-            return f"a whole number from {self.low:,} to {self.high:,}"
-        if self.kind == "number":
-            return f"a number from {self.low:g} to {self.high:g}"
-        if self.kind == "flag":
-            return "true or false"
-        if self.kind in ("choice", "genres", "choices"):
-            names = ", ".join(name for name in self.meanings if name)
-            return f"one of {names}" if self.kind == "choice" else f"any of {names}"
-        if self.kind == "layers":
-            return f"{SOME_LAYERS}, {ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
-        if self.kind == "models":
-            fewest = f"{self.low} to " if self.low else "up to "
-            return f"{'' if self.low == self.high else fewest}{self.high} models"
-        if self.kind == "names":
-            return f"MODEL=NAME, names of up to {LONGEST_NAME} characters, each model and name once"
-        if self.kind in ("line", "passage", "words"):
-            return f"up to {LONGEST_LINE:,} characters of text"
-        return {"model": "a model", "corpus": "a text"}[self.kind]
+        names = ", ".join(filter(None, self.meanings))
+        fewest = f"{self.low} to " if self.low else "up to "
+        count = f"{'' if self.low == self.high else fewest}{self.high}"
+        return TAKES[self.kind].format(low=self.low, high=self.high, names=names, count=count)
 
 
 class Spec:

@@ -53,7 +53,6 @@ class PooledConnections:
     Its private `_con` is overridden because nothing public says which connection is used.
     """
 
-    directory: str
     timeout: float
 
     def __init__(self, directory: str, **settings: Any) -> None:

@@ -147,16 +147,15 @@ def read_sweep(path: Path) -> Sweep:
 
 def _read(path: Path) -> str:
     try:
-        content = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else None
-        text = content.decode("utf8") if content is not None else None
+        if path.stat().st_size > LARGEST_FILE:
+            raise SpecError(
+                f"{path} is too large for a sweep: choose a file of at most "
+                f"{LARGEST_FILE // 1024} kB."
+            )
+        return path.read_bytes().decode("utf8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SpecError(f"The sweep {path} cannot be read: {reason}. Check the path.") from error
-    if text is None:
-        raise SpecError(
-            f"{path} is too large for a sweep: choose a file of at most {LARGEST_FILE // 1024} kB."
-        )
-    return text
 
 
 def _repeated(root: Any) -> Any:

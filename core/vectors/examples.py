@@ -26,8 +26,7 @@ from core.models.weights.origins import adapter_folder
 from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
-from core.text.reading import Text, read_text
-from core.text.unread import Unread, UnreadCorpus
+from core.text.reading import Text, Unread, UnreadCorpus, read_text
 from core.vectors.forward import cut_sentences, plan_whole_batches
 from core.vectors.padding import pad_ids, pad_rows
 

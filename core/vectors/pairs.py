@@ -17,7 +17,7 @@ from core.errors import ShapeError
 from core.maths.arrays import Value, Words
 from core.maths.progress import span, tick
 from core.models.costs import rows_of
-from core.text.unread import Unread
+from core.text.reading import Unread
 from core.vectors.activations import Activations, extract
 from core.vectors.notices import other_depth
 from core.vectors.sinks import TABLE, words_without_sinks

@@ -15,7 +15,7 @@ from core.models.costs import Sizes, price_tasks
 from core.runs.price import Cost
 from core.runs.tasks import IDENTITY, Task, given_task
 from core.study import expected_tasks, read_first
-from core.text.unread import Unread
+from core.text.reading import Unread
 from core.vectors.pairs import Items
 from tests.cases import exhaustive
 

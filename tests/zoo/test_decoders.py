@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
-from core.commands.verifying import find_problems
+from core.commands.zoo import find_problems
 from core.models import describe
 from core.models.files.adapters import read_adapter
 from core.models.zoo import read_manifest

@@ -18,7 +18,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from core.commands.main import main
-from core.commands.verifying import find_problems
+from core.commands.zoo import find_problems
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter

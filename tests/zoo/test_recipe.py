@@ -20,7 +20,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.commands.verifying import find_problems
+from core.commands.zoo import find_problems
 from core.models.zoo import read_adapters, read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank

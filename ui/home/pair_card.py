@@ -7,10 +7,10 @@ from typing import cast
 
 import streamlit as st
 
-from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
+from core.commands.pair_page import PairResult, PairSpec, look_at, run_study
 from core.errors import PalimpsestError
 from core.models import read_manifest
-from core.models.hub.presets import PRESETS
+from core.models.hub.collections import PRESETS
 from core.options import options_of
 from ui.frame.identity import contents
 from ui.frame.text import plain

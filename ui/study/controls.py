@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.limits import current_limits
-from core.models.hub.presets import ALL_MULTIBERTS
+from core.models.hub.collections import ALL_MULTIBERTS
 from core.options import Option
 from ui.frame.links import Address
 from ui.frame.text import plain

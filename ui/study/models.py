@@ -11,8 +11,7 @@ from core.commands.examples.every import query_of
 from core.errors import PalimpsestError
 from core.limits import current_limits
 from core.models import parse_ref
-from core.models.hub.collections import collections_for
-from core.models.hub.presets import PRESETS
+from core.models.hub.collections import PRESETS, collections_for
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from core.results.shelf.archive import Shelved, default_shelf, origin_of
 from core.runs.process.remembered import remembered

@@ -1,6 +1,11 @@
-"""All supported architectures, one description each."""
+"""All supported architectures, one description each, and which of them a configuration is of: old
+ones do not say their type, which is then inferred."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from core.errors import ModelError
 from core.models.architecture import Architecture
@@ -46,6 +51,8 @@ ARCHITECTURES: dict[str, Architecture] = {
     for model_type in architecture.types
 }
 """Description by model type."""
+CLASS = re.compile(r"(\w+?)(?:LMHeadModel|PreTrainedModel|Model|For[A-Z]\w*)")
+MOST_NAMED = 4  # types named in an error
 
 
 def describe_type(model_type: object, source: object) -> Architecture:
@@ -57,3 +64,53 @@ def describe_type(model_type: object, source: object) -> Architecture:
         f"{source} is of type {model_type!r}, whose layers and matrices are not described here: "
         f"choose a model of one of these types: {', '.join(ARCHITECTURES)}."
     )
+
+
+def stem(name: str) -> str:
+    """Take what a class of transformers does off its name: "RoFormer" of RoFormerForMaskedLM; "" of
+    what is no such name."""
+    hit = CLASS.fullmatch(name)
+    return hit[1] if hit else ""
+
+
+def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:
+    """Infer the model type from the class in the configuration, else from the tensors' names.
+
+    Args:
+        config: Content of config.json, without a model type.
+        names: Of the tensors; none where they are not known.
+        source: Names the model in a message.
+
+    Raises:
+        ModelError: If neither decides it; the message says what to add to the configuration.
+    """
+    classes = config.get("architectures")
+    named = _bare(stem(str(classes[0]))) if isinstance(classes, list) and classes else ""
+    of_class = [model_type for model_type in ARCHITECTURES if _bare(model_type) == named]
+    if of_class:
+        return of_class[0]
+    listed = tuple(names)
+    explained = {model_type: _explained(model_type, listed) for model_type in ARCHITECTURES}
+    most = max(explained.values())
+    fitting = [model_type for model_type, count in explained.items() if count == most > 0]
+    firsts = {name.partition(".")[0] for name in listed}
+    prefixed = [model_type for model_type in fitting if _bare(model_type) in map(_bare, firsts)]
+    for candidates in (fitting, prefixed):
+        if len(candidates) == 1:
+            return candidates[0]
+    likely = ", ".join((prefixed or fitting)[:MOST_NAMED])
+    hint = f"; its tensors are named as in {likely}" if likely else ""
+    raise ModelError(
+        f'{source} does not say its model type{hint}: write "model_type": "..." '
+        "into it, with the type that it is."
+    )
+
+
+def _explained(model_type: str, names: tuple[str, ...]) -> int:
+    """Count the tensors that are named as the type's matrices are."""
+    patterns = [tensor.pattern for tensor in ARCHITECTURES[model_type].matrices]
+    return sum(any(pattern.search(name) for pattern in patterns) for name in names)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[-_]", "", name).lower()

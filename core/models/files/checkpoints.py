@@ -15,8 +15,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.architecture import Architecture
-from core.models.architectures import ARCHITECTURES, describe_type
-from core.models.architectures.inference import infer_type
+from core.models.architectures import ARCHITECTURES, describe_type, infer_type
 from core.models.files.bounds import (
     MOST_LAYERS,
     MOST_SINES,
@@ -122,20 +121,21 @@ def check_config(config: dict[str, Any], source: object) -> None:
     if QUANTISATION in config:
         check_method(config[QUANTISATION], source)
     architecture = describe_type(config.get("model_type"), source)
-    sizes = [_size(config, name, source) for name in _size_names(architecture)]
-    if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
+    layers, width, _ = sizes(config, source)
+    if layers > MOST_LAYERS or width > MOST_WIDTH:
         raise ModelError(
-            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: "
+            f"{source} claims {layers} layers of {width} dimensions, which no model has: "
             "get it again."
         )
     check_bounds(config, source)
     _check_positions(config, architecture, source)
 
 
-def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
-    """Read (layers, d_model, heads) from a checked configuration."""
+def sizes(config: dict[str, Any], source: object = CONFIG) -> tuple[int, int, int]:
+    """Read (layers, d_model, heads) from a configuration whose model type is checked."""
+    kind = ARCHITECTURES[config["model_type"]]
     layers, width, heads = (
-        _size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]])
+        _size(config, name, source) for name in (kind.layers, kind.width, kind.heads)
     )
     return layers, width, heads
 
@@ -222,10 +222,6 @@ def tensor_names(folder: Path) -> list[str]:
         return []
     read = pickled_names if is_pickled(files) else read_whole_header
     return [name for path in files for name in read(path)]
-
-
-def _size_names(kind: Architecture) -> tuple[str, str, str]:
-    return kind.layers, kind.width, kind.heads
 
 
 def _size(config: dict[str, Any], name: str, source: object) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,14 +104,15 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
         return dict(entries)
     wrappers = {"bitsandbytes": _bitsandbytes, "gptq": _gptq, "awq": _awq, "mxfp4": _mxfp4}
     wrap = wrappers.get(str(settings.get("quant_method")), _float8)
+    tensors = _Tensors(entries)
     try:
-        matrices, parts = wrap(_Tensors(entries), settings)
+        matrices = dict(wrap(tensors, settings))
     except (ValueError, IndexError) as error:  # a tensor with another number of axes
         some = next(iter(entries.values())).file.name
         raise ModelError(
             f"{some} is damaged (quantised matrices of a wrong shape): get it again."
         ) from error
-    plain = {name: entry for name, entry in entries.items() if name not in parts}
+    plain = {name: entry for name, entry in entries.items() if name not in tensors.taken}
     return {**plain, **matrices}
 
 
@@ -158,14 +159,13 @@ class _Tensors:
         return self.entries[name]
 
 
-Wrapped = tuple[dict[str, Quantised], set[str]]
+Matrices = Iterator[tuple[str, Quantised]]
 
 
-def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     size = settings.get("weight_block_size")
     whole = isinstance(size, list) and len(size) == 2 and all(isinstance(s, int) for s in size)
     block = (size[0], size[1]) if isinstance(size, list) and whole and min(size) > 0 else FP8_BLOCK
-    matrices = {}
     for name, entry in tensors.entries.items():
         if entry.dtype not in ("F8_E4M3", "F8_E5M2"):
             continue
@@ -176,22 +176,19 @@ def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
         def decode(read: Parts, bits: int = bits) -> ndarray:
             return packed.scale_blocks(packed.float8(read["codes"], bits), read["scales"], block)
 
-        matrices[name] = Quantised("FP8", entry.shape, parts, decode)
-    return matrices, tensors.taken
+        yield name, Quantised("FP8", entry.shape, parts, decode)
 
 
-def _bitsandbytes(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
-    matrices = {}
+def _bitsandbytes(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     for module in tensors.ending(".SCB"):
         name = f"{module}.weight"
         parts = {"codes": tensors.take(name), "scales": tensors.take(f"{module}.SCB")}
         if f"{module}.weight_format" in tensors.entries:
             parts["order"] = tensors.take(f"{module}.weight_format")
-        matrices[name] = Quantised("INT8", parts["codes"].shape, parts, _int8)
+        yield name, Quantised("INT8", parts["codes"].shape, parts, _int8)
     for name in [name for name in tensors.entries if STATE in name]:
         matrix = name.partition(STATE)[0]
-        matrices[matrix] = _code_book(tensors, matrix, name)
-    return matrices, tensors.taken
+        yield matrix, _code_book(tensors, matrix, name)
 
 
 def _int8(read: Parts) -> ndarray:
@@ -234,10 +231,9 @@ def _code_book(tensors: _Tensors, name: str, state_name: str) -> Quantised:
     return Quantised(state_name.rpartition("__")[2].upper()[:8], shape, parts, decode)
 
 
-def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     bits = int(settings["bits"])
     one_less = settings.get("checkpoint_format", "gptq") != "gptq_v2"
-    matrices = {}
     for module in tensors.ending(".qweight"):
         parts = {role: tensors.take(f"{module}.{role}") for role in GROUPED}
         words, outputs = parts["qweight"].shape
@@ -251,34 +247,35 @@ def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
             codes = (read["qweight"], read["qzeros"], read["scales"])
             return packed.gptq(*codes, group, bits, one_less=one_less)
 
-        matrices[f"{module}.weight"] = Quantised(f"GPTQ-{bits}", (outputs, inputs), parts, decode)
-    return matrices, tensors.taken
+        yield f"{module}.weight", Quantised(f"GPTQ-{bits}", (outputs, inputs), parts, decode)
 
 
-def _awq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
-    matrices = {}
+def _awq(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     for module in tensors.ending(".qweight"):
         parts = {role: tensors.take(f"{module}.{role}") for role in GROUPED}
         inputs, words = parts["qweight"].shape
-        matrices[f"{module}.weight"] = Quantised(
-            "AWQ-4",
-            (words * 8, inputs),
-            parts,
-            lambda read: packed.awq(read["qweight"], read["qzeros"], read["scales"]),
+        yield (
+            f"{module}.weight",
+            Quantised(
+                "AWQ-4",
+                (words * 8, inputs),
+                parts,
+                lambda read: packed.awq(read["qweight"], read["qzeros"], read["scales"]),
+            ),
         )
-    return matrices, tensors.taken
 
 
-def _mxfp4(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+def _mxfp4(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     """Describe experts of GPT-OSS, stored by output and read (expert, input, output)."""
-    matrices = {}
     for name in tensors.ending("_blocks"):
         parts = {"codes": tensors.take(f"{name}_blocks"), "scales": tensors.take(f"{name}_scales")}
         experts, outputs, blocks, half = parts["codes"].shape
-        matrices[name] = Quantised(
-            "MXFP4",
-            (experts, blocks * half * 2, outputs),
-            parts,
-            lambda read: packed.mxfp4(read["codes"], read["scales"]).swapaxes(1, 2),
+        yield (
+            name,
+            Quantised(
+                "MXFP4",
+                (experts, blocks * half * 2, outputs),
+                parts,
+                lambda read: packed.mxfp4(read["codes"], read["scales"]).swapaxes(1, 2),
+            ),
         )
-    return matrices, tensors.taken

@@ -1,9 +1,13 @@
-"""How tokenizer.json cuts text, where transformers' class of a tokenizer would cut it otherwise.
+"""How a tokenizer's files cut text and mark the beginning of a word, read without running them.
 
 Classes of transformers 5, such as LlamaTokenizer and Qwen2Tokenizer, take vocabulary and merges
 from the file and make the rest themselves, so that a model whose file cuts text otherwise would be
 read with other subwords than it was trained with. Here the file decides, as it did in transformers
 4. What tokenizer_config.json sets stays: spaces before words, capitals, accents.
+
+Tokenizers that write a space as "▁" and add none to a text themselves (Gemma's, and Metaspace with
+the scheme "never") need one before every word. Results computed when they were given none are not
+theirs, so their fingerprint says that they are.
 
 Reference: none. Deviations: none.
 """
@@ -17,10 +21,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from core.models.files import checkpoints
+
 TOKENIZER_JSON = "tokenizer.json"
 BACKEND = "TokenizersBackend"  # the class that makes nothing itself
 PLAIN = (BACKEND, "PreTrainedTokenizerFast")
-MARKED = "text cut as tokenizer.json says"  # part of the fingerprint of tokenizers that it concerns
+# parts of the fingerprint of tokenizers that they concern
+CUT, SPACED = "text cut as tokenizer.json says", "a space before every word"
 KINDS = {"BPE": r'"merges"\s*:\s*\[', "WordPiece": r'"max_input_chars_per_word"\s*:'}
 KINDS |= {"Unigram": r'"unk_id"\s*:'}
 BERT = (b'"BertNormalizer"', b'"BertPreTokenizer"')
@@ -28,6 +35,60 @@ PARTS = ("normalizer", "pre_tokenizer")
 OPTIONS = ("ignore_merges", "fuse_unk", "byte_fallback")
 SET = {"add_prefix_space", "prepend_scheme", "trim_offsets", "lowercase", "strip_accents"}
 SET |= {"handle_chinese_chars", "clean_text"}  # decided by tokenizer_config.json
+_BAR = rb'"(?:\xe2\x96\x81|\\u2581)"'
+_METASPACE = re.compile(rb'"Metaspace"')
+_ADDS_NONE = re.compile(
+    rb'"prepend_scheme"\s*:\s*"never"|"Metaspace"[^{}]{0,200}"add_prefix_space"\s*:\s*false'
+)
+_ADDS_ONE = re.compile(rb'"prepend"\s*:\s*' + _BAR)
+_REPLACES = re.compile(rb'"String"\s*:\s*" "\s*\}\s*,\s*"content"\s*:\s*' + _BAR)
+
+
+def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """List what marks the fingerprint of a folder's tokenizer, see `needs_space` and
+    `is_cut_by_file`; nothing for most. Raises ModelError if the tokenizer's settings are
+    damaged."""
+    named = _settings(folder).get("tokenizer_class")
+    marks = {
+        SPACED: needs_space(folder, config),
+        CUT: is_cut_by_file(folder, config, named),
+    }
+    return [mark for mark, holds in marks.items() if holds]
+
+
+def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether words are read with a space before them because of their "▁".
+
+    Where the files leave it open the answer is yes, which costs no more than computing again. Of
+    byte-level tokenizers, whose words always had their space, it is no.
+
+    Args:
+        config: Content of the folder's config.json, checked.
+
+    Raises:
+        ModelError: If the tokenizer's settings are damaged.
+    """
+    settings = _settings(folder)
+    named = settings.get("tokenizer_class") or config.get("tokenizer_class")
+    if str(named).removesuffix("Fast") == "GemmaTokenizer":
+        return True
+    if named is None and str(config["model_type"]).startswith("gemma"):
+        return True  # the class that transformers takes for this type
+    whole = folder / TOKENIZER_JSON
+    if not whole.is_file() or not whole.stat().st_size:
+        return False
+    with whole.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if _ADDS_NONE.search(content):
+            return True
+        replaces = bool(_REPLACES.search(content))
+        if settings.get("add_prefix_space") is False and (replaces or _METASPACE.search(content)):
+            return True  # classes that build their own pre-tokenizer follow this setting
+        return replaces and not _ADDS_ONE.search(content)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / "tokenizer_config.json"
+    return checkpoints.read_json(path) if path.is_file() else {}
 
 
 def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bool:

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
-import core.models.hub.errors as hub_errors
 from core.maths.progress import tick
+from core.models.hub import errors as hub_errors
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.process.parsing import MOST_BYTES, parse
 from core.runs.process.remembered import Memory

@@ -24,18 +24,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files import adapters
+from core.models.files import adapters, checkpoints, layout
 from core.models.files.opening import count_parameters
+from core.models.hub import repository as repositories
 from core.models.hub.asking import ask, ask_json
-from core.models.hub.cache import within_limit
+from core.models.hub.downloads import stopping_bar, within_limit
 from core.models.hub.errors import TIMEOUT, explain, failures, is_unreachable
-from core.models.hub.repository import COMMIT, Repository, read_description
-from core.models.hub.stopping import stopping_bar
 from core.runs.files import write_beside
 from core.runs.process.parsing import MOST_BYTES
 from core.runs.process.remembered import Memory
@@ -50,7 +46,7 @@ MOST_NAMES = 1_024  # of models that pages look at
 class Answer:
     """What the Hub said of a model, and how often its commit had changed by then."""
 
-    repository: Repository
+    repository: repositories.Repository
     changes: int = 0
 
 
@@ -71,7 +67,7 @@ def download(name: str, revision: str | None = None) -> Path:
 
 
 def _download(name: str, revision: str | None) -> Path:
-    pinned = revision is not None and COMMIT.fullmatch(revision) is not None
+    pinned = revision is not None and repositories.COMMIT.fullmatch(revision) is not None
     earlier = earlier_download(name, revision or "main") if pinned or is_offline() else None
     if earlier:
         return earlier
@@ -92,7 +88,7 @@ def _download(name: str, revision: str | None) -> Path:
             adapters.check_adapter(checkpoints.read_json(raw), name)
             folder = raw.parent
         else:
-            contents.check_names(name, files)
+            repositories.check_names(name, files)
             folder = fetch_small(name, commit, layout.CONFIG, files).parent
             checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
@@ -103,7 +99,7 @@ def _download(name: str, revision: str | None) -> Path:
     return folder
 
 
-def ask_about(name: str, revision: str | None) -> Repository:
+def ask_about(name: str, revision: str | None) -> repositories.Repository:
     """Ask the Hub about a model, at most once in ten minutes.
 
     Raises:
@@ -121,7 +117,7 @@ def ask_about(name: str, revision: str | None) -> Repository:
     validate_repo_id(name)
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     read, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
-    repository = read_description(read, name, endpoint())
+    repository = repositories.read_description(read, name, endpoint())
     earlier = _resolved.last(key)
     times = 0
     if earlier is not None:
@@ -131,7 +127,7 @@ def ask_about(name: str, revision: str | None) -> Repository:
     return repository if held is None else held.setdefault(key, repository)
 
 
-def last_answer(name: str, revision: str | None) -> Repository | None:
+def last_answer(name: str, revision: str | None) -> repositories.Repository | None:
     """Return what the Hub said last about a model; None if it was not asked."""
     answer = _resolved.last((endpoint(), name, revision))
     return None if answer is None else answer.repository
@@ -180,10 +176,10 @@ def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
     """List the weights and tokenizer files to fetch; an index is fetched.
 
     Raises:
-        ModelError: As `contents.wanted_files`.
+        ModelError: As `repositories.wanted_files`.
         Exception: As `fetch`.
     """
-    return contents.wanted_files(name, files, partial(read_index, name, commit, files))
+    return repositories.wanted_files(name, files, partial(read_index, name, commit, files))
 
 
 def read_index(name: str, commit: str, files: Mapping[str, int], index: str) -> dict[str, Any]:
@@ -273,7 +269,7 @@ def model_folder(name: str) -> Path:
 
 
 def _remember(name: str, revision: str, commit: str) -> None:
-    if COMMIT.fullmatch(revision):
+    if repositories.COMMIT.fullmatch(revision):
         return
     path = model_folder(name) / "refs" / revision
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -283,7 +279,7 @@ def _remember(name: str, revision: str, commit: str) -> None:
 def earlier_download(name: str, revision: str) -> Path | None:
     """Find an earlier, complete download of this revision."""
     note = model_folder(name) / "refs" / revision
-    if COMMIT.fullmatch(revision):
+    if repositories.COMMIT.fullmatch(revision):
         commit = revision
     elif note.is_file():
         commit = note.read_text(encoding="utf8").strip()
@@ -327,4 +323,6 @@ _resolved: Memory[Answer] = Memory(
 _renewed: Memory[None] = Memory(
     MOST_NAMES, seconds=RESOLVED_FOR
 )  # that `changes` had the Hub asked
-_pinned: ContextVar[dict[Asked, Repository] | None] = ContextVar("palimpsest_pinned", default=None)
+_pinned: ContextVar[dict[Asked, repositories.Repository] | None] = ContextVar(
+    "palimpsest_pinned", default=None
+)

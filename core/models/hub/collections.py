@@ -1,5 +1,5 @@
-"""Public models that belong together, with what a study of them reads: seeds, training runs,
-fine-tunes.
+"""Public models that forms offer offline too, and those that belong together, with what a study of
+them reads: seeds, training runs, fine-tunes.
 
 Names of checkpoints follow their repositories' habit (`step1000`, `stage1-step10000-tokens21B`). A
 revision that a repository lacks is a failure of that checkpoint alone, which its study reports.
@@ -11,14 +11,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.models.hub.presets import ALL_MULTIBERTS, MULTIBERTS, PRESETS
-
 Values = Mapping[str, str | tuple[str, ...]]
 
 BERT, PYTHIA = "hub:bert-base-uncased", "hub:EleutherAI/pythia-160m"
 OLMO, QWEN = "hub:allenai/OLMo-2-0425-1B", "hub:Qwen/Qwen2.5-0.5B"
 LLAMA = "hub:meta-llama/Llama-3.2-1B"
 BATCH = 2**21  # tokens of a training step of OLMo 2 1B, by which its checkpoints are named
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A public model: reference, base and data set."""
+
+    ref: str
+    base: str = ""
+    data: str = ""
+
+
+MULTIBERTS = tuple(f"hub:google/multiberts-seed_{seed}" for seed in range(25))
+ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
+"""All 25 seeds, as one reference."""
+
+PRESETS: tuple[Preset, ...] = (
+    Preset("hub:bert-base-uncased"),
+    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:textattack/bert-base-uncased-MNLI", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:csarron/bert-base-uncased-squad-v1", "hub:bert-base-uncased", "SQuAD 1.1"),
+    Preset("hub:deepset/bert-base-uncased-squad2", "hub:bert-base-uncased", "SQuAD 2.0"),
+    *map(Preset, MULTIBERTS),
+    Preset("hub:roberta-base"),
+    Preset("hub:gpt2-medium"),
+    Preset("hub:t5-base"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,18 +81,6 @@ class Collection:
         )
 
 
-def _pythia_steps() -> tuple[str, ...]:
-    steps = (0, 1, 16, 128, 512, 1_000, 4_000, 16_000, 64_000)
-    return tuple(f"{PYTHIA}@step{step}" for step in steps)
-
-
-def _olmo_steps() -> tuple[str, ...]:
-    steps = (10_000, 50_000, 100_000, 300_000, 1_000_000)
-    return tuple(
-        f"{OLMO}@stage1-step{step}-tokens{math.ceil(step * BATCH / 1e9)}B" for step in steps
-    )
-
-
 def _pair(base: str, tuned: str) -> dict[str, Values]:
     return {
         "rsa": {"base": base, "compare": (tuned,)},
@@ -77,6 +89,13 @@ def _pair(base: str, tuned: str) -> dict[str, Values]:
     }
 
 
+_PYTHIA_STEPS = tuple(
+    f"{PYTHIA}@step{step}" for step in (0, 1, 16, 128, 512, 1_000, 4_000, 16_000, 64_000)
+)
+_OLMO_STEPS = tuple(
+    f"{OLMO}@stage1-step{step}-tokens{math.ceil(step * BATCH / 1e9)}B"
+    for step in (10_000, 50_000, 100_000, 300_000, 1_000_000)
+)
 _POLYPYTHIAS = tuple(f"{PYTHIA}-seed{seed}" for seed in range(1, 10))
 _TUNED = tuple(preset.ref for preset in PRESETS if preset.base == BERT)
 
@@ -108,24 +127,24 @@ COLLECTIONS: tuple[Collection, ...] = (
         "Pythia 160M through training",
         "Checkpoints of Pythia 160M from step 0 to its end at step 143,000 (Biderman et al. 2023), "
         "beside another seed.",
-        (*_pythia_steps(), PYTHIA, _POLYPYTHIAS[0]),
+        (*_PYTHIA_STEPS, PYTHIA, _POLYPYTHIAS[0]),
         162e6,
         2,
         {
-            "training": {"end": PYTHIA, "steps": _pythia_steps(), "others": _POLYPYTHIAS[:1]},
-            "audit": {"models": _pythia_steps(), "end": PYTHIA},
+            "training": {"end": PYTHIA, "steps": _PYTHIA_STEPS, "others": _POLYPYTHIAS[:1]},
+            "audit": {"models": _PYTHIA_STEPS, "end": PYTHIA},
         },
     ),
     Collection(
         "olmo-steps",
         "OLMo 2 1B through training",
         "Checkpoints of OLMo 2 1B from 21 billion to 2 trillion tokens (OLMo team 2025).",
-        (*_olmo_steps(), OLMO),
+        (*_OLMO_STEPS, OLMO),
         1.48e9,
         4,
         {
-            "training": {"end": OLMO, "steps": _olmo_steps(), "others": ()},
-            "audit": {"models": _olmo_steps(), "end": OLMO},
+            "training": {"end": OLMO, "steps": _OLMO_STEPS, "others": ()},
+            "audit": {"models": _OLMO_STEPS, "end": OLMO},
         },
     ),
     Collection(

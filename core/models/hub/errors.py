@@ -8,16 +8,40 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import core.models.files.layout as layout
 from core.limits import current_limits
+from core.models.files import layout
 
 TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
 BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
 BOX = "use an included model such as zoo:seed-0"
-OFFLINE = (
-    "{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it off, or "
-    f"{BOX}."
-)
+SENTENCES = {
+    "offline": "{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it "
+    f"off, or {BOX}.",
+    "name": "{name!r} is not a valid name on the Hub: write hub:model or hub:organisation/model.",
+    "token": "The token for the Hub (HF_TOKEN) holds characters that no token has: copy it again, "
+    f"log in with `hf auth login`, or {BOX}.",
+    "gated": "{name} is gated: accept its terms at {endpoint}/{name}, log in with `hf auth login`, "
+    "and try again.",
+    "revision": "{name} has no revision {revision!r} on the Hub: leave it out for the newest, or "
+    "check its spelling.",
+    "file": f"{{name}} has no {layout.CONFIG} or lacks a file that it lists: it is not a "
+    "Transformers model.",
+    "unknown": "The Hub has no model {name} that you may see: check its spelling; if private, log "
+    "in (`hf auth login`).",
+    "limited": "The Hub limits the requests of this address (rate limit): wait a few minutes, or "
+    f"{BOX}.",
+    "silent": "The Hub did not answer within {timeout:g} seconds and {name} was not downloaded "
+    f"earlier: try again, or {BOX}.",
+    "broken": "The Hub answered with a server error ({status}) when asked for {name}: try again "
+    f"later, or {BOX}.",
+    "unreachable": "The Hub cannot be reached and {name} was not downloaded earlier: check the "
+    f"connection, or {BOX}.",
+    "foreign": "The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or "
+    f"{BOX}.",
+    "unsaved here": f"{{name}} could not be saved on this server: try again later, or {BOX}.",
+    "unsaved": "{name} could not be saved in {cache} ({error}): free some space or set HF_HOME, "
+    "and try again.",
+}
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -54,7 +78,7 @@ def is_silence(error: Exception) -> bool:
     return any(isinstance(cause, silence) for cause in causes(error))
 
 
-def status_of(error: BaseException) -> int | None:
+def status_of(error: BaseException | None) -> int | None:
     """Find the HTTP status behind an error; None if there was no answer."""
     statuses = (
         getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error)
@@ -69,67 +93,34 @@ def explain(
     import httpx2
     from huggingface_hub import errors
 
-    if error is None:
-        return OFFLINE.format(name=name)
     chain, status = causes(error), status_of(error)
 
     def among(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in chain)
 
-    if among(errors.HFValidationError):
-        return (
-            f"{name!r} is not a valid name on the Hub: write hub:model or hub:organisation/model."
-        )
-    if among(UnicodeEncodeError, httpx2.LocalProtocolError):  # what no header may hold
-        return (
-            "The token for the Hub (HF_TOKEN) holds characters that no token has: copy it again, "
-            f"log in with `hf auth login`, or {BOX}."
-        )
-    if among(errors.GatedRepoError):
-        return (
-            f"{name} is gated: "
-            f"accept its terms at {endpoint}/{name}, log in with `hf auth login`, and try again."
-        )
-    if among(errors.RevisionNotFoundError):
-        return (
-            f"{name} has no revision {revision!r} on the Hub: "
-            "leave it out for the newest, or check its spelling."
-        )
-    if among(errors.RemoteEntryNotFoundError):
-        return (
-            f"{name} has no {layout.CONFIG} or lacks a file that it lists: "
-            "it is not a Transformers model."
-        )
-    if among(errors.RepositoryNotFoundError) or status == 401:
-        return (
-            f"The Hub has no model {name} that you may see: check its spelling; if private, log "
-            "in (`hf auth login`)."
-        )
-    if status == 429:
-        limited = "The Hub limits the requests of this address (rate limit)"
-        return f"{limited}: wait a few minutes, or {BOX}."
-    if among(httpx2.TimeoutException):
-        return (
-            f"The Hub did not answer within {TIMEOUT:g} seconds and {name} was not downloaded "
-            f"earlier: try again, or {BOX}."
-        )
-    if status is not None:
-        return (
-            f"The Hub answered with a server error ({status}) when asked for {name}: "
-            f"try again later, or {BOX}."
-        )
-    if among(httpx2.TransportError):
-        return (
-            f"The Hub cannot be reached and {name} was not downloaded earlier: "
-            f"check the connection, or {BOX}."
-        )
-    if among(ValueError):
-        return (
-            f"The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
-        )
-    if current_limits().shared:
-        return f"{name} could not be saved on this server: try again later, or {BOX}."
-    return (
-        f"{name} could not be saved in {cache} ({error}): "
-        "free some space or set HF_HOME, and try again."
+    problems = {  # the most telling first
+        "offline": error is None,
+        "name": among(errors.HFValidationError),
+        "token": among(UnicodeEncodeError, httpx2.LocalProtocolError),  # what no header may hold
+        "gated": among(errors.GatedRepoError),
+        "revision": among(errors.RevisionNotFoundError),
+        "file": among(errors.RemoteEntryNotFoundError),
+        "unknown": among(errors.RepositoryNotFoundError) or status == 401,
+        "limited": status == 429,
+        "silent": among(httpx2.TimeoutException),
+        "broken": status is not None,
+        "unreachable": among(httpx2.TransportError),
+        "foreign": among(ValueError),
+        "unsaved here": current_limits().shared,
+        "unsaved": True,
+    }
+    sentence = SENTENCES[next(problem for problem, holds in problems.items() if holds)]
+    return sentence.format(
+        name=name,
+        revision=revision,
+        endpoint=endpoint,
+        cache=cache,
+        error=error,
+        status=status,
+        timeout=TIMEOUT,
     )

@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
-import core.models.hub.client as hub
-import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
+from core.models.hub import client as hub
 from core.models.hub.asking import ask_json
 from core.models.hub.names import data_in_name
-from core.models.hub.repository import Repository, data_of
+from core.models.hub.repository import Repository, check_names, data_of, weight_files
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
@@ -196,7 +194,7 @@ def look_up(name: str, revision: str | None = None) -> Repository:
         model = hub.ask_about(name, revision)
     if holds_adapter(model.files):
         return model
-    contents.check_names(name, model.files)
+    check_names(name, model.files)
     numbers = sum(size for path, size in model.files.items() if path.endswith(".safetensors")) // 4
     if numbers > current_limits().max_parameters:
         safe_weights(model)  # which of them count, an index may have to say
@@ -207,11 +205,11 @@ def safe_weights(model: Repository) -> list[str]:
     """List the files of a Hub model's weights, which are read as they lie there.
 
     Raises:
-        ModelError: As `contents.weight_files`; also if they are pickled, or the Hub refuses.
+        ModelError: As `weight_files`; also if they are pickled, or the Hub refuses.
     """
     with hub.refusing(model.name, model.commit):
         read = partial(hub.read_index, model.name, model.commit, model.files)
-        weights = contents.weight_files(model.name, model.files, read)
+        weights = weight_files(model.name, model.files, read)
     if weights[0].endswith(".bin"):
         raise ModelError(
             f"{model.name} has pickled weights only, which are never opened here; ask for a "

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import core.models.hub.client as hub
 from core.errors import ModelError
+from core.models.hub import client as hub
 from core.models.hub.asking import ask, whole
 from core.runs.process.remembered import Memory
 
@@ -40,18 +40,14 @@ class RangeFile:
         """
         whole = _fetched.fresh((self.repository, self.commit, self.path))
         if whole is None or not whole.is_file():
-            data = self._ask(start, stop)
-            if data is not None:
+            with hub.refusing(self.repository, self.commit):
+                data = ask(lambda: self._request(start, stop))
+            if data is not None:  # else the server ignores ranges
                 return data
             whole = self._fetch()
         with whole.open("rb") as handle:
             handle.seek(start)
             return handle.read(stop - start)
-
-    def _ask(self, start: int, stop: int) -> bytes | None:
-        """Request a range; None if the server ignores ranges."""
-        with hub.refusing(self.repository, self.commit):
-            return ask(lambda: self._request(start, stop))
 
     def _request(self, start: int, stop: int) -> bytes | None:
         """Send one request for a range; None if ranges are ignored."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 
-import core.models.hub.client as hub
 from core.errors import ModelError
+from core.models.hub import client as hub
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.maths.seeding import GLOBAL_GENERATOR
+from core.models.files import checkpoints, layout
 from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()

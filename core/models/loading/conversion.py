@@ -18,10 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.describing import locate
+from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored, write_model
 from core.models.files.text_part import QUANTISATION, plain_config

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.describing import UNNAMED, describe
-from core.models.loading.model import load_model, load_with_head
+from core.models.loading.model import LoadedModel, load_model, load_with_head
 from core.runs.tasks import Task, pure
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from core.models.loading.model import LoadedModel
     from core.models.sizes import Size
 
 Kind = Literal["masked", "causal"]

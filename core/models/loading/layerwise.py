@@ -24,11 +24,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.maths.seeding import seeded
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import RANDOM_SEED, ModelInfo
+from core.models.files import checkpoints
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import NUMBERS, Entry, Stored
 from core.models.loading.construction import make_empty

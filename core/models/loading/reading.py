@@ -9,12 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
 from core.maths.seeding import seeded
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
+from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights, read_by_library
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole

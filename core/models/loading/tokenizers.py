@@ -18,11 +18,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import core.models.files.checkpoints as checkpoints
-import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import UNLIMITED, current_limits
 from core.maths.progress import tick
+from core.models.files import checkpoints, layout
 from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest

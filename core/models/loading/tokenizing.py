@@ -183,12 +183,9 @@ def read_gguf_tokenizer(path: Path) -> PreTrainedTokenizerFast:
 
 def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iterator[Reply]:
     """Answer one request, in batches if it has texts."""
-    if request["what"] == "settings":
-        yield _settings(tokenizer)
-    elif request["what"] == "capitals":
-        yield _lost_capitals(tokenizer)
-    elif request["what"] == "behaviour":
-        yield _behaviour(tokenizer)
+    properties = {"settings": _settings, "capitals": _lost_capitals, "behaviour": _behaviour}
+    if request["what"] in properties:
+        yield properties[request["what"]](tokenizer)
     elif request["what"] == "tokens":
         yield [_token(tokenizer, number) for number in request["ids"]]
     elif request["what"] == "forms":

@@ -21,8 +21,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.architectures import ARCHITECTURES
-from core.models.architectures.inference import stem
+from core.models.architectures import ARCHITECTURES, stem
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES

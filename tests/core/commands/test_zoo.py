@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.commands import main as cli
-from core.commands.verifying import find_problems
+from core.commands.zoo import find_problems
 from core.models.zoo import read_manifest
 from tests.core.models.loading.test_heads import parser_folder  # noqa: F401
 from tests.core.test_house import ROOT

@@ -13,8 +13,7 @@ from torch import nn
 
 from core.errors import ModelError
 from core.models import describe, load_model, load_tokenizer
-from core.models.architectures import ARCHITECTURES, FAMILIES
-from core.models.architectures.inference import infer_type
+from core.models.architectures import ARCHITECTURES, FAMILIES, infer_type
 from core.models.loading import validation
 from tests.core.small_zoo import bert_names
 from tests.core.tiny_models import save_tiny, tiny_config

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import CorpusError
 from core.text import datasets as hub_text
-from core.text import hub_rows, lines, parsing
+from core.text import parsing, sources
 from core.text.conllu import NO_HEADS
 from core.text.corpora import (
     FORMS,
@@ -52,7 +52,7 @@ def cut_at_spaces(monkeypatch):
 @pytest.fixture
 def read_here(monkeypatch):
     """Data sets are read in this process, where a test can put others in their place."""
-    monkeypatch.setattr(hub_rows, "rows_apart", hub_text.read_rows)
+    monkeypatch.setattr(hub_text, "rows_apart", hub_text.read_rows)
 
 
 def refused(function, *arguments, **named) -> str:
@@ -199,7 +199,7 @@ def test_files_that_are_not_what_they_say(name, data, reason, cut_at_spaces):
 
 
 def test_a_line_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1000)
     assert "line 1 is longer than 1,000 bytes: break it" in refused(
         corpus_from_bytes, "a.txt", b"x" * 5000
     )

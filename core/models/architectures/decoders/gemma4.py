@@ -5,8 +5,6 @@ matrices. Every layer may read the token's own vector once more (the per-layer m
 have experts beside its feed-forward layer.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import Tensor, name_tensors

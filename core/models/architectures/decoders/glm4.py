@@ -1,7 +1,5 @@
 """GLM-4: Llama's attention, the gate fused to the first feed-forward matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import fuse, name_tensors

@@ -1,7 +1,5 @@
 """GPT-2, which stores its matrices (input, output)."""
 
-from __future__ import annotations
-
 from core.models.architecture import ATTENTION, Architecture, fuse, name_tensors
 
 GPT2 = Architecture(

@@ -1,7 +1,5 @@
 """GPT-Neo and GPT-J."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 _NAMES = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}

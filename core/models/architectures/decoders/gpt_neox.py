@@ -1,7 +1,5 @@
 """GPT-NeoX, which is Pythia's: query, key and value of one attention head, then of the next."""
 
-from __future__ import annotations
-
 from core.models.architecture import ATTENTION, Architecture, by_head, fuse, name_tensors
 
 GPT_NEOX = Architecture(

@@ -1,7 +1,5 @@
 """Llama and the decoders that name their matrices as it does: rotary positions and a gate."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 ATTENTION_NAMES = {

@@ -1,7 +1,5 @@
 """Mixtral: Llama's attention, with a router and several experts as feed-forward layer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import Tensor, name_tensors

@@ -1,7 +1,5 @@
 """OPT."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 OPT = Architecture(

@@ -1,7 +1,5 @@
 """Phi 1 and 2, and Phi 3, which fuses queries, keys and values, and its gate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import ATTENTION, fuse, grouped, name_tensors

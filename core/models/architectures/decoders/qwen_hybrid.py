@@ -13,16 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.models.architecture import Tensor, count, fuse, name_tensors
+from core.models.architecture import Tensor, count, fuse, interleaved, name_tensors
 from core.models.architectures.decoders import experts
 from core.models.architectures.decoders.llama import ATTENTION_NAMES, LLAMA
 
 _LINEAR = "layers.#.linear_attn."
-
-
-def gated_query(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Give the order of rows in which each head's query is followed by its output's gate."""
-    return (1, 1), count(config, "num_attention_heads")
 
 
 def _linear_sizes(config: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -42,11 +37,6 @@ def by_key_head(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
     return (key, key, value, value), heads
 
 
-def beta_and_decay(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Give Qwen3-Next's order of beta and decay: those of one key head, then of the next."""
-    return (1, 1), count(config, "linear_num_key_heads")
-
-
 def one_after_another(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
     """Give Qwen 3.5's order: all queries, all keys, all values."""
     _, key, value = _linear_sizes(config)
@@ -55,7 +45,11 @@ def one_after_another(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
 
 _ATTENTION = (
     *name_tensors("layers.#.", {k: v for k, v in ATTENTION_NAMES.items() if k != "query"}),
-    fuse("layers.#.self_attn.q_proj", ("query", "output-gate"), gated_query),
+    fuse(
+        "layers.#.self_attn.q_proj",
+        ("query", "output-gate"),
+        interleaved("num_attention_heads", 2),
+    ),
     *name_tensors(_LINEAR, {"output": "out_proj"}, "linear"),
 )
 _NEXT = (
@@ -65,7 +59,11 @@ _NEXT = (
         ("linear query", "linear key", "linear value", "linear output-gate"),
         by_key_head,
     ),
-    fuse(f"{_LINEAR}in_proj_ba", ("linear beta", "linear decay"), beta_and_decay),
+    fuse(
+        f"{_LINEAR}in_proj_ba",
+        ("linear beta", "linear decay"),
+        interleaved("linear_num_key_heads", 2),
+    ),
 )
 _QWEN3_5 = (
     *_ATTENTION,

@@ -1,7 +1,5 @@
 """T5, whose gated form has two first feed-forward matrices."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 _ATTENTION = {"query": "q", "key": "k", "value": "v", "output": "o"}

@@ -1,7 +1,5 @@
 """ALBERT: one set of matrices for all layers."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 ALBERT = Architecture(

@@ -1,7 +1,5 @@
 """BERT and the encoders that name their matrices as it does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import Architecture, name_tensors

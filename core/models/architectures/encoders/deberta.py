@@ -1,7 +1,5 @@
 """DeBERTa, whose first version fuses query, key and value by attention head."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import ATTENTION, Architecture, by_head, fuse, name_tensors

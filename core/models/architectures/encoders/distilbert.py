@@ -1,7 +1,5 @@
 """DistilBERT."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, name_tensors
 
 DISTILBERT = Architecture(

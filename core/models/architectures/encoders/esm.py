@@ -1,7 +1,5 @@
 """ESM, which reads proteins: BERT's names, a norm after the last layer, ESM-2 rotary positions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architectures.encoders.bert import ROBERTA

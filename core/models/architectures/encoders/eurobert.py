@@ -1,7 +1,5 @@
 """EuroBERT and Nomic BERT: encoders with Llama's matrices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import ATTENTION, fuse, name_tensors

@@ -1,7 +1,5 @@
 """Longformer: RoBERTa's names; the projections for global attention are not compared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architectures.encoders.bert import ROBERTA

@@ -1,7 +1,5 @@
 """ModernBERT."""
 
-from __future__ import annotations
-
 from core.models.architecture import ATTENTION, Architecture, fuse, name_tensors
 
 MODERNBERT = Architecture(

@@ -1,7 +1,5 @@
 """MPNet: BERT with the names of its attention shortened."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.models.architecture import name_tensors

@@ -1,8 +1,6 @@
 """XLNet, which stores its attention by head: (input, head, size of a head), the output matrix the
 other way round."""
 
-from __future__ import annotations
-
 from core.models.architecture import Architecture, Tensor, name_tensors
 
 _HEADS = {"query": "q", "key": "k", "value": "v"}

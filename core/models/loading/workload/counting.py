@@ -15,10 +15,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.costs import PASSING
+from core.models.files import checkpoints
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.trial import making
 

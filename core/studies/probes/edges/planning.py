@@ -17,7 +17,7 @@ from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.trees import planning
 from core.studies.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
 from core.studies.probes.trees.tables import BESIDE, WINDOW
-from core.text.unread import UnreadCorpus
+from core.text.reading import UnreadCorpus
 
 RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 

@@ -21,8 +21,7 @@ from core.studies.probes.trees.spec import SHARES, SPLIT, ProbeSpec
 from core.studies.task_kit import Value, pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.text.pipelines import foreign_notice
-from core.text.reading import Text, read_text
-from core.text.unread import SENTENCE, UnreadCorpus
+from core.text.reading import SENTENCE, Text, UnreadCorpus, read_text
 from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
 
 PARTS = ("train", "dev", "test")

@@ -21,7 +21,7 @@ from core.errors import ModelError, SpecError
 from core.maths.progress import tick
 from core.models import parse_ref, read_manifest
 from core.models.hub import listing as hub_listing
-from core.models.hub.presets import PRESETS
+from core.models.hub.collections import PRESETS
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import in_order_of_training, run_of

@@ -18,12 +18,12 @@ from safetensors.torch import load_file, save
 from core.errors import ModelError, StoreError
 from core.limits import LOCAL, SHARED, UNLIMITED
 from core.models import describe, load_model, parse_ref
-from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
+from core.models.hub import downloads
 from core.models.hub.client import download
-from core.models.hub.contents import MOST_TOKENIZER
+from core.models.hub.collections import PRESETS
 from core.models.hub.listing import look_up, safe_weights
-from core.models.hub.presets import PRESETS
+from core.models.hub.repository import MOST_TOKENIZER
 from core.models.sizes import download_of
 from core.models.weights.sources import open_model
 from core.vectors.activations import extract
@@ -123,7 +123,7 @@ def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> Non
         for path in repositories[0].rglob("*")
         if path.is_file() and not path.is_symlink()
     )
-    monkeypatch.setattr(hub_cache, "MINIMUM", 1)
+    monkeypatch.setattr(downloads, "MINIMUM", 1)
     monkeypatch.setenv("PALIMPSEST_HUB_BYTES", str(2 * size + size // 2))
     for age, repository in zip((100, 50), repositories, strict=True):
         os.utime(repository, (time.time() - age,) * 2)
@@ -140,14 +140,14 @@ def test_downloads_are_limited_where_strangers_ask_and_nowhere_else(monkeypatch)
     assert LOCAL.max_download_bytes == UNLIMITED > SHARED.max_download_bytes
     monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "a lot")
     with pytest.raises(StoreError, match="PALIMPSEST_HUB_BYTES is 'a lot'"):
-        hub_cache.within_limit(Path("none"), Path("none")).__enter__()
+        downloads.within_limit(Path("none"), Path("none")).__enter__()
 
 
 @pytest.fixture
 def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shared instance that keeps a model of `tiny`'s size and no two."""
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    monkeypatch.setattr(hub_cache, "MINIMUM", 1)
+    monkeypatch.setattr(downloads, "MINIMUM", 1)
 
 
 def bytes_of(folder: Path) -> int:
@@ -194,7 +194,7 @@ def test_a_model_that_is_being_fetched_stays_while_another_fails(
     server.add("someone/tiny", tiny)
     folder = download("someone/tiny").parents[1]
     monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "1")
-    with hub_cache.within_limit(hub.cache_folder(), folder):
+    with downloads.within_limit(hub.cache_folder(), folder):
         with pytest.raises(ModelError):
             download("someone/unknown")
         assert folder.is_dir()

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.pricing import check_price
-from core.commands.study import agree
+from core.commands.study import agree, check_price
 from core.errors import SpecError
 from core.limits import MODE
 from core.models.hub import client as hub
-from core.models.hub.presets import ALL_MULTIBERTS
+from core.models.hub.collections import ALL_MULTIBERTS
 from core.models.sizes import MULTIBERT, download_of, size_of
 from core.runs.price import LARGE, LONG, Price, speed
 from core.studies.alignment.seeds.spec import AlignSpec

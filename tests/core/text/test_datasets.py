@@ -13,10 +13,9 @@ import pytest
 
 from core.errors import CancelledError, CorpusError
 from core.runs.process import isolation as apart
-from core.text import hub_rows
+from core.text import datasets as hub_text
 from core.text.corpora import left_out_notice, read_corpus
-from core.text.datasets import HubText, read_rows
-from core.text.hub_rows import rows_apart, stream_rows, usable_rows
+from core.text.datasets import HubText, read_rows, rows_apart, stream_rows, usable_rows
 from tests.cases import exhaustive
 
 
@@ -55,7 +54,7 @@ def test_rows_come_as_they_are(folder: Path, mode: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("mode", "memory"), [("local", hub_rows.MEMORY), ("shared", hub_rows.MEMORY_SHARED)]
+    ("mode", "memory"), [("local", hub_text.MEMORY), ("shared", hub_text.MEMORY_SHARED)]
 )
 def test_a_shared_instance_gives_less_memory(
     mode: str, memory: int, monkeypatch: pytest.MonkeyPatch
@@ -68,7 +67,7 @@ def test_a_shared_instance_gives_less_memory(
             super().__init__("core.nowhere", memory)
 
     monkeypatch.setenv("PALIMPSEST_MODE", mode)
-    monkeypatch.setattr(hub_rows, "Apart", Process)
+    monkeypatch.setattr(hub_text, "Apart", Process)
     with pytest.raises(CorpusError):
         list(rows_apart(HubText("org/any")))
     assert given == [memory]
@@ -125,7 +124,7 @@ def test_a_data_set_that_says_nothing_has_a_deadline(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder / "train.txt.gz", b"x" * 2**20, 500)
-    monkeypatch.setattr(hub_rows, "SILENCE", 0.5)
+    monkeypatch.setattr(hub_text, "SILENCE", 0.5)
     with pytest.raises(CorpusError, match="too long"):
         list(stream_rows(HubText(str(folder))))
 
@@ -152,7 +151,7 @@ def test_a_card_that_names_files_elsewhere_is_refused(
     monkeypatch.setattr(
         data_files, "resolve_pattern", data_files.resolve_pattern
     )  # which the guard replaces
-    hub_rows.guard_card(source.name)
+    hub_text.guard_card(source.name)
     with pytest.raises(CorpusError, match="card of"):
         list(read_rows(source))
 
@@ -164,9 +163,9 @@ def test_the_process_that_reads_has_the_guard(folder: Path) -> None:
 
 
 def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_rows, "MOST_ROWS", 5)
+    monkeypatch.setattr(hub_text, "MOST_ROWS", 5)
     assert list(usable_rows(HubText("a/b"), iter(["x"] * 99))) == ["x"] * 5
-    monkeypatch.setattr(hub_rows, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(hub_text, "MOST_CHARACTERS", 10)
     assert list(usable_rows(HubText("a/b"), iter(["xxx", ("yy", "y"), None, "zzz", "zzz"]))) == [
         "xxx",
         ("yy", "y"),
@@ -178,14 +177,14 @@ def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        hub_rows, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501])
+        hub_text, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501])
     )
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("Fine", "."), ("Go", "on", "."))
     assert corpus.notices == (
         left_out_notice("Lines of a/b that are too long or have no spaces", 2),
     )
-    monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
+    monkeypatch.setattr(hub_text, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("a", "b"),)
     assert (

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.boundaries import MARKED, marks_of, needs_space
 from core.models.describing import locate
 from core.models.files import checkpoints
+from core.models.files.tokenizer_json import SPACED, marks_of, needs_space
 from core.models.loading.tokenizing import _needs_space
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, TEXT, plain_tokenizer, save_tiny
@@ -129,7 +129,7 @@ def test_the_fingerprint_is_marked_where_words_were_cut_otherwise(
     assert needs_space(folder, config) == (name in BARS)
     unmarked = checkpoints.tokenizer_hash(folder, config) == tokenizer_fingerprint(f"path:{folder}")
     marks = marks_of(folder, config)
-    assert (unmarked, MARKED in marks) == (not marks, name in BARS)
+    assert (unmarked, SPACED in marks) == (not marks, name in BARS)
 
 
 def test_included_models_keep_their_fingerprint() -> None:
