@@ -72,7 +72,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy --strict app.py pages ui core extras zoo docs/make
+	$(BIN)/mypy --strict --follow-imports=silent app.py pages ui core extras zoo docs/make benchmarks
 
 # All of the box, two models at a time, saying what is left; the same command goes on where it was stopped.
 # QUICK=1 makes a tiny one in a minute from the included sentences; see docs/models.md.

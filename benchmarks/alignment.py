@@ -43,7 +43,8 @@ def pair(layers: int, rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 def lstsq(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Least squares of one layer on centred rows: the mapped rows."""
     centred, mean = x - x.mean(0), y.mean(0)
-    return centred @ np.linalg.lstsq(centred, y - mean, rcond=None)[0] + mean
+    weight: np.ndarray = np.linalg.lstsq(centred, y - mean, rcond=None)[0]
+    return np.asarray(centred @ weight + mean)
 
 
 def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:

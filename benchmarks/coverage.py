@@ -148,7 +148,7 @@ def shape_bands() -> Iterator[tuple[str, str, float]]:
         for _ in range(REPLICATES):
             x, _, sentence = related(KINDS["coherent"], sentences, rng)
             for name, (_, low, high) in shape_intervals(x, sentence).items():
-                held[name] += low <= np.mean([one[name] for one in fresh]) <= high
+                held[name] += bool(low <= np.mean([one[name] for one in fresh]) <= high)
         for name, count in held.items():
             yield f"shape, {name}", f"{sentences} sentences", count / REPLICATES
 

@@ -44,12 +44,14 @@ def smooth(layers: int, rng: np.random.Generator) -> Series:
 
 def walk(layers: int, rng: np.random.Generator) -> Series:
     """Draw a random walk, shape (layer,)."""
-    return rng.standard_normal(layers).cumsum()
+    walked: Series = rng.standard_normal(layers).cumsum()
+    return walked
 
 
 def deviant(layers: int, rng: np.random.Generator) -> Series:
     """Draw independent errors, and a top layer of its own, shape (layer,)."""
-    return rng.standard_normal(layers) + DEVIANT * (np.arange(layers) == layers - 1)
+    drawn: Series = rng.standard_normal(layers) + DEVIANT * (np.arange(layers) == layers - 1)
+    return drawn
 
 
 KINDS: dict[str, Callable[[int, np.random.Generator], Series]] = {

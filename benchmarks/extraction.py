@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.models import LoadedModel, load_model
+from core.models import LoadedModel, load_model, locate
 from core.vectors import forward
 
 SENTENCES = 96
@@ -77,9 +77,12 @@ def save_model(folder: Path, shape: dict[str, Any]) -> str:
 
 def one_at_a_time(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None:
     """Run one sentence per call, the obvious way."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(locate(loaded.info.ref))
     with torch.no_grad():
         for words in sentences:
-            inputs = loaded.tokenizer(list(words), is_split_into_words=True, return_tensors="pt")
+            inputs = tokenizer(list(words), is_split_into_words=True, return_tensors="pt")
             output = loaded.model(input_ids=inputs["input_ids"], output_hidden_states=True)
             torch.stack(output.hidden_states).float().numpy()
 

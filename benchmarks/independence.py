@@ -78,7 +78,7 @@ def noised(size: float) -> Callable[[np.ndarray, np.random.Generator], np.ndarra
     """Add noise of this many times the matrix' norm."""
 
     def add(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return matrix + size * matrix.std() * rng.standard_normal(matrix.shape)
+        return np.asarray(matrix + size * matrix.std() * rng.standard_normal(matrix.shape))
 
     return add
 

@@ -36,7 +36,7 @@ def rows(model: str) -> list[str]:
     """A row of the table for each kind of probe and precision."""
     treebank = read_treebank(spec=ProbeSpec(models=(model,)), texts=None, others=())
     trees = Trees.of([tree for part in treebank.parts.values() for tree in part])
-    sizes = tuple(len(part) for part in treebank.parts.values())
+    train, dev, test = (len(part) for part in treebank.parts.values())
     layers, gold = tuple(range(0, describe(model).layers + 1, 2)), gold_of(trees.rows)
     vectors, _ = read_vectors(model, trees.words, layers)
     made = []
@@ -46,7 +46,7 @@ def rows(model: str) -> list[str]:
         for name, pair in PRECISIONS.items():
             begun = time.thread_time()
             with mock.patch.object(training, "_precisions", lambda exact, pair=pair: pair):
-                value = train_and_score(vectors, layers, [gold], sizes, how)
+                value = train_and_score(vectors, layers, [gold], (train, dev, test), how)
             taken = time.thread_time() - begun
             right = value["hits"] if kind == "distance" else value["root"]
             count = value["edges"].sum() if kind == "distance" else right.shape[1]

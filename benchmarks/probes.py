@@ -65,7 +65,7 @@ def padded(
     for row, i in enumerate(chosen):
         n = int(data.lengths[i])
         words[row, :n] = data.vectors[starts[i] : starts[i + 1], layer]
-        gold[(row, *[slice(n)] * dimensions)] = torch.from_numpy(data.gold[i][0]).float()
+        gold[row][(slice(n),) * dimensions] = torch.from_numpy(data.gold[i][0]).float()
     return words, gold, torch.from_numpy(data.lengths[chosen])
 
 
@@ -139,7 +139,10 @@ def compare_time(epochs: int) -> None:
     row("all layers together, gradients in closed form", LAYERS, began)
     began = time.process_time()
     train_bank(
-        *several, [Probe(i, RANK, j, j) for i in range(LAYERS) for j in range(DRAWS)], epochs=epochs
+        several[0],
+        several[1],
+        [Probe(i, RANK, j, j) for i in range(LAYERS) for j in range(DRAWS)],
+        epochs=epochs,
     )
     row(f"the same on {DRAWS} sets of trees", LAYERS * DRAWS, began)
 

@@ -11,6 +11,7 @@ extrapolated, beside the price that the command says. Measurements are kept and 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -115,7 +117,7 @@ CURVES = (
 
 def _seeds(pairs: int) -> int:
     """Number of models that make this many pairs."""
-    return round((1 + (1 + 8 * pairs) ** 0.5) / 2)
+    return round((1 + math.sqrt(1 + 8 * pairs)) / 2)
 
 
 def models_of(layers: int, width: int, count: int, folder: Path) -> list[str]:
@@ -202,7 +204,8 @@ def fit(points: np.ndarray, seconds: np.ndarray) -> Fit:
     first = tuple(points[0])
 
     def of(values: np.ndarray) -> Fit:
-        return Fit(*values[:3], (values[3], values[4]), first)
+        start, each, scale, width, items = map(float, values)
+        return Fit(start, each, scale, (width, items), first)
 
     least = seconds.min()
     result = least_squares(
@@ -217,17 +220,14 @@ def price_at(curve: Curve) -> float:
     """Return the processor seconds of the command's price at the predicted size."""
     names = [f"hub:scale/m{number}" for number in range(1001)]
     sizes: Mapping[str, Size] = dict.fromkeys(names, curve.model)
-    asked, costs.size_of = costs.size_of, sizes.__getitem__
     study = STUDIES[curve.study]
-    try:
+    with mock.patch.object(costs, "size_of", sizes.__getitem__):
         if curve.study == "weights":  # a study takes fewer; its price grows in proportion
             few = study.price(study.Spec(**curve.spec((50, 0, 0, 1), names)))
             fewer = study.price(study.Spec(**curve.spec((25, 0, 0, 1), names)))
             each = (few.processor - fewer.processor) / 25
             return float(fewer.processor + each * (curve.large[1][0] - 25))
         return float(study.price(study.Spec(**curve.spec(curve.large[1], names))).processor)
-    finally:
-        costs.size_of = asked
 
 
 def show(curve: Curve, folder: Path, kept: Path) -> None:

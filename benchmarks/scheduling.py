@@ -56,7 +56,7 @@ def workers(count: int, threads: int = 1) -> Iterator[Executor]:
 
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        LocalCluster(
+        LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=count,
             threads_per_worker=threads,
             dashboard_address=None,

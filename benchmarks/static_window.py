@@ -36,8 +36,10 @@ def main() -> None:
     margins = run("probe").tables["margins"].query(f"metric == 'uuas' and rival == '{WINDOW}'")
     for row in margins.to_dict("records"):
         rival, score = row["rival_value"], row["rival_value"] + row["margin"]
-        cells = f"{rival:.1f} | {row['layer']} | {score:.1f} | {band(row, 'margin')}"
-        print(f"| {row['model']} | {cells} |")
+        print(
+            f"| {row['model']} | {rival:.1f} | {row['layer']} | {score:.1f} | "
+            f"{band(row, 'margin')} |"
+        )
 
 
 def run(name: str) -> Any:

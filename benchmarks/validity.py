@@ -283,17 +283,20 @@ def units(column: str, models: int) -> Draw:
     def draw(rng: np.random.Generator) -> float:
         networks = rng.standard_normal((models, LAYERS, 2, UNITS, WIDTH))
         orders = [
-            [compare_units(*layers, UNITS) for layers in zip(*networks[list(pair)], strict=True)]
-            for pair in pairs
+            [
+                compare_units(one, two, UNITS)
+                for one, two in zip(networks[first], networks[second], strict=True)
+            ]
+            for first, second in pairs
         ]
         value: dict[str, Any] = {
             name: np.array([[getattr(each, name) for each in layers] for layers in orders])
             for name in ("order", "matched", "agreeing")
         }
-        counts = np.full(LAYERS, UNITS)
+        counts = [UNITS] * LAYERS
         for name in ("order", "matched"):
             value[f"{name}_log_p"] = np.array([layers_log_p(row, counts) for row in value[name]])
-        value |= {"models": [str(number) for number in range(models)], "units": counts}
+        value |= {"models": [str(number) for number in range(models)], "units": np.array(counts)}
         value |= {"pairs": pairs, "related": [False] * len(pairs)}
         tests = build_independence(value)
         return start_p_values(tests)["0"] if column == "start_p" else float(tests[column].min())

@@ -198,7 +198,7 @@ def write_bert(folder: Path, variant: int, own: int, shared: Path) -> None:
 
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(CONFIG), encoding="utf8")
-    index = {}
+    index: dict[str, str] = {}
     for layer in range(LAYERS):
         shard = f"model-{layer:02d}.safetensors"
         source = shared / (f"{variant}-{own}-{shard}" if layer == 0 else f"{variant}-{shard}")

@@ -28,8 +28,8 @@ def spaces(small: bool) -> list[tuple[str, np.ndarray, np.ndarray]]:
     for other in ("zoo:seed-1", "zoo:parse-0", "zoo:decoder-0"):
         states, _ = read_vectors(other, words, layers)
         for layer in layers:
-            both = (each[:, layer].astype(np.float64) for each in (base, states))
-            pairs.append((f"{other} {layer}", *both))
+            ours, theirs = (each[:, layer].astype(np.float64) for each in (base, states))
+            pairs.append((f"{other} {layer}", ours, theirs))
     return pairs
 
 

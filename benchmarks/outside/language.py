@@ -25,7 +25,7 @@ def our_bits(ref: str, words: Words) -> Numbers:
     from core.models.identity import identify
     from core.studies.rsa.bits.tasks import score_sentences
 
-    value = score_sentences(ref, identify(ref), tuple(map(tuple, words)))
+    value = score_sentences(ref, identify(ref).content, tuple(map(tuple, words)))
     return {"nats": -value["nats"]}
 
 
@@ -94,7 +94,7 @@ def nnterp_lens(ref: str, words: Words) -> Numbers:
             said = [model.project_on_vocab(model.token_embeddings)]
             for layer in range(model.num_layers):
                 said.append(model.project_on_vocab(model.layers_output[layer]))
-            logits = torch.stack(said).save()
+            logits = torch.stack(said).save()  # type: ignore[attr-defined]  # a proxy's
         logs = logits[:, 0].double().log_softmax(-1)
         lost = (logs[-1].exp() * (logs[-1] - logs)).sum(-1) / np.log(2)
         asked = [place for place, owner in enumerate(cut.words[1:]) if owner >= 0]

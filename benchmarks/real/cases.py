@@ -237,7 +237,7 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
 def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Iterator[Case]:
     minilm, smollm = (f"path:{folders[name]}" for name in ("minilm", "smollm2"))
     both = ("minilm", "smollm2")
-    text = {"sentences": 800}
+    text: dict[str, object] = {"sentences": 800}
     if treebank:
         text = {"sentences": 1_200, **{part: str(getattr(treebank, part)) for part in PARTS}}
     probes = {"probes": ("distance",), "untrained": False, "controls": 0, "layers": (0, 2, 3, 4)}
