@@ -7,7 +7,7 @@ import pandas as pd
 from core.results.drawing.curves import Look, Rule, graded
 from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
-from core.results.drawing.style import BLUE, GREY, heading
+from core.results.drawing.style import BLUE, BROWN, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.names import short_name, short_names
 from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, span_of, told
@@ -50,7 +50,7 @@ def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:
     several = [name for name in dict.fromkeys(rows["name"]) if name != NAMES[ALL]]
     looks = graded(several, band=False)
     if ALL in set(rows["kind"]):
-        looks = {NAMES[ALL]: Look(BLUE, width=3.0)} | looks
+        looks = {NAMES[ALL]: Look(BROWN, width=3.0)} | looks
     rules = [Rule("chance", CHANCE, (2, 3))]
     for line in bigram.itertuples():
         ends = {"low": line.low, "high": line.high}
