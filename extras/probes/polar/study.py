@@ -30,6 +30,7 @@ from core.studies.probes.trees import comparisons
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
+from core.studies.probes.trees.text import notice_of
 from extras.probes.polar import charts, planning, statements, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.spec import PolarSpec
@@ -73,7 +74,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     said, doubts = statements.statements_of(made, spec.probed), statements.doubts_of(made, spec)
     starts = start_notices(spec.models[0], changes_of(ready))
-    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
+    doubted = (notice_of(doubt, "LAS") for doubt in doubts)
+    notices = (*starts, *doubted, *treebank.notices, *outputs.notices)
     coded = tuple(ref for ref in real if "centres" in real[ref])
     fewer = controls_of(spec.as_probes, "control labels")
     layers = layers_read(spec.as_probes, ready, fewer)
