@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import TaskError
-from core.models.identity import depths
 from core.models.loading.language_models import head_tasks
 from core.studies.kit import (
     Findings,
@@ -35,6 +34,7 @@ from core.studies.probes.trees.planning import (
     chosen_layers,
     headless,
     heads_of,
+    layers_read,
     model_arguments,
     training_arguments,
     with_limits,
@@ -117,7 +117,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         models=scored,
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, heads, depths(ready)),
+        methods=make_methods(spec, treebank, [*heads], layers_read(spec.as_probes, ready)),
         cites=CITATIONS,
     )
     return with_limits(result, ready, scored, spec.layers)

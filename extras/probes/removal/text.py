@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from core.options.layer_numbers import which_layers
 from core.studies.kit import Result, words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import BELOW
@@ -15,7 +14,8 @@ from extras.probes.removal.tables import ACCURACY, LOSS, UAS
 from extras.probes.removal.tasks import MATCHED
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 COSTS = {
     LOSS: ("{name}'s loss is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),
@@ -65,51 +65,30 @@ def _verdict(where: Statement, gap: Statement) -> str:
     return "At every layer" if above == every else f"At {above} of {every} layers"
 
 
-def make_methods(
-    spec: RemovalSpec, treebank: Treebank, heads: dict[str, str], depths: Mapping[str, int]
-) -> str:
+def make_methods(spec: RemovalSpec, treebank: Treebank, heads: Sequence[str], layers: str) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
         spec: The study.
         treebank: Its sentences.
-        heads: The head of each model that was scored.
+        heads: Models that were scored.
+        layers: Says those at which a subspace was erased.
     """
-    layers = which_layers(spec.layers, depths)
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    return " ".join(
-        [
-            f"Distance probes (Hewitt & Manning 2019) of rank {spec.rank} were trained on {layers} "
-            f"of {listed(list(heads))} ({treebank.corpus.ref}; "
-            f"{counts['train']:,} training and {counts['dev']:,} development sentences).",
-            "Their subspace was erased from the layer's states of every token while the model ran: "
-            "LEACE in closed form (Belrose et al. 2023), fitted to the vectors of the training "
-            "words, with the coordinates in the probe's space as the concept. "
-            "A linear regression finds nothing of these coordinates in what is left.",
-            f"For comparison, {spec.randoms} random subspaces of the same rank were erased in the "
-            "same way, and once more with the change scaled to the probe's mean squared length.",
-            "A language model was scored by the loss per token (for masked models the "
-            "pseudo-log-likelihood, Salazar et al. "
-            f"2020, Kauf & Ivanova 2023) on at most {spec.scored} test sentences, and by its "
-            f"accuracy on the critical regions of {spec.pairs} minimal pairs of each kind; "
-            "the included parser by its UAS on the same sentences.",
-            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, "
-            "or of groups of pairs with the same differing words, and, "
-            "where random subspaces are involved, from their spread (Student's t). "
-            "Differences from random subspaces are corrected for the layers of a model "
-            "(Bonferroni), not for the models, and the headline names the layer that is farthest "
-            "above the random subspaces that cost most there; where none is detectably, the one "
-            "at which erasing costs most.",
-        ]
+    return said(
+        "methods",
+        rank=spec.rank,
+        layers=layers,
+        models=listed(heads),
+        text=treebank.corpus.ref,
+        train=len(treebank.parts["train"]),
+        dev=len(treebank.parts["dev"]),
+        randoms=spec.randoms,
+        scored=spec.scored,
+        pairs=spec.pairs,
+        draws=spec.draws,
     )
 
 
 def make_notices(refused: Sequence[str]) -> list[str]:
     """The notice that models have no head that can be scored."""
-    if not refused:
-        return []
-    names = listed([short_name(ref) for ref in refused])
-    return [
-        f"{names}: no language-model head and no parser's head, "
-        "so nothing can be measured when the subspace is erased."
-    ]
+    return [said("refused", models=listed([*map(short_name, refused)]))] if refused else []

@@ -11,7 +11,7 @@ from core.studies.kit import Outputs, Task, Text, identities, identity_tasks
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
-from core.studies.probes.behaviour.text import refusal
+from core.studies.probes.behaviour.text import refusals
 from core.studies.probes.edges.planning import model_task as edge_task
 from core.studies.probes.edges.planning import sentences_of
 from core.studies.probes.minimal_pairs.own import OWN, read_own
@@ -60,7 +60,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
     """
     identified, heads = identities(ready), heads_of(spec.refs, ready)
     if not heads:
-        refused = [refusal(without)] if (without := headless(spec.refs, ready)) else []
+        refused = refusals(headless(spec.refs, ready))
         raise TaskError(" ".join([*refused, *ready.sentences.values()]))
     first = next(iter(heads))
     given = {"own": ready.need(OWN)} if spec.pairs_file else {}
