@@ -137,9 +137,7 @@ STUDY = Study(
             asked="Cost",
             titles=NAMES,
             headline=view_sentence,
-            tables=lambda result, metric=LOSS: rows_of_metric(
-                result.tables, metric, *result.tables
-            ),
+            tables=lambda result, metric=LOSS: rows_of_metric(result.tables, metric),
         ),
     ),
 )

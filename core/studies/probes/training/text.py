@@ -62,25 +62,22 @@ def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Stat
         return ()
     first, last = best.iloc[0], best.iloc[-1]
     final, layer = str(last["model"]), int(last["layer"])
-    statements = [Statement(final, BEST, estimate_of(last, "value"), (layer,))]
+    score = Statement(final, BEST, estimate_of(last, "value"), (layer,))
     if len(best) == 1:
-        return tuple(statements)
-    start = Statement(
-        str(first["model"]), START, estimate_of(first, "value"), (int(first["layer"]),)
-    )
+        return (score,)
+    start = estimate_of(first, "value")
     margins = at_layer(tables["margins"], final, metric, layer)
-    statements = [start, *statements]
-    statements += [
-        compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()
-    ]
-    statements += _moves(best.iloc[:-1], final, layer)
-    loss = tables["loss"]
-    if len(loss) > 1:
-        statements += [
+    losses = tables["loss"].iloc[[0, -1] if len(tables["loss"]) > 1 else []]
+    return (
+        Statement(str(first["model"]), START, start, (int(first["layer"]),)),
+        score,
+        *(compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()),
+        *_moves(best.iloc[:-1], final, layer),
+        *(
             Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
-            for _, row in loss.iloc[[0, -1]].iterrows()
-        ]
-    return tuple(statements)
+            for _, row in losses.iterrows()
+        ),
+    )
 
 
 def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
