@@ -9,18 +9,13 @@ from typing import Any
 
 from core.errors import CorpusError
 from core.models.identity import Identity
-from core.studies.kit import Outputs, Task, Text
+from core.studies.kit import Outputs, Task
 from core.studies.probes.trees import planning
 from core.studies.probes.trees.data import Treebank, Trees
 from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW
 from extras.probes.polar.rival_tasks import score_chain, score_parser, score_positions, score_window
 from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.tasks import PolarRegime, train_polar
-
-
-def prepare(spec: PolarSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, identify the models."""
-    return planning.prepare(spec.as_probes, texts)
 
 
 def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:

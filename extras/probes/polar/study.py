@@ -29,7 +29,13 @@ from core.studies.kit import (
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    controls_of,
+    layers_read,
+    prepare_same,
+    with_limits,
+)
 from core.studies.probes.trees.text import notice_of
 from extras.probes.polar import charts, planning, statements, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
@@ -63,14 +69,9 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         judged = draw_sample(np.asarray(values[trees.PARSED]["edges"]), spec.draws, spec.seed)
         shown[trees.PARSED] = tables.polar_groups(values[trees.PARSED], judged)
     scores = trees.score_frames(groups, controls, shown)
-    differing = comparisons.differences(groups, spec.models[0])
-    above = comparisons.baseline_margins(groups, rivals)
-    best = comparisons.best_layers(groups)
     made = {
         "polar": trees.as_table(scores, tables.SCORES),
-        "differences": trees.as_table(differing, comparisons.DIFFERENCES),
-        "polar_margins": trees.as_table(above, comparisons.MARGINS),
-        "best_layers": trees.as_table(best, comparisons.BEST_LAYERS),
+        **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
     said, doubts = statements.statements_of(made, spec.probed), statements.doubts_of(made, spec)
     starts = start_notices(spec.models[0], changes_of(ready))
@@ -103,7 +104,7 @@ STUDY = Study(
     name="probe polar",
     words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=PolarSpec,
-    prepare=planning.prepare,
+    prepare=prepare_same,
     plan=planning.plan,
     collect=collect,
     kind=PolarResult,

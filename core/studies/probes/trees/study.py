@@ -104,15 +104,10 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         if role[0] == BESIDE
         for frame in comparisons.gains_over_window(role[1], probe_groups(value, sample))
     ]
-    differing = comparisons.differences(groups, spec.models[0])
-    above = comparisons.baseline_margins(groups, rivals)
-    best = comparisons.best_layers(groups)
     gold = gold_of(treebank.parts["test"])
     tables = {
         "scores": score_table(spec, groups, rivals, values, sample),
-        "differences": as_table(differing, comparisons.DIFFERENCES),
-        "margins": as_table(above, comparisons.MARGINS),
-        "best_layers": as_table(best, comparisons.BEST_LAYERS),
+        **comparisons.compared_tables(groups, rivals, spec.models[0]),
         **comparisons.arc_tables(groups, rivals, values, gold, sample),
         **({"added": as_table(added, comparisons.ADDED)} if spec.conditional else {}),
     }
