@@ -37,7 +37,7 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.text import notice_of
-from extras.probes.polar import charts, planning, statements, tables, text
+from extras.probes.polar import charts, planning, tables, text
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.spec import PolarSpec
 
@@ -73,7 +73,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "polar": trees.as_table(scores, tables.SCORES),
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
-    said, doubts = statements.statements_of(made, spec.probed), statements.doubts_of(made, spec)
+    said, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
     starts = start_notices(spec.models[0], changes_of(ready))
     doubted = (notice_of(doubt, "LAS") for doubt in doubts)
     notices = (*starts, *doubted, *treebank.notices, *outputs.notices)

@@ -1,15 +1,18 @@
-"""Every sentence of the study of polar probes: the headline, made of statements, and texts."""
+"""What a study of polar probes shows: its statements, and its sentences, made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
 
 import core.studies.probes.trees.statements as trees
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.models import parse_ref
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.tables import CHAIN
+from core.studies.probes.trees.tables import CHAIN, best_row, best_rows
 from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
@@ -23,6 +26,7 @@ from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     TWO_LINES,
     Statement,
+    estimate_of,
     first_of,
     leading,
     listed,
@@ -32,11 +36,11 @@ from core.studies.text_kit import (
 )
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.spec import PolarSpec
-from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
 said = words_beside(__file__).sentence
+UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
 LEADS = {
     LAS: "{name} predicts {value} of labelled {edges} at best ({short})",
     UAS: "{name} predicts {value} of {edges} with the right head at {best}",
@@ -44,6 +48,51 @@ LEADS = {
     LABEL: "Given {edges} and their heads, {name} predicts {value} of the labels at {best}",
     DIRECTION: "Given {edges}, {name} predicts {value} of the heads at {best}",
 }
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str = LAS
+) -> tuple[Statement, ...]:
+    """What the tables show of one metric; empty where no model has a score.
+
+    Args:
+        tables: The study's `polar`, `differences`, `polar_margins` and `best_layers`.
+        models: References; the first trained one leads, the others are compared with it.
+        metric: One of METRICS of the tables.
+
+    Returns:
+        The first model's score at its best layer; for LAS also its UUAS there and the share of gold
+        edges whose label it predicts; its margin over the baseline that scores highest; the other
+        trained models' differences from it, each at its own best layer, a single other model's
+        after its own score and margin; then the layers that are not distinguishable from a best
+        one.
+    """
+    named = {**tables, "scores": tables["polar"], "margins": tables["polar_margins"]}
+    stated = trees.statements_of(named, models, metric)
+    if metric != LAS:
+        return stated
+    more = [
+        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers)
+        for score in stated[:1]
+        for name, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN))
+        if (row := best_row(tables["polar"], score.subject, name)) is not None
+    ]
+    return (*stated[:1], *more, *stated[1:])
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
+    """Baselines above which a model's LAS at its best layer is not detectably.
+
+    Args:
+        tables: The study's `polar` and `polar_margins`.
+        spec: The study.
+    """
+    trained = [ref for ref in spec.models if not parse_ref(ref).random]
+    return tuple(
+        doubt
+        for ref, row in best_rows(tables["polar"], trained, LAS).items()
+        for doubt in trees.unbeaten(tables["polar_margins"], ref, LAS, int(row["layer"]))
+    )
 
 
 def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:

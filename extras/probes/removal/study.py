@@ -43,7 +43,6 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
 from extras.probes.removal.charts import draw_removal
 from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.statements import statements_of
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
@@ -51,6 +50,7 @@ from extras.probes.removal.text import (
     make_headline,
     make_methods,
     make_notices,
+    statements_of,
     view_sentence,
 )
 

@@ -23,9 +23,8 @@ from core.studies.probes.sentence.parts import (
     REVERSED,
     edge_fields,
 )
-from core.studies.probes.sentence.result import words_table
+from core.studies.probes.sentence.result import sentence_headline, statement_of, words_table
 from core.studies.probes.sentence.study import ranked_sentences
-from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.planning import prepare_same
 from core.studies.probes.trees.result import conllu_block
@@ -44,9 +43,9 @@ from extras.probes.polar.planning import plan
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
-from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from extras.probes.polar.study import STUDY
 from extras.probes.polar.tables import LAS, METRICS, SCORES
+from extras.probes.polar.text import GIVEN, UNDIRECTED, statements_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
