@@ -49,7 +49,7 @@ from core.studies.probes.trees.tables import (
     sample_of,
     score_table,
 )
-from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of
+from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of, said
 from core.studies.probes.trees.views import VIEWS
 from core.studies.task_kit import Cost, Sizes
 
@@ -143,7 +143,7 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
     """A notice for each model with fewer dimensions than the rank."""
     ranks = {ref: int(np.max(value["ranks"])) for ref, value in real.items()}
     return [
-        f"{ref} has {rank} dimensions, so its probes have rank {rank}, not {spec.rank}."
+        said("fewer_dimensions", model=ref, rank=rank, asked=spec.rank)
         for ref, rank in ranks.items()
         if rank < spec.rank
     ]

@@ -110,10 +110,8 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         yield whole if fits else f"{lead}, {compared[0]}."
         if not fits:
             yield f"It is {listed(compared[1:])}."
-        yield f"{sentence}."
-        return
     yield f"{sentence}."
-    others = [each for each in rest if each.subject != first.subject]
+    others = [each for each in rest if each.subject != first.subject and score is None]
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
