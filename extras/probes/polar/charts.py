@@ -9,8 +9,8 @@ from core.studies.probes.edges.tables import CONTROL, SELECTIVITY
 from core.studies.probes.trees.charts import chart_of_scores
 from core.studies.probes.trees.statements import leave_first
 from core.studies.probes.trees.tables import PARSED, metrics_in, models_in
-from extras.probes.polar.statements import statements_of
 from extras.probes.polar.tables import LAS, NAMES
+from extras.probes.polar.text import statements_of
 
 HEIGHT = 296  # below the choice of a metric
 

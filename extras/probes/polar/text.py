@@ -1,15 +1,18 @@
-"""Every sentence of the study of polar probes: the headline, made of statements, and texts."""
+"""What a study of polar probes shows: its statements, and its sentences, made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
 
 import core.studies.probes.trees.statements as trees
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.models import parse_ref
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.tables import CHAIN
+from core.studies.probes.trees.tables import CHAIN, best_row, best_rows
 from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
@@ -17,25 +20,27 @@ from core.studies.probes.trees.text import (
     beside,
     best_in_words,
     compared_with,
-    not_above,
     score_in_words,
 )
+from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     TWO_LINES,
     Statement,
+    estimate_of,
     first_of,
     leading,
     listed,
-    short_name,
     short_names,
     text_of,
+    words_beside,
 )
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.spec import PolarSpec
-from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
+said = words_beside(__file__).sentence
+UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
 LEADS = {
     LAS: "{name} predicts {value} of labelled {edges} at best ({short})",
     UAS: "{name} predicts {value} of {edges} with the right head at {best}",
@@ -43,6 +48,51 @@ LEADS = {
     LABEL: "Given {edges} and their heads, {name} predicts {value} of the labels at {best}",
     DIRECTION: "Given {edges}, {name} predicts {value} of the heads at {best}",
 }
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str = LAS
+) -> tuple[Statement, ...]:
+    """What the tables show of one metric; empty where no model has a score.
+
+    Args:
+        tables: The study's `polar`, `differences`, `polar_margins` and `best_layers`.
+        models: References; the first trained one leads, the others are compared with it.
+        metric: One of METRICS of the tables.
+
+    Returns:
+        The first model's score at its best layer; for LAS also its UUAS there and the share of gold
+        edges whose label it predicts; its margin over the baseline that scores highest; the other
+        trained models' differences from it, each at its own best layer, a single other model's
+        after its own score and margin; then the layers that are not distinguishable from a best
+        one.
+    """
+    named = {**tables, "scores": tables["polar"], "margins": tables["polar_margins"]}
+    stated = trees.statements_of(named, models, metric)
+    if metric != LAS:
+        return stated
+    more = [
+        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers)
+        for score in stated[:1]
+        for name, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN))
+        if (row := best_row(tables["polar"], score.subject, name)) is not None
+    ]
+    return (*stated[:1], *more, *stated[1:])
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
+    """Baselines above which a model's LAS at its best layer is not detectably.
+
+    Args:
+        tables: The study's `polar` and `polar_margins`.
+        spec: The study.
+    """
+    trained = [ref for ref in spec.models if not parse_ref(ref).random]
+    return tuple(
+        doubt
+        for ref, row in best_rows(tables["polar"], trained, LAS).items()
+        for doubt in trees.unbeaten(tables["polar_margins"], ref, LAS, int(row["layer"]))
+    )
 
 
 def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
@@ -96,14 +146,6 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         yield f"At {where}, {names[each.subject]} is {compared(each)}."
 
 
-def make_notices(doubts: Sequence[Statement]) -> list[str]:
-    """A sentence for each of `doubts_of`."""
-    return [
-        not_above(f"{short_name(doubt.subject)}: LAS", doubt, baseline_name(doubt.baseline))
-        for doubt in doubts
-    ]
-
-
 def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
     """A methods paragraph, ready to paste.
 
@@ -113,50 +155,24 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], laye
         coded: Models whose vectors have a position code appended.
         layers: Says those that were probed.
     """
-    parts = [
-        f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
-        f"{layers} of {', '.join(spec.probed)}. "
-        "A word's vector is the mean of its subwords' vectors.",
-        treebank.in_words("Labelled dependency trees", spec.as_probes),
-        "Subtypes of labels, punctuation and edges to it were left out.",
-        "The loss is that of the structural probe (Hewitt & Manning 2019) "
-        f"plus {text_of(spec.weight, 'amount')} times the mean squared error, "
-        "over pairs of a batch's edges, of the cosine of their directions after the map, "
-        "which is to be 1 for edges of one label and 0 for others. "
-        f"Probes were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of "
-        f"{BATCH} sentences for at most {spec.epochs} epochs; "
-        "after each epoch without a new minimum of the development loss, the learning rate was "
-        f"divided by {text_of(1 / DECAY, 'whole')} and Adam's moments were reset.",
-        "The predicted tree is the minimum spanning tree of the squared distances. "
-        "A label's direction is the mean direction of its training edges; "
-        "an edge's label is the one with the highest cosine, and the root is the word from which "
-        "all edges, directed away from it, have the highest sum of cosines.",
-        "UUAS, UAS and LAS are the shares of edges between words that are not punctuation that are "
-        "predicted, predicted with the right head, and with the right head and label; "
-        "the root's own label is not counted. "
-        "A model's best layer is the one with the highest LAS on the development sentences.",
-        "Baselines are probes on a position code alone, the untrained model at its best layer, "
-        "each model's static window (its embeddings of a word and its neighbours, "
-        "with no layer run), its layer 0 alone, "
-        "and the linear chain with the most frequent head and label of edges between neighbours. "
-        "The headline gives the difference from the one that scores highest.",
-        (
-            f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
-            f"deviation, and extended by a code of each word's position ({SIZE} numbers)."
-        )
-        * bool(coded),
-        (
-            "Selectivity is the score minus that of probes on the same trees with control labels: "
-            "a random label for each type of dependent, drawn with the frequencies of the real "
-            f"labels (after Hewitt & Liang 2019), averaged over {spec.controls} draws."
-        )
-        * bool(spec.controls),
-        f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
-        f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
-        "the test sentences, to each of which a t-distributed error of the mean over probes (and "
-        f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
-        "They are not corrected for the number of layers and models. "
-        "Layers are not distinguishable from the best one where the interval of the paired "
-        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
-    ]
-    return " ".join(filter(None, parts))
+    decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
+    two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
+    weight = text_of(spec.weight, "amount")
+    parts = {  # whether a sentence holds
+        said("probes", rank=spec.rank, layers=layers, models=models): True,
+        treebank.in_words("Labelled dependency trees", spec.as_probes): True,
+        said(
+            "training",
+            weight=weight, rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay,
+        ): True,
+        said("predicted"): True,
+        said("scores"): True,
+        said("baselines"): True,
+        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
+        said("selectivity", draws=spec.controls): bool(spec.controls),
+        said_of_trees(
+            "bands", seeds=spec.seeds, draws=spec.draws, drawn="control labels", two=two
+        ): True,
+        said_of_trees("tied"): True,
+    }  # fmt: skip
+    return " ".join(sentence for sentence, holds in parts.items() if holds)

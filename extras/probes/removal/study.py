@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.errors import TaskError
-from core.models.identity import depths
 from core.models.loading.language_models import head_tasks
 from core.studies.kit import (
     Findings,
@@ -35,6 +34,7 @@ from core.studies.probes.trees.planning import (
     chosen_layers,
     headless,
     heads_of,
+    layers_read,
     model_arguments,
     training_arguments,
     with_limits,
@@ -43,7 +43,6 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
 from extras.probes.removal.charts import draw_removal
 from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.statements import statements_of
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
@@ -51,6 +50,7 @@ from extras.probes.removal.text import (
     make_headline,
     make_methods,
     make_notices,
+    statements_of,
     view_sentence,
 )
 
@@ -117,7 +117,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         models=scored,
         corpus=treebank.corpus,
-        methods=make_methods(spec, treebank, heads, depths(ready)),
+        methods=make_methods(spec, treebank, [*heads], layers_read(spec.as_probes, ready)),
         cites=CITATIONS,
     )
     return with_limits(result, ready, scored, spec.layers)
@@ -137,9 +137,7 @@ STUDY = Study(
             asked="Cost",
             titles=NAMES,
             headline=view_sentence,
-            tables=lambda result, metric=LOSS: rows_of_metric(
-                result.tables, metric, *result.tables
-            ),
+            tables=lambda result, metric=LOSS: rows_of_metric(result.tables, metric),
         ),
     ),
 )

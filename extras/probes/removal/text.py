@@ -1,26 +1,80 @@
-"""Every sentence of the study that erases a probe's subspace."""
+"""What the study that erases a probe's subspace shows: its statements, and its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.options.layer_numbers import which_layers
+import pandas as pd
+
 from core.studies.kit import Result, words_beside
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import BELOW
-from core.studies.text_kit import TWO_LINES, Estimate, Statement, leading, listed, short_name
+from core.studies.probes.trees.statements import BELOW, compared
+from core.studies.text_kit import (
+    TWO_LINES,
+    Estimate,
+    Statement,
+    estimate_of,
+    leading,
+    listed,
+    short_name,
+)
 from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.statements import COST, WHERE
-from extras.probes.removal.tables import ACCURACY, LOSS, UAS
-from extras.probes.removal.tasks import MATCHED
+from extras.probes.removal.tables import ACCURACY, LOSS, METRICS, UAS
+from extras.probes.removal.tasks import MATCHED, PROBE
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+COST = "cost of erasing the probe's subspace"
+WHERE = "costs more than random subspaces, of this many layers"
 COSTS = {
     LOSS: ("{name}'s loss is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),
     UAS: ("{name}'s UAS is {cost}", "lower", "higher"),
 }
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """What the tables show; empty where nothing was measured.
+
+    Args:
+        tables: The study's `removal` and `removal_excess`.
+        models: References.
+
+    Returns:
+        For each model and metric, what erasing the probe's subspace costs, and how far that is
+        above the random subspaces that cost most there, as they are or scaled to an equal change;
+        then the layers at which it is detectably above both. The layer is the one of these that is
+        farthest above, or, where there is none, the one at which erasing costs most.
+    """
+    statements = []
+    for model in models:
+        for metric in METRICS:
+            rows = _rows(tables["removal"], model, metric)
+            rows = rows[rows["erased"] == PROBE]
+            if rows.empty:
+                continue
+            gaps = _rows(tables["removal_excess"], model, metric)
+            above = [int(at) for at, low in gaps.groupby("layer")["low"].min().items() if low > 0]
+            gaps = gaps.loc[gaps.groupby("layer")["margin"].idxmin()]  # over the strongest rival
+            farthest = gaps[gaps["layer"].isin(above)].nlargest(1, "margin")
+            shown = rows.nlargest(1, "cost") if farthest.empty else farthest
+            layer = int(shown["layer"].iloc[0])
+            cost = estimate_of(rows[rows["layer"] == layer].iloc[0], "cost")
+            statements.append(Statement(model, COST, cost, (layer,), metric=metric))
+            statements += [
+                compared(model, gap, "margin", str(gap["rival"]), metric)
+                for _, gap in gaps[gaps["layer"] == layer].iterrows()
+            ]
+            whole = Estimate(float(len(gaps)), kind="whole")
+            statements.append(Statement(model, WHERE, whole, tuple(above), metric=metric))
+    return tuple(statements)
+
+
+def _rows(table: pd.DataFrame, model: str, metric: str) -> pd.DataFrame:
+    return table[(table["model"] == model) & (table["metric"] == metric)]
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
@@ -65,51 +119,30 @@ def _verdict(where: Statement, gap: Statement) -> str:
     return "At every layer" if above == every else f"At {above} of {every} layers"
 
 
-def make_methods(
-    spec: RemovalSpec, treebank: Treebank, heads: dict[str, str], depths: Mapping[str, int]
-) -> str:
+def make_methods(spec: RemovalSpec, treebank: Treebank, heads: Sequence[str], layers: str) -> str:
     """A methods paragraph, ready to paste.
 
     Args:
         spec: The study.
         treebank: Its sentences.
-        heads: The head of each model that was scored.
+        heads: Models that were scored.
+        layers: Says those at which a subspace was erased.
     """
-    layers = which_layers(spec.layers, depths)
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    return " ".join(
-        [
-            f"Distance probes (Hewitt & Manning 2019) of rank {spec.rank} were trained on {layers} "
-            f"of {listed(list(heads))} ({treebank.corpus.ref}; "
-            f"{counts['train']:,} training and {counts['dev']:,} development sentences).",
-            "Their subspace was erased from the layer's states of every token while the model ran: "
-            "LEACE in closed form (Belrose et al. 2023), fitted to the vectors of the training "
-            "words, with the coordinates in the probe's space as the concept. "
-            "A linear regression finds nothing of these coordinates in what is left.",
-            f"For comparison, {spec.randoms} random subspaces of the same rank were erased in the "
-            "same way, and once more with the change scaled to the probe's mean squared length.",
-            "A language model was scored by the loss per token (for masked models the "
-            "pseudo-log-likelihood, Salazar et al. "
-            f"2020, Kauf & Ivanova 2023) on at most {spec.scored} test sentences, and by its "
-            f"accuracy on the critical regions of {spec.pairs} minimal pairs of each kind; "
-            "the included parser by its UAS on the same sentences.",
-            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, "
-            "or of groups of pairs with the same differing words, and, "
-            "where random subspaces are involved, from their spread (Student's t). "
-            "Differences from random subspaces are corrected for the layers of a model "
-            "(Bonferroni), not for the models, and the headline names the layer that is farthest "
-            "above the random subspaces that cost most there; where none is detectably, the one "
-            "at which erasing costs most.",
-        ]
+    return said(
+        "methods",
+        rank=spec.rank,
+        layers=layers,
+        models=listed(heads),
+        text=treebank.corpus.ref,
+        train=len(treebank.parts["train"]),
+        dev=len(treebank.parts["dev"]),
+        randoms=spec.randoms,
+        scored=spec.scored,
+        pairs=spec.pairs,
+        draws=spec.draws,
     )
 
 
 def make_notices(refused: Sequence[str]) -> list[str]:
     """The notice that models have no head that can be scored."""
-    if not refused:
-        return []
-    names = listed([short_name(ref) for ref in refused])
-    return [
-        f"{names}: no language-model head and no parser's head, "
-        "so nothing can be measured when the subspace is erased."
-    ]
+    return [said("refused", models=listed([*map(short_name, refused)]))] if refused else []

@@ -63,13 +63,12 @@ def statements_of(
             statements.append(Statement(first, OTHERWISE, _whole(row)))
     kinds = mine[mine["kind"] != ALL]
     if len(kinds) > 1:
-        for verdict, place in (
-            (HIGHEST, kinds["value"].idxmax()),
-            (LOWEST, kinds["value"].idxmin()),
-        ):
-            row = kinds.loc[place]
-            accuracy = estimate_of(row, "value")
-            statements.append(Statement(first, verdict, accuracy, metric=str(row["kind"])))
+        places = {HIGHEST: kinds["value"].idxmax(), LOWEST: kinds["value"].idxmin()}
+        ends = {verdict: kinds.loc[place] for verdict, place in places.items()}
+        statements += [
+            Statement(first, verdict, estimate_of(row, "value"), metric=str(row["kind"]))
+            for verdict, row in ends.items()
+        ]
     return (*statements, *_correlations(tables, kind))
 
 

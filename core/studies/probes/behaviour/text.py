@@ -37,7 +37,11 @@ CITATIONS = (
     *("wilson1927", "korn1998", "bonett2000", "hu2020"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+OFTEN = {SIMILAR: "Not detectably more", ABOVE: "More", BELOW: "Less"}
+FURTHER = {OTHERWISE: "whole", CORRELATES: "correlated", UNDECIDED: "not_correlated"}  # sentences
+DOUBTS = {BELOW_CHANCE: "below_chance", OTHERWISE: "otherwise"}  # sentences
 NAMES = {
     "agreement": "agreement",
     "reflexive": "reflexives",
@@ -81,14 +85,12 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     names |= {BIGRAM: "the bigram baseline"}
     bigrams = next((each for each in margins if each.baseline == BIGRAM), None)
     score = f"{names[model]} prefers the grammatical sentence in {first.number.text} of pairs"
-    if bigrams is None:
-        clear = first.number.low > CHANCE
-        chance = "chance level (50 %)"
-        yield f"{'More' if clear else 'Not detectably more'} often than {chance}: {score}."
-    else:
-        often = {SIMILAR: "Not detectably more", ABOVE: "More", BELOW: "Less"}[bigrams.verdict]
-        gap = bigrams.number.direction("above", "below")
-        yield f"{often} often than word pairs alone (bigrams): {score}, {gap} them."
+    verdict = ABOVE if first.number.low > CHANCE else SIMILAR
+    rival, gap = "chance level (50 %)", ""
+    if bigrams is not None:
+        verdict, rival = bigrams.verdict, "word pairs alone (bigrams)"
+        gap = f", {bigrams.number.direction('above', 'below')} them"
+    yield f"{OFTEN[verdict]} often than {rival}: {score}{gap}."
     ends = [
         f"{each.number.value_text} ({NAMES[each.metric]})"
         for verdict in (LOWEST, HIGHEST)
@@ -100,46 +102,19 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     clauses = [beside(each, names[each.baseline]) for each in margins if each is not bigrams]
     if clauses:
         yield f"Its accuracy is {listed(clauses)}."
+    few: dict[str, list[str]] = {}  # correlations by the models that are too few to test them
     for each in rest:
-        if each.verdict == OTHERWISE:
-            yield (
-                "Scored on whole sentences instead of the words that the rule concerns, it prefers "
-                f"the grammatical one in {each.number.value_text}."
-            )
-    for each in rest:
-        if each.verdict in (CORRELATES, UNDECIDED):
-            yield _correlation(each)
-    yield from _too_few(rest)
-
-
-def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
-    """Say which models are too few to test a correlation, and what the correlations are."""
-    by_models: dict[str, list[str]] = {}
-    for each in statements:
-        if each.verdict == TOO_FEW:
-            value = f"{each.number.value_text} for {SCORES[each.subject]}"
-            by_models.setdefault(each.baseline, []).append(value)
-    for models, values in by_models.items():
-        yield (
-            f"{models} are too few to tell whether probes' scores and accuracy on pairs go "
-            f"together (rank correlation {', '.join(values)})."
-        )
-
-
-def _correlation(statement: Statement) -> str:
-    """Say whether a probe's score and behaviour go together over models."""
-    score, value = SCORES[statement.subject], statement.number
-    over = f"Over {statement.baseline}"
-    if statement.verdict == UNDECIDED:
-        return (
-            f"{over}, {score} and accuracy on pairs are not detectably correlated (rank "
-            f"correlation {value.text})."
-        )
-    sign = "higher" if value.value > 0 else "lower"
-    return (
-        f"{over}, higher {score} goes with {sign} accuracy on pairs (rank correlation "
-        f"{value.text})."
-    )
+        number, probe = each.number, SCORES.get(each.subject)
+        if each.verdict in FURTHER:
+            sign = "higher" if number.value > 0 else "lower"
+            yield said(
+                FURTHER[each.verdict], value=number.value_text, number=number.text, score=probe,
+                models=each.baseline, sign=sign,
+            )  # fmt: skip
+        elif each.verdict == TOO_FEW:
+            few.setdefault(each.baseline, []).append(f"{number.value_text} for {probe}")
+    for models, values in few.items():
+        yield said("too_few", models=models, values=", ".join(values))
 
 
 def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[str]:
@@ -149,34 +124,25 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
         doubts: Of `doubts_of`.
         refused: Models without a language-model head.
     """
-    by_verdict: dict[str, dict[str, list[str]]] = {BELOW_CHANCE: {}, OTHERWISE: {}}
+    scores: dict[tuple[str, str], list[str]] = {}
     for doubt in doubts:
         score = f"{short_name(doubt.subject)} {doubt.number.value_text}"
-        by_verdict[doubt.verdict].setdefault(doubt.metric, []).append(score)
+        scores.setdefault((doubt.verdict, doubt.metric), []).append(score)
     notices = [
-        f"On pairs of {NAMES[kind]}, accuracy is detectably below 50 %, corrected for all models "
-        f"and kinds ({', '.join(scores)}): "
-        f"{INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
-        for kind, scores in by_verdict[BELOW_CHANCE].items()
+        said(
+            DOUBTS[verdict],
+            pairs=NAMES[kind],
+            scores=", ".join(of_models),
+            instead=INSTEAD.get(kind, "the models prefer the wrong sentence"),
+        )
+        for (verdict, kind), of_models in scores.items()
     ]
-    notices += [
-        f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
-        f"scored, with the words that differ themselves ({', '.join(scores)}); these intervals are "
-        "not corrected for the number of models and kinds."
-        for kind, scores in by_verdict[OTHERWISE].items()
-    ]
-    if refused:
-        notices.append(refusal(refused))
-    return notices
+    return [*notices, *refusals(refused)]
 
 
-def refusal(refused: Sequence[str]) -> str:
-    """Say in one sentence which models cannot be scored, and why."""
-    listed = ", ".join(refused)
-    return (
-        f"Models saved without a language-model head give sentences no probability and are left "
-        f"out: {listed}; choose a model saved for masked or causal language modelling."
-    )
+def refusals(refused: Sequence[str]) -> list[str]:
+    """Say which models cannot be scored, and why, where there are any."""
+    return [said("refused", models=", ".join(refused))] if refused else []
 
 
 def make_methods(
@@ -195,51 +161,31 @@ def make_methods(
         treebank: The sentences of the probes; None without probes.
         own: Pairs of the reader's own, which were scored in place of the templates'.
     """
-    kinds = "; ".join(KINDS[kind] for kind in spec.kinds)
-    pairs, region = (
-        f"{spec.pairs:,} minimal pairs of each kind ({kinds}), made from templates and "
-        "counterbalanced for number",
-        "from the word that differs to the end where this word must fit what precedes it "
-        "(agreement, reflexives), and the words that it licenses where these follow (polarity, "
-        "determiners, arguments), which both sentences share",
-    )
-    if own:
-        pairs = f"{own:,} minimal pairs of {Path(spec.pairs_file).name}"
-        region = "from the first word that differs to the end"
-    parts = [
-        f"{', '.join(heads)} were scored on {pairs}. A pair is right if the grammatical sentence "
-        "has the higher score; equal scores count half. Scored is the critical region: "
-        f"{region}.",
-        (
-            "The score of a masked model is the pseudo-log-likelihood (Salazar et al. 2020): each "
-            "token is predicted with that token and the later tokens of its word masked "
-            "(Kauf & Ivanova 2023), and log-probabilities are summed."
-        )
-        * ("masked" in heads.values()),
-        "The score of a causal model is the log-likelihood." * ("causal" in heads.values()),
-        f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
-        "tokens of the sentences included with the app, far fewer than the models have read. "
-        "Pairs with the same differing words form a group and are not independent. Intervals of "
-        "accuracies are Wilson's, 95 %, for the effective number of pairs: divided by the design "
-        "effect of the groups, and adjusted to their number (Korn & Graubard 1998). Those of "
-        "differences are Student's t with the variance over groups.",
-        _probe_methods(spec, treebank) if treebank else "",
-    ]
-    return " ".join(filter(None, parts))
+    models, kinds = ", ".join(heads), "; ".join(KINDS[kind] for kind in spec.kinds)
+    parts = {  # whether a sentence holds
+        said("templates", models=models, pairs=spec.pairs, kinds=kinds): not own,
+        said("own", models=models, pairs=own, file=Path(spec.pairs_file).name): bool(own),
+        said("right"): True,
+        said("region"): not own,
+        said("own_region"): bool(own),
+        said("masked"): "masked" in heads.values(),
+        said("causal"): "causal" in heads.values(),
+        said("bigrams", tokens=counted): True,
+        _probe_methods(spec, treebank): treebank is not None,
+    }
+    return " ".join(sentence for sentence, holds in parts.items() if holds)
 
 
-def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    source = "predicted by a parser" if treebank.parsed else "from the treebank"
-    rank = spec.as_probes(spec.refs[0]).rank
-    edges = f", and linear classifiers of {', '.join(spec.targets)}" if spec.targets else ""
-    return (
-        f"Distance probes of rank {rank}{edges} were trained on every layer of every model "
-        f"({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} development and "
-        f"{counts['test']:,} test sentences; trees {source}); a model's score is that of the layer "
-        "that is best on the development sentences. Rank correlations are Spearman's, with "
-        "Bonett and Wright's 95 % intervals and permutation p-values, corrected for all "
-        "correlations that are tested (Bonferroni). Models that share a run or a base are not "
-        "independent of each other: one of each is tested, and correlations over all models or "
-        "over the steps of a run have no interval and no p-value."
+def _probe_methods(spec: BehaviourSpec, treebank: Treebank | None) -> str:
+    """Say how probes were trained; "" without them."""
+    if treebank is None:
+        return ""
+    targets = f", and linear classifiers of {', '.join(spec.targets)}" if spec.targets else ""
+    return said(
+        "probes",
+        rank=spec.as_probes(spec.refs[0]).rank,
+        targets=targets,
+        text=treebank.corpus.ref,
+        source="predicted by a parser" if treebank.parsed else "from the treebank",
+        **{part: len(rows) for part, rows in treebank.parts.items()},
     )

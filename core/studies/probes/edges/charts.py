@@ -66,11 +66,13 @@ def edges_chart(
         target: Of those that are `drawable` in this view.
         view: One of VIEWS.
     """
-    rows, title, label = _rows(result, target, view), NAMES[target].capitalize(), VIEWS[view]
+    title, label = NAMES[target].capitalize(), VIEWS[view]
     if view == GAIN:
+        added = rows_of(result, GAIN)["added"]
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
-        below = "bands: 95 % intervals, simultaneous for all layers of a model"
-        return gains_chart(rows, company, title, label, below, HEIGHT, context=context)
+        rows = added[added["probe"] == target]
+        return gains_chart(result, rows, company, title, label, HEIGHT, context=context)
+    rows = _rows(result, target, view)
     return chart_of_scores(
         rows,
         rows["labels"] == CONTROL,
@@ -117,10 +119,6 @@ def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAG
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     """The rows of a panel, with the models' short names."""
     names = short_names(dict.fromkeys(result.table["model"]))
-    if view == GAIN:
-        rows = rows_of(result, GAIN)["added"]
-        rows = rows[(rows["probe"] == target) & (rows["rival"] == WINDOW)]
-        return rows.assign(name=rows["model"].map(names))
     table = result.table[result.table["probe"] == target]
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
     rows = table[

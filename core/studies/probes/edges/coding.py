@@ -37,7 +37,6 @@ class Frame:
         self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # of parts, in items
         self.training = self.ends[0]
         self.sizes = sizes
-        self.sentence = items.sentence
         self.classes = sorted(set(items.labels[: self.training]))
         self.labels = numbered(items.labels, self.classes)
         plain = [
@@ -69,12 +68,12 @@ class Frame:
 
     def by_test_sentence(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each test sentence, (*set, sentence)."""
-        place = self.sentence[self.ends[1] : self.ends[2]] - sum(self.sizes[:2])
+        place = self.items.sentence[self.ends[1] : self.ends[2]] - sum(self.sizes[:2])
         return _sums(values, place, self.sizes[2])
 
     def by_coded_sentence(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each training sentence, (*set, sentence)."""
-        return _sums(values, self.sentence[: self.training], self.sizes[0])
+        return _sums(values, self.items.sentence[: self.training], self.sizes[0])
 
     def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
         """A task's output, from hits (layer, set, item) after the training items and their bits."""

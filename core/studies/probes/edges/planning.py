@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.models.identity import Identity
-from core.studies.kit import Outputs, Task, Text
+from core.studies.kit import Outputs, Task
 from core.studies.probes.edges import tasks as work
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
 from core.studies.probes.edges.spec import EdgeSpec
@@ -20,11 +20,6 @@ from core.studies.probes.trees.tables import BESIDE, WINDOW
 from core.text.reading import UnreadCorpus
 
 RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
-
-
-def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, identify the models."""
-    return planning.prepare(spec.as_probes, texts)
 
 
 def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:

@@ -32,11 +32,17 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.probes.edges import charts, tables, text
-from core.studies.probes.edges.planning import RIVALS, TAGGED, plan, prepare
+from core.studies.probes.edges.planning import RIVALS, TAGGED, plan
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.trees import comparisons
-from core.studies.probes.trees.planning import TREEBANK, controls_of, layers_read, with_limits
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    controls_of,
+    layers_read,
+    prepare_same,
+    with_limits,
+)
 from core.studies.probes.trees.tables import (
     BESIDE,
     TAGS,
@@ -140,7 +146,7 @@ STUDY = Study(
     name="probe edges",
     words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=EdgeSpec,
-    prepare=prepare,
+    prepare=prepare_same,
     plan=plan,
     collect=collect,
     views=(

@@ -12,18 +12,20 @@ from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
 from core.studies.probes.edges.tables import SHOWN
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED, TOO_FEW
+from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED
 from core.studies.probes.trees.tables import TAGS, WINDOW
-from core.studies.probes.trees.text import not_above, too_few
+from core.studies.probes.trees.text import NOTHING, notice_of
+from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     Statement,
     layers_in_words,
     listed,
-    short_name,
     short_names,
     text_of,
+    words_beside,
 )
 
+said = words_beside(__file__).sentence
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
 PLURALS = {
@@ -37,7 +39,7 @@ SHORT = {**PLURALS, "label": "labels"}  # in the first sentence
 def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:
     """The statements in sentences: the first model beside its baselines, then the other models."""
     if not statements:
-        return "No model could be probed, for the reasons given."
+        return NOTHING
     first = statements[0].subject
     leading = {each.metric: each for each in statements if each.verdict == BEST}
     scores = {each.metric: each for each in statements if each.verdict == BASELINE}
@@ -139,17 +141,13 @@ def _gap(statement: Statement, tied: Mapping[tuple[str, str], Statement]) -> str
 def make_notices(doubts: Sequence[Statement]) -> Iterator[str]:
     """A sentence for each of `doubts_of`."""
     for doubt in doubts:
-        target, model = doubt.metric, doubt.subject
+        target = doubt.metric
         if doubt.verdict == NO_UNSEEN:
-            yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
-            continue
-        if doubt.verdict == TOO_FEW:
-            yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
-            continue
-        baseline = f"the {baseline_name(doubt.baseline)}"
-        if doubt.baseline in TAGS.values():
-            baseline = f"a classifier of {baseline}"
-        yield not_above(f"{short_name(model)}, {NAMES[target]}: accuracy", doubt, baseline)
+            yield said("no_unseen", targets=PLURALS[target])
+        else:
+            classifier = "a classifier of " * (doubt.baseline in TAGS.values())
+            baseline = f"{classifier}the {baseline_name(doubt.baseline)}"
+            yield notice_of(doubt, "accuracy", f", {NAMES[target]}", baseline)
 
 
 def baseline_name(baseline: str) -> str:
@@ -159,66 +157,23 @@ def baseline_name(baseline: str) -> str:
 
 def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
     """A methods paragraph, ready to paste; `layers` says those that were probed."""
-    parts = [
-        f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
-        f"were fitted to {layers} of {', '.join(spec.probed)}: "
-        "multinomial logistic regression with a ridge penalty, on vectors whose dimensions were "
-        f"centred and divided by their standard deviation. {_penalty(spec)} A word's vector is the "
-        "mean of its subwords' vectors.",
-        treebank.in_words("Trees and tags", spec.as_probes),
-        "Punctuation and edges to it were left out.",
-        (
-            "A dependency label, without its subtype, is predicted from the vectors of the head "
-            "and the dependent."
-        )
-        * ("label" in spec.targets),
-        (
-            "The distance of a word's head is predicted from the word's vector alone, in "
-            f"{len(BUCKETS)} classes: {'; '.join(BUCKETS)}."
-        )
-        * ("distance" in spec.targets),
-        "Code lengths are online codes (Voita & Titov 2020) of the training labels: sentences in "
-        "random order, in blocks that double in size, each coded with the classifier fitted to all "
-        "blocks before it, the first with the uniform code. Best layers were chosen by accuracy on "
-        "the development sentences.",
-        (
-            "Selectivity is accuracy minus accuracy on control labels: a random label for each "
-            "word type (for edges, of the dependent), drawn with the frequencies of the real "
-            f"labels (Hewitt & Liang 2019), averaged over {spec.controls} draws."
-        )
-        * bool(spec.controls),
-        (
-            "What a layer adds is the accuracy of a classifier of the layer and the static window "
-            "together minus that of the window alone (conditional probing, Hewitt et al. 2021), "
-            "each with a penalty of its own. The headline names the layer that adds most, compared "
-            "with layer 0 beside the window where that scores higher than the window alone; "
-            "intervals are simultaneous for all layers of a model (Bonferroni)."
-        )
-        * spec.conditional,
-        "Baselines are the most frequent label (majority); a table of the most frequent label of "
-        "each word (for edges, of the pair of words, then of the dependent), which falls back on "
-        "the majority (word lookup); a linear classifier of the words' positions (position only); "
-        "of the embeddings of each word and its neighbours, with no layer run (static window); "
-        "of layer 0 alone; of the parts of speech of a word, alone and with its neighbours' (not "
-        "for parts of speech); and the untrained model. The headline names the one, other than "
-        "parts of speech, with the highest accuracy. Layers are not distinguishable from the best "
-        "one where the interval of the paired difference, 95 % for all layers of the model "
-        "together (Bonferroni), is not above 0. Bands are "
-        f"95 % percentile intervals over {spec.draws:,} resamples of sentences (for accuracy, "
-        "test sentences; for code lengths, the coded sentences, without coding them anew), to "
-        "each of which a t-distributed error of the mean over draws of control labels was added "
-        f"where there are any{TWO_DRAWS * (spec.controls == 2)}. They are not corrected for "
-        "the number of layers and models.",
-    ]
-    return " ".join(filter(None, parts))
-
-
-def _penalty(spec: EdgeSpec) -> str:
-    """Say how the penalties were set."""
-    if spec.penalty:
-        return f"The penalty was {spec.penalty:g}."
-    return (
-        f"The penalty ({text_of(min(PENALTIES), 'whole')} to {text_of(max(PENALTIES), 'whole')}) "
-        "was chosen by accuracy on the development sentences, for each layer and baseline alike; "
-        "control labels have that of the real ones. The table of code lengths names them."
-    )
+    tried = {"low": text_of(min(PENALTIES), "whole"), "high": text_of(max(PENALTIES), "whole")}
+    targets = listed([PLURALS[name] for name in spec.targets])
+    parts = {  # whether a sentence holds
+        said("probes", targets=targets, layers=layers, models=", ".join(spec.probed)): True,
+        said("penalty", penalty=spec.penalty): bool(spec.penalty),
+        said("chosen_penalty", **tried): not spec.penalty,
+        said("words"): True,
+        treebank.in_words("Trees and tags", spec.as_probes): True,
+        said("left_out"): True,
+        said("label"): "label" in spec.targets,
+        said("distance", count=len(BUCKETS), classes="; ".join(BUCKETS)): "distance"
+        in spec.targets,
+        said("codes"): True,
+        said("selectivity", draws=spec.controls): bool(spec.controls),
+        said("added"): spec.conditional,
+        said("baselines"): True,
+        said_of_trees("tied"): True,
+        said("bands", draws=spec.draws, two=TWO_DRAWS * (spec.controls == 2)): True,
+    }
+    return " ".join(sentence for sentence, holds in parts.items() if holds)

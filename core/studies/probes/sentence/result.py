@@ -1,4 +1,5 @@
-"""One sentence as a result: the numbers of its drawings as tables, for files and the report."""
+"""One sentence as a result: what it shows, and the numbers of its drawings as tables, for files and
+the report."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ from core.maths.structural.predict import SentenceView
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.sentence.charts import arcs_chart
 from core.studies.probes.sentence.study import SentencesRead
-from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.sentence.word_charts import distance_charts, plane_chart
 from core.studies.probes.trees.result import TrainedResult, conllu_block
-from core.studies.text_kit import Statement, short_name
+from core.studies.text_kit import Estimate, Statement, short_name
+
+PREDICTED, NO_EDGES = "edges predicted", "no edges"
+LABELLED = "edges predicted with head and label"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,42 @@ def predicted_tree(
     """
     view = result.draw(model, layer, read.trees[number], read.vectors[number])
     return PredictedTree(view, statement_of(view, model, layer), result.parsed)
+
+
+def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
+    """How many edges of the sentence's tree are predicted; `baseline` is the number of edges.
+
+    Args:
+        view: The sentence through the probes.
+        model, layer: The model and layer whose probes they are.
+    """
+    agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    if not edges:
+        return Statement(model, NO_EDGES, None, (layer,))
+    if view.labels:
+        right = Estimate(view.labelled, kind="whole")
+        return Statement(model, LABELLED, right, (layer,), f"{edges} edges")
+    return Statement(model, PREDICTED, Estimate(agreed, kind="whole"), (layer,), f"{edges} edges")
+
+
+def sentence_headline(statement: Statement, *, parsed: bool, adjacent: int | None = None) -> str:
+    """The statement as a sentence, beside the rival that reads no vectors.
+
+    Args:
+        statement: Of `statement_of`.
+        parsed: Whether the tree is a parser's, not gold.
+        adjacent: How many of the edges linking adjacent words predicts; None where the probe also
+            predicts heads and labels, which it does not.
+    """
+    if statement.estimate is None:
+        return "This sentence has no edges: a tree needs two words that are not punctuation."
+    tree = "parse" if parsed else "gold tree"
+    how = " with head and label" if statement.verdict == LABELLED else ""
+    rival = "" if adjacent is None else f"; linking adjacent words predicts {adjacent}"
+    return (
+        f"{short_name(statement.subject)} predicts {statement.estimate.value_text} of "
+        f"{statement.baseline} of the {tree}{how} at layer {statement.layers[0]}{rival}."
+    )
 
 
 def words_table(view: SentenceView) -> pd.DataFrame:

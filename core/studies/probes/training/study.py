@@ -31,7 +31,6 @@ from core.results.drawing.training import loss_table, with_progress
 from core.studies.kit import (
     Findings,
     Outputs,
-    Result,
     Study,
     Task,
     Text,
@@ -52,6 +51,7 @@ from core.studies.probes.trees.tables import (
     metrics_in,
     probe_groups,
     rival_groups,
+    rows_of_metric,
     sample_of,
     score_table,
 )
@@ -193,14 +193,6 @@ def untaught(ref: str) -> bool:
     return parse_ref(ref).random or tokens == 0 or steps == 0
 
 
-def rows_of(result: Result, metric: str = text.METRIC) -> dict[str, pd.DataFrame]:
-    """All tables, of scores only the rows of one metric."""
-    return {
-        name: table[table["metric"] == metric] if "metric" in table.columns else table
-        for name, table in result.tables.items()
-    }
-
-
 STUDY = Study(
     name="probe training",
     words=words_beside(__file__).filled(coverage=COVERAGE),
@@ -215,7 +207,7 @@ STUDY = Study(
                 (metric,) for metric in metrics_in(result.tables["best"], METRICS)
             ],
             headline=lambda result, metric=text.METRIC: text.view_sentence(result.tables, metric),
-            tables=rows_of,
+            tables=lambda result, metric=text.METRIC: rows_of_metric(result.tables, metric),
         ),
     ),
 )

@@ -29,7 +29,8 @@ from core.studies.text_kit import (
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 QUANTITIES = {
     "uuas": "share of correct edges",
     "dspr": "rank correlation of predicted and true distances",
@@ -41,6 +42,7 @@ STAYS = "best layer is the same at every step"
 UNDECIDED = "best layer does not move detectably"
 LOSS = "held-out loss"
 NOT_CLEAR = "best layer is not significantly better than every other"
+LAYER = {MOVES: "moves", STAYS: "stays", UNDECIDED: "undecided"}  # sentences
 LOWEST, HIGHEST = "lowest score of any layer", "highest score of any layer"
 
 
@@ -60,25 +62,22 @@ def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Stat
         return ()
     first, last = best.iloc[0], best.iloc[-1]
     final, layer = str(last["model"]), int(last["layer"])
-    statements = [Statement(final, BEST, estimate_of(last, "value"), (layer,))]
+    score = Statement(final, BEST, estimate_of(last, "value"), (layer,))
     if len(best) == 1:
-        return tuple(statements)
-    start = Statement(
-        str(first["model"]), START, estimate_of(first, "value"), (int(first["layer"]),)
-    )
+        return (score,)
+    start = estimate_of(first, "value")
     margins = at_layer(tables["margins"], final, metric, layer)
-    statements = [start, *statements]
-    statements += [
-        compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()
-    ]
-    statements += _moves(best.iloc[:-1], final, layer)
-    loss = tables["loss"]
-    if len(loss) > 1:
-        statements += [
+    losses = tables["loss"].iloc[[0, -1] if len(tables["loss"]) > 1 else []]
+    return (
+        Statement(str(first["model"]), START, start, (int(first["layer"]),)),
+        score,
+        *(compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()),
+        *_moves(best.iloc[:-1], final, layer),
+        *(
             Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
-            for _, row in loss.iloc[[0, -1]].iterrows()
-        ]
-    return tuple(statements)
+            for _, row in losses.iterrows()
+        ),
+    )
 
 
 def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
@@ -163,15 +162,12 @@ def _change(
 def _layer_sentence(
     statements: Sequence[Statement], layer: int, names: Mapping[str, str]
 ) -> Iterator[str]:
-    verdicts = {each.verdict for each in statements}
-    moved = [each for each in statements if each.verdict == MOVES]
-    if moved:
-        steps = ", ".join(f"{each.layers[0]} at {names[each.subject]}" for each in moved)
-        yield f"The best layer moves to {layer}: it is {steps}."
-    elif STAYS in verdicts:
-        yield f"The best layer is {layer} at every step."
-    elif UNDECIDED in verdicts:
-        yield f"Which layer is best ({layer} at the end) does not change detectably."
+    steps = [
+        f"{each.layers[0]} at {names[each.subject]}" for each in statements if each.verdict == MOVES
+    ]
+    for verdict in dict.fromkeys(each.verdict for each in statements):
+        if verdict in LAYER:
+            yield said(LAYER[verdict], layer=layer, steps=", ".join(steps))
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
@@ -210,30 +206,14 @@ def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
         if each.verdict == NOT_CLEAR
     ]
     ends = [each.estimate for each in doubts if each.subject == CONTROL_TREES and each.estimate]
-    notices = []
-    if unclear:
-        notices.append(
-            "The best layer is not significantly better than every other layer in "
-            f"{', '.join(unclear)}."
-        )
+    notices = [said("unclear", layers=", ".join(unclear))] if unclear else []
     if ends:
         low, high = ends[0].value_text, ends[-1].value_text
-        notices.append(
-            f"On control trees the same probes score {low} to {high}, depending on layer and step."
-        )
+        notices.append(said("control", low=low, high=high))
     return [*notices, *progress_notices(best[best["metric"] == METRIC])]
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...], layers: str) -> str:
     """The methods paragraph of the probe study, with what is added for steps of training."""
-    return (
-        f"{probes_methods(spec, treebank, (), layers)} The same probes were trained on each of "
-        f"{', '.join(models)}, with the same initial maps and orders of sentences. A step's best "
-        "layer was chosen on the development sentences. It counts as another than the final "
-        "model's if it scores significantly more than that layer in the same step: paired over "
-        "resamples of test sentences and with the error over probes, at "
-        f"{text_of(SIGNIFICANT, 'setting')}, Bonferroni-corrected "
-        "for the number of steps. Tokens and losses are those on the models' cards. The included "
-        "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not "
-        "exactly at it."
-    )
+    added = said("methods", models=", ".join(models), level=text_of(SIGNIFICANT, "setting"))
+    return f"{probes_methods(spec, treebank, (), layers)} {added}"

@@ -165,34 +165,36 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
 
 def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """What each layer adds to the static window, one curve per model, with a line at zero."""
-    table = result.tables["added"]
-    rows = table[(table["metric"] == metric) & (table["rival"] == WINDOW)]
-    rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
-    return gains_chart(
-        rows,
-        result.table["model"],
-        "What each layer adds",
-        f"{metric_label(metric)}: gain over the window",
-        "bands: 95 % intervals, simultaneous for all layers of a model",
-        context=context,
-    )
+    added, label = result.tables["added"], f"{metric_label(metric)}: gain over the window"
+    rows, title = added[added["metric"] == metric], "What each layer adds"
+    return gains_chart(result, rows, result.table["model"], title, label, context=context)
 
 
 def gains_chart(
-    rows: pd.DataFrame,
+    result: Result,
+    added: pd.DataFrame,
     company: Sequence[str],
     title: str,
     label: str,
-    below: str,
     height: int = HEIGHT,
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Margins over the static window by layer (rows: model, its short name, layer, metric, margin,
-    low, high), one curve per model in the looks of its company, with a line at zero."""
+    """Margins over the static window by layer, one curve per model in the looks of its company,
+    with a line at zero.
+
+    Args:
+        result: Of a study of probes.
+        added: Rows of its table of that name.
+        company: Models of all charts of the study.
+        title, label, height: Of the chart, of its y axis, and in pixels.
+    """
+    names = short_names(dict.fromkeys(result.table["model"]))
+    rows = added[added["rival"] == WINDOW]
     return layer_chart(
-        rows, "margin", looks_of(company, rows["model"]), title, below, y_title=label, zero=True,
-        rules=[Rule(WINDOW, 0.0)], height=height, context=context,
+        rows.assign(name=rows["model"].map(names)), "margin", looks_of(company, rows["model"]),
+        title, "bands: 95 % intervals, simultaneous for all layers of a model", y_title=label,
+        zero=True, rules=[Rule(WINDOW, 0.0)], height=height, context=context,
     )  # fmt: skip
 
 

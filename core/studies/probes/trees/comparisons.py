@@ -74,6 +74,24 @@ def baseline_margins(
     ]
 
 
+def compared_tables(
+    groups: Groups, rivals: Mapping[Role, Scores], base: str, margins: str = "margins"
+) -> dict[str, pd.DataFrame]:
+    """Tables of the differences from the base, of the margins over the baselines and of the best
+    layers.
+
+    Args:
+        groups, rivals: As for `baselines_of`.
+        base: The model with which the others are compared.
+        margins: Name of that table.
+    """
+    return {
+        "differences": as_table(differences(groups, base), DIFFERENCES),
+        margins: as_table(baseline_margins(groups, rivals), MARGINS),
+        "best_layers": as_table(best_layers(groups), BEST_LAYERS),
+    }
+
+
 def arc_groups(
     heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
 ) -> dict[str, Group]:

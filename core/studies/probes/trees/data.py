@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import CorpusError, ModelError, by_number, counted
+from core.errors import CorpusError, ModelError, by_number
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
+from core.results.words import words_beside
 from core.studies.probes.trees.spec import SHARES, SPLIT, ProbeSpec
 from core.studies.task_kit import Value, pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
@@ -27,6 +28,7 @@ from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
 PARTS = ("train", "dev", "test")
 FEWEST = {"train": 20, "dev": 2, "test": 2}
 NAMED = {"train": "training", "dev": "development", "test": "test"}
+said = words_beside(__file__).sentence
 OWN_GOLD = "demo-gold"  # the included hand-checked trees
 
 
@@ -196,9 +198,10 @@ def read_treebank(
     judged, parser, more = _judge(spec, gold if whole.has_heads else None, whole.ref)
     notices += [*more, *_overlaps(parts)]
     frozen = {part: tuple(rows) for part, rows in parts.items()}
-    said = (*trees.notices, *notices)
     foreign = foreign_notice(whole.words) if parsed else ""
-    return Treebank(frozen, trees, parsed, judged, parser, said, left_out, foreign)
+    return Treebank(
+        frozen, trees, parsed, judged, parser, (*trees.notices, *notices), left_out, foreign
+    )
 
 
 def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> None:
@@ -239,38 +242,18 @@ def _judge(
     if ref.startswith(OWN_GOLD) and spec.pipeline == BOX:
         return tuple(gold), pipeline, []
     rules = "UD English EWT" if spec.pipeline == BOX else "its own training text"
-    return tuple(gold), pipeline, [rules_notice(spec.pipeline, rules, ref)]
+    return tuple(gold), pipeline, [said("rules", parser=spec.pipeline, rules=rules, text=ref)]
 
 
 def _overlaps(parts: Mapping[str, list[Tree]]) -> list[str]:
     """A notice for each part that shares sentences with the training part."""
     train = {tree.words for tree in parts["train"]}
     seen = {part: sum(tree.words in train for tree in parts[part]) for part in ("dev", "test")}
-    return [overlap_notice(count, len(parts[part]), part) for part, count in seen.items() if count]
-
-
-def rules_notice(pipeline: str, rules: str, ref: str) -> str:
-    """The notice that a parser is scored on heads that follow other rules than it has learned."""
-    return (
-        f"The row of the parser compares {pipeline}, which learned the head rules of {rules}, "
-        f"with the heads of {ref}: "
-        "where that treebank attaches words by other rules, its score is too low."
-    )
-
-
-def overlap_notice(count: int, size: int, part: str) -> str:
-    """The notice that `count` of the `size` sentences of a part are training sentences too."""
-    return (
-        f"{count} of {size} {NAMED[part]} sentences are in the training text too: "
-        "scores on them are not scores on unseen sentences."
-    )
-
-
-def unread_notice(count: int, ref: str) -> str:
-    """The notice that a model cannot read `count` sentences whole."""
-    long = counted(count, "sentence is", "sentences are")
-    left = by_number(count, "is", "are")
-    return f"{long} too long for {ref} and {left} left out for every model."
+    return [
+        said("overlap", count=count, size=len(parts[part]), part=NAMED[part])
+        for part, count in seen.items()
+        if count
+    ]
 
 
 def part_of(words: Sequence[str]) -> str:
@@ -323,7 +306,10 @@ def _readable(
         except ModelError:
             continue
         if not fits.all():
-            notices.append(unread_notice(int((~fits).sum()), ref))
+            count = int((~fits).sum())
+            are = by_number(count, "is", "are")
+            noun = by_number(count, "sentence", "sentences")
+            notices.append(said("unread", count=count, noun=noun, are=are, model=ref))
         mask &= fits
     return mask, notices
 

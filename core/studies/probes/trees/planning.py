@@ -33,7 +33,7 @@ from core.studies.probes.trees.rival_tasks import (
     score_tags,
     score_window,
 )
-from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.spec import ProbeSpec, SameTrees
 from core.studies.probes.trees.tables import BASELINES, BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.studies.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
 from core.studies.probes.trees.text import MOST_NAMED
@@ -56,6 +56,11 @@ def prepare(
         *identity_tasks(spec.probed),
         *change_tasks(spec.models[0], spec.models[1:]),
     ]  # fmt: skip
+
+
+def prepare_same(spec: SameTrees, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage of a study of other probes: that of structural ones."""
+    return prepare(spec.as_probes, texts)
 
 
 def training_arguments(treebank: Treebank) -> dict[str, Any]:

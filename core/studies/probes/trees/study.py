@@ -49,7 +49,7 @@ from core.studies.probes.trees.tables import (
     sample_of,
     score_table,
 )
-from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of
+from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, notice_of, said
 from core.studies.probes.trees.views import VIEWS
 from core.studies.task_kit import Cost, Sizes
 
@@ -104,15 +104,10 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         if role[0] == BESIDE
         for frame in comparisons.gains_over_window(role[1], probe_groups(value, sample))
     ]
-    differing = comparisons.differences(groups, spec.models[0])
-    above = comparisons.baseline_margins(groups, rivals)
-    best = comparisons.best_layers(groups)
     gold = gold_of(treebank.parts["test"])
     tables = {
         "scores": score_table(spec, groups, rivals, values, sample),
-        "differences": as_table(differing, comparisons.DIFFERENCES),
-        "margins": as_table(above, comparisons.MARGINS),
-        "best_layers": as_table(best, comparisons.BEST_LAYERS),
+        **comparisons.compared_tables(groups, rivals, spec.models[0]),
         **comparisons.arc_tables(groups, rivals, values, gold, sample),
         **({"added": as_table(added, comparisons.ADDED)} if spec.conditional else {}),
     }
@@ -148,7 +143,7 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
     """A notice for each model with fewer dimensions than the rank."""
     ranks = {ref: int(np.max(value["ranks"])) for ref, value in real.items()}
     return [
-        f"{ref} has {rank} dimensions, so its probes have rank {rank}, not {spec.rank}."
+        said("fewer_dimensions", model=ref, rank=rank, asked=spec.rank)
         for ref, rank in ranks.items()
         if rank < spec.rank
     ]

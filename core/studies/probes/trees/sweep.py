@@ -32,12 +32,10 @@ from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import sweep_statements
 from core.studies.probes.trees.tables import probe_groups, sample_of
 from core.studies.probes.trees.tasks import Regime, score_probes
-from core.studies.probes.trees.text import CITATIONS, make_methods
+from core.studies.probes.trees.text import CITATIONS, make_methods, said
 from core.studies.text_kit import Statement, short_name
 from core.study import completed, read_first
 
-SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
-NO_RANK = "No rank could be probed, for the reasons given."
 SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
 
@@ -138,7 +136,7 @@ def run_sweep(
         notices=treebank.notices,
         models=tuple(layers),
         corpus=treebank.corpus,
-        methods=f"{make_methods(spec, treebank, coded, read)} {SWEPT}",
+        methods=f"{make_methods(spec, treebank, coded, read)} {said('swept')}",
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )
@@ -154,4 +152,4 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
             f"{near.layers[0]}) at rank {near.number.value_text} of {near.baseline}"
         )
         within = ""
-    return f"{', '.join(clauses)}." if clauses else NO_RANK
+    return f"{', '.join(clauses)}." if clauses else said("no_rank")

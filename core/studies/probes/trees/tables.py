@@ -86,9 +86,12 @@ def real_rows(table: pd.DataFrame) -> pd.DataFrame:
 def rows_of_metric(
     tables: Mapping[str, pd.DataFrame], metric: str, *names: str
 ) -> dict[str, pd.DataFrame]:
-    """The rows of one metric in the tables of these names, of those that there are."""
+    """The rows of one metric in the tables of these names, of those that there are, or in all
+    tables; whole ones where there are no metrics."""
     return {
-        name: table[table["metric"] == metric] for name, table in tables.items() if name in names
+        name: table[table["metric"] == metric] if "metric" in table else table
+        for name, table in tables.items()
+        if not names or name in names
     }
 
 

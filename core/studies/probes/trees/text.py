@@ -29,7 +29,17 @@ from core.studies.text_kit import (
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+NOTICES = {
+    trees_statements.UNSCORED: "unscored",
+    trees_statements.TOO_FEW: "too_few",
+    trees_statements.FIRST: "first",
+    trees_statements.LAST: "last",
+    trees_statements.SIMILAR: "not_above",
+    trees_statements.BELOW: "below_chain",
+    trees_statements.OVERLAPS: "overlaps_chain",
+}  # sentences of verdicts
 LEADS = {
     "uuas": "{name} predicts {value} of {edges} at best ({short})",
     "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",
@@ -100,10 +110,8 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         yield whole if fits else f"{lead}, {compared[0]}."
         if not fits:
             yield f"It is {listed(compared[1:])}."
-        yield f"{sentence}."
-        return
     yield f"{sentence}."
-    others = [each for each in rest if each.subject != first.subject]
+    others = [each for each in rest if each.subject != first.subject and score is None]
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
@@ -167,51 +175,24 @@ def baseline_name(baseline: str) -> str:
     return "the untrained model" if parse_ref(baseline).random else short_name(baseline)
 
 
-def notice_of(doubt: Statement) -> str:
-    """Say what one of `doubts_of` is."""
-    if doubt.verdict == trees_statements.UNSCORED:
-        return (
-            "The parser's own accuracy is missing: no parser is installed, or there are no gold "
-            "heads to score it on."
-        )
-    name, layer = short_name(doubt.subject), doubt.layers[0]
-    if doubt.verdict == trees_statements.TOO_FEW:
-        return too_few(name, doubt)
-    best = f"the best layer ({layer})"
-    if doubt.verdict in (trees_statements.FIRST, trees_statements.LAST):
-        place = "first" if doubt.verdict == trees_statements.FIRST else "last"
-        return (
-            f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
-            "layers."
-        )
-    if doubt.verdict == trees_statements.SIMILAR:
-        return not_above(f"{name}: UUAS", doubt, baseline_name(doubt.baseline))
-    how = (
-        "is below"
-        if doubt.verdict == trees_statements.BELOW
-        else "has a 95 % interval that overlaps"
-    )
-    return (
-        f"{name}: UUAS at {best}, {doubt.number.text}, {how} that of the linear chain, which links "
-        "adjacent words."
-    )
+def notice_of(doubt: Statement, score: str = "UUAS", target: str = "", baseline: str = "") -> str:
+    """Say what one of `doubts_of` is.
 
-
-def not_above(score: str, doubt: Statement, baseline: str) -> str:
-    """Say of a score at the best layer that it is below a baseline, or not detectably above it."""
-    at_best = f"{score} at the best layer ({doubt.layers[0]}) is"
-    if doubt.number.high < 0:
-        return f"{at_best} {doubt.number.direction('above', 'below')} {baseline}."
-    return f"{at_best} not detectably above {baseline} (difference {doubt.number.text})."
-
-
-def too_few(name: str, doubt: Statement) -> str:
-    """Say of a model that the static window predicts less together with its layers than alone."""
-    return (
-        f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts less "
-        f"than alone ({doubt.number.text} at worst), so there are too few training sentences to "
-        "tell what the layers add."
-    )
+    Args:
+        doubt: Of a study of probes.
+        score: What is compared with a baseline.
+        target: What is predicted, to stand behind the model's name.
+        baseline: What the model is compared with, if not named as elsewhere.
+    """
+    key, values = NOTICES[doubt.verdict], {}
+    if doubt.estimate:
+        number, named = doubt.estimate, baseline or baseline_name(doubt.baseline)
+        gap = number.direction("above", "below")
+        values = {"number": number.text, "gap": gap, "baseline": named}
+        key = "below" if key == "not_above" and number.high < 0 else key
+    layers, best = layers_in_words(doubt.layers), layer_numbers(doubt.layers)
+    model = short_name(doubt.subject) + target
+    return said(key, model=model, score=score, layers=layers, best=best, **values)
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
@@ -222,58 +203,21 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], laye
         treebank: Its sentences.
         coded: Models whose vectors have a position code appended.
     """
-    parts = [
-        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
-        f"{listed(spec.probes)} were trained on {layers} of "
-        f"{', '.join(spec.probed)}. "
-        "A word's vector is the mean of its subwords' vectors.",
-        treebank.in_words("Dependency trees", spec),
-        "The loss is the absolute error of squared distances divided by squared sentence length "
-        "(for depth probes, of squared norms divided by length), averaged over sentences. Probes "
-        f"were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of {BATCH} "
-        f"sentences, shuffled anew each epoch, for at most {spec.epochs} epochs. After each epoch "
-        "without a new minimum of the development loss, the learning rate was divided by "
-        f"{text_of(1 / DECAY, 'whole')} and Adam's moments were reset. A model's best layer is the "
-        "one with the highest UUAS (for depth probes, root accuracy) on the development sentences.",
-        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. "
-        f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
-        "Baselines are a probe on a position code alone, the untrained model at its best layer, "
-        "and each model's static window: its embeddings (layer 0) of a word and its "
-        "neighbours, with no layer run; its layer 0 alone; and, where the text has them, parts of "
-        "speech, alone and with those of the two neighbours, beside the position code. The "
-        "headline gives the difference from the baseline, other than parts of speech, that "
-        "scores highest. Other models are compared with the first at their own best layer.",
-        "Layers are not distinguishable from the best one where the interval of the paired "
-        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
-        (
-            "Scores by arc length are those of the first probe of each layer; an arc's length is "
-            "the distance of its words in the sentence. The error over probes in their bands is "
-            "that of UUAS, times the square root of how many times fewer arcs there are."
-        )
-        * ({"distance", "depth"} <= set(spec.probes)),
-        (
-            "What a layer adds is the score of probes on the layer and the static window together "
-            "minus that of the window, alone or with layer 0 (conditional probing, Hewitt et al. "
-            "2021). Intervals are simultaneous for all layers of a model (Bonferroni)."
-        )
-        * spec.conditional,
-        (
-            f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
-            f"deviation, and extended by a code of each word's position ({SIZE} numbers), because "
-            "a linear map of vectors without positions cannot express how far apart two words are."
-        )
-        * bool(coded),
-        (
-            "Selectivity is the score minus that of probes trained on control trees, in which each "
-            "word type, as the model's tokenizer distinguishes types, has a random but fixed rule "
-            f"for its head (after Hewitt & Liang 2019), averaged over {spec.controls} draws of the "
-            "rules. Depth in a control tree mostly follows position."
-        )
-        * bool(spec.controls),
-        f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
-        f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
-        "the test sentences, to each of which a t-distributed error of the mean over probes (and "
-        f"over draws of control trees) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
-        "They are not corrected for the number of layers and models.",
-    ]
-    return " ".join(filter(None, parts))
+    decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
+    two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
+    parts = {  # whether a sentence holds
+        said(
+            "probes", rank=spec.rank, probes=listed(spec.probes), layers=layers, models=models
+        ): True,
+        treebank.in_words("Dependency trees", spec): True,
+        said("training", rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay): True,
+        said("scores", shortest=SHORTEST, longest=LONGEST): True,
+        said("baselines"): True,
+        said("tied"): True,
+        said("arcs"): {"distance", "depth"} <= set(spec.probes),
+        said("added"): spec.conditional,
+        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
+        said("selectivity", draws=spec.controls): bool(spec.controls),
+        said("bands", seeds=spec.seeds, draws=spec.draws, drawn="control trees", two=two): True,
+    }
+    return " ".join(sentence for sentence, holds in parts.items() if holds)

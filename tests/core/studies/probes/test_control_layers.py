@@ -58,7 +58,7 @@ def edge_spec(box: dict[str, str], *names: str, **more: Any) -> EdgeSpec:
 
 def planned(study: Any, spec: Any) -> dict[Any, dict[str, Any]]:
     """Arguments of the tasks that read layers, by role."""
-    tasks: list[Task] = study.plan(spec, run(study.prepare(spec)))
+    tasks: list[Task] = study.plan(spec, run(study.STUDY.prepare(spec)))
     arguments = {task.role: dict(task.arguments) for task in tasks}
     return {role: each for role, each in arguments.items() if "layers" in each}
 

@@ -23,10 +23,10 @@ from core.studies.probes.sentence.parts import (
     REVERSED,
     edge_fields,
 )
-from core.studies.probes.sentence.result import words_table
+from core.studies.probes.sentence.result import sentence_headline, statement_of, words_table
 from core.studies.probes.sentence.study import ranked_sentences
-from core.studies.probes.sentence.text import sentence_headline, statement_of
 from core.studies.probes.trees.data import Tree, Trees
+from core.studies.probes.trees.planning import prepare_same
 from core.studies.probes.trees.result import conllu_block
 from core.studies.probes.trees.statements import BEST
 from core.studies.probes.trees.tables import (
@@ -39,13 +39,12 @@ from core.studies.probes.trees.tables import (
     windows_of,
 )
 from extras.probes.polar.charts import draw_polar
-from extras.probes.polar.planning import plan, prepare
 from extras.probes.polar.result import PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
-from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
-from extras.probes.polar.study import STUDY
+from extras.probes.polar.study import STUDY, plan
 from extras.probes.polar.tables import LAS, METRICS, SCORES
+from extras.probes.polar.text import GIVEN, UNDIRECTED, statements_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -292,10 +291,10 @@ def test_text_without_labels_is_refused(
     path.write_text("\n".join(bare) + "\n", encoding="utf8")
     asked = replace(spec, corpus=str(path), models=spec.models[:1], untrained=False)
     with pytest.raises(CorpusError, match="no dependency labels"):
-        plan(asked, run(prepare(asked)))
+        plan(asked, run(prepare_same(asked)))
 
 
 def test_the_parser_is_a_row_where_gold_labels_are() -> None:
     roles = {PARSED, CHAIN, POSITION}
     spec = Spec(models=("zoo:seed-0",), sentences=60, untrained=False)
-    assert roles <= {task.role for task in plan(spec, run(prepare(spec)))}
+    assert roles <= {task.role for task in plan(spec, run(prepare_same(spec)))}

@@ -18,7 +18,6 @@ from core.vectors.forward import cut_sentences
 from extras.probes.removal.charts import removal_chart
 from extras.probes.removal.parsing import attached
 from extras.probes.removal.spec import RemovalSpec as Spec
-from extras.probes.removal.statements import COST
 from extras.probes.removal.study import STUDY, plan, prepare
 from extras.probes.removal.tables import (
     ACCURACY,
@@ -30,6 +29,7 @@ from extras.probes.removal.tables import (
     tables_of,
 )
 from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, find_head
+from extras.probes.removal.text import COST
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 

@@ -19,11 +19,12 @@ from core.studies.probes.edges.charts import drawable
 from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
-from core.studies.probes.edges.study import STUDY, plan, prepare
+from core.studies.probes.edges.study import STUDY, plan
 from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
 from core.studies.probes.edges.text import make_headline, make_notices
 from core.studies.probes.trees.comparisons import gains_over_window
 from core.studies.probes.trees.data import Tree, Trees
+from core.studies.probes.trees.planning import prepare_same
 from core.studies.probes.trees.statements import TOO_FEW
 from core.studies.probes.trees.tables import BESIDE, EMBEDDINGS, WINDOW
 from core.studies.probes.trees.tasks import read_vectors
@@ -57,7 +58,7 @@ def test_a_layer_beside_the_window_is_scored_like_scikit_learn(asked: EdgeSpec) 
     from sklearn.preprocessing import StandardScaler
 
     model, target = asked.models[0], "label"
-    planned = {task.role: task for task in plan(asked, run(prepare(asked)))}
+    planned = {task.role: task for task in plan(asked, run(prepare_same(asked)))}
     task = planned[BESIDE, model, target]
     given, value = dict(task.arguments), task.compute()
     trees, (training, dev) = given["trees"], np.cumsum(given["sizes"])[:2]
@@ -87,7 +88,7 @@ def test_layers_fitted_one_by_one_score_as_together(
     asked: EdgeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = asked.models[0]
-    planned = {task.role: task for task in plan(asked, run(prepare(asked)))}
+    planned = {task.role: task for task in plan(asked, run(prepare_same(asked)))}
     given = dict(planned[BESIDE, model, "pos"].arguments)
     whole = tasks.probe_beside_window(**given)
     monkeypatch.setattr(tasks, "LARGEST", 1)
@@ -266,4 +267,4 @@ def test_gains_and_losses_are_said_in_words(asked: EdgeSpec, result: Result) -> 
 def test_a_layer_that_does_not_exist_is_refused(asked: EdgeSpec) -> None:
     spec = replace(asked, layers=(1, 99))
     with pytest.raises(SpecError, match="99"):
-        plan(spec, run(prepare(spec)))
+        plan(spec, run(prepare_same(spec)))

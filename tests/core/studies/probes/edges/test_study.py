@@ -23,7 +23,7 @@ from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
-from core.studies.probes.edges.planning import RIVALS, plan, prepare
+from core.studies.probes.edges.planning import RIVALS, plan
 from core.studies.probes.edges.rivals import place_features
 from core.studies.probes.edges.spec import EdgeSpec as Spec
 from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of
@@ -32,7 +32,7 @@ from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, 
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
 from core.studies.probes.edges.text import make_methods
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.planning import TREEBANK
+from core.studies.probes.trees.planning import TREEBANK, prepare_same
 from core.studies.probes.trees.statements import BEST, verdict_of
 from core.studies.probes.trees.tables import EMBEDDINGS, TAGS, WINDOW, windows_of
 from core.studies.probes.trees.tasks import read_vectors
@@ -95,7 +95,7 @@ def result(spec: Spec) -> Result:
 
 @pytest.fixture
 def outputs(spec: Spec) -> Outputs:
-    return run(plan(spec, run(prepare(spec))))
+    return run(plan(spec, run(prepare_same(spec))))
 
 
 def rows_of(result: Result, **wanted: object) -> pd.DataFrame:
@@ -166,7 +166,7 @@ def test_the_headline_states_the_best_layers_their_baselines_and_the_other_model
 
 
 def test_methods_say_whether_trees_are_a_parsers(spec: Spec) -> None:
-    treebank: Treebank = run(prepare(spec)).values[TREEBANK]
+    treebank: Treebank = run(prepare_same(spec)).values[TREEBANK]
     assert not treebank.parsed
     given, parsed = (
         make_methods(spec, replace(treebank, parsed=which), {}) for which in (False, True)
@@ -200,7 +200,7 @@ def test_what_was_planted_is_found(box: dict[str, str], result: Result) -> None:
 def test_the_position_only_baseline_has_the_penalty_that_is_best_on_development_sentences(
     spec: Spec,
 ) -> None:
-    planned = {task.role: task for task in plan(spec, run(prepare(spec)))}
+    planned = {task.role: task for task in plan(spec, run(prepare_same(spec)))}
     given = dict(planned[RIVALS, "distance"].arguments)
     value = score_rivals(**given | {"penalty": 0.0})
     assert np.isnan(value["penalties"][:2]).all()
@@ -215,7 +215,9 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
     from sklearn.linear_model import LogisticRegression
 
     model, target = spec.models[0], "label"
-    task = next(task for task in plan(spec, run(prepare(spec))) if task.role == (model, target))
+    task = next(
+        task for task in plan(spec, run(prepare_same(spec))) if task.role == (model, target)
+    )
     given, value = dict(task.arguments), outputs.values[model, target]
     items = edge_items(target, given["trees"].heads, given["trees"].keep, given["tags"])
     vectors = read_vectors(model, given["trees"].words, range(LAYERS + 1))[0]
@@ -271,7 +273,7 @@ def test_window_and_tags_are_scored_like_a_layer_by_scikit_learn(
     from sklearn.linear_model import LogisticRegression
 
     model, target = spec.models[0], "label"
-    tasks = {task.role: task for task in plan(spec, run(prepare(spec)))}
+    tasks = {task.role: task for task in plan(spec, run(prepare_same(spec)))}
     given = dict(tasks[WINDOW, model, target].arguments)
     trees, classes = given["trees"], dict(tasks["parts of speech", target].arguments)["classes"]
     items = edge_items(target, trees.heads, trees.keep, given["tags"])
@@ -309,7 +311,9 @@ def test_window_and_tags_are_scored_like_a_layer_by_scikit_learn(
 
 
 def test_the_lookup_is_the_most_frequent_label_of_the_word(spec: Spec, outputs: Outputs) -> None:
-    task = next(task for task in plan(spec, run(prepare(spec))) if task.role == ("rivals", "pos"))
+    task = next(
+        task for task in plan(spec, run(prepare_same(spec))) if task.role == ("rivals", "pos")
+    )
     given, value = dict(task.arguments), outputs.values["rivals", "pos"]
     items = edge_items("pos", given["trees"].heads, given["trees"].keep, given["tags"])
     train, dev = np.cumsum(given["sizes"])[:2]
@@ -419,12 +423,12 @@ def test_every_chart_is_drawn_from_these_tables(result: Result) -> None:
 
 
 def test_another_layer_or_target_runs_only_what_is_new(spec: Spec, result: Result) -> None:
-    ready = run(prepare(spec))
+    ready = run(prepare_same(spec))
     tasks = {task.role: task.key for task in plan(spec, ready)}
     fewer = Spec(**(spec.changed() | {"targets": ("pos",), "draws": 70}))
-    assert all(tasks[task.role] == task.key for task in plan(fewer, run(prepare(fewer))))
+    assert all(tasks[task.role] == task.key for task in plan(fewer, run(prepare_same(fewer))))
     other = Spec(**(spec.changed() | {"seed": 1}))
-    assert all(tasks[task.role] != task.key for task in plan(other, run(prepare(other))))
+    assert all(tasks[task.role] != task.key for task in plan(other, run(prepare_same(other))))
 
 
 def test_text_without_tags_is_refused_by_name(
@@ -441,13 +445,13 @@ def test_text_without_tags_is_refused_by_name(
     for target, what in (("pos", "UPOS"), ("label", "labels")):
         asked = Spec(models=spec.models, corpus=str(tmp_path / "bare.conllu"), targets=(target,))
         with pytest.raises(CorpusError, match=f"bare.conllu has no .*{what}.* leave {target} out"):
-            plan(asked, run(prepare(asked)))
+            plan(asked, run(prepare_same(asked)))
     asked = Spec(models=spec.models, corpus=str(tmp_path / "bare.conllu"), targets=("distance",))
-    assert plan(asked, run(prepare(asked)))
+    assert plan(asked, run(prepare_same(asked)))
 
 
 def test_the_split_is_by_sentence_and_the_coded_order_by_seed(spec: Spec) -> None:
-    ready = run(prepare(spec))
+    ready = run(prepare_same(spec))
     treebank: Treebank = ready.values[TREEBANK]
     given = dict(plan(spec, ready)[0].arguments)
     train = given["sizes"][0]

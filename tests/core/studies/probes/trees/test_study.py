@@ -34,11 +34,9 @@ from core.studies.probes.trees.data import (
     FEWEST,
     Tree,
     Trees,
-    overlap_notice,
     part_of,
     read_treebank,
-    rules_notice,
-    unread_notice,
+    said,
 )
 from core.studies.probes.trees.result import ProbeResult, conllu_block, predicted_conllu
 from core.studies.probes.trees.spec import ProbeSpec
@@ -655,7 +653,8 @@ def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_p
         Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8"
     )
     notices = read_treebank(replace(spec, corpus=str(long))).notices
-    assert {unread_notice(1, ref) for ref in spec.probed} & set(notices)
+    unread = {"count": 1, "noun": "sentence", "are": "is"}
+    assert {said("unread", model=ref, **unread) for ref in spec.probed} & set(notices)
 
 
 @pytest.mark.parametrize("words", [("dog",), ("dog", "."), ("?", "!")])
@@ -678,13 +677,20 @@ def test_texts_that_overlap_and_other_head_rules_are_remarked(
 ) -> None:
     test = str(write_trees(tmp_path / "test.conllu", 30, 7))
     treebank = read_treebank(replace(spec, train=box["trees"], dev=box["trees"], test=test))
-    rules = rules_notice("box", "UD English EWT", f"{box['trees']} {test}")
-    assert {rules, overlap_notice(130, 130, "dev")} <= set(treebank.notices)
-    assert not {overlap_notice(count, 30, "test") for count in range(31)} & set(treebank.notices)
+
+    def overlap(count: int, size: int, part: str) -> str:
+        return said("overlap", count=count, size=size, part=part)
+
+    def rules(text: str) -> str:
+        return said("rules", parser="box", rules="UD English EWT", text=text)
+
+    remarks = {rules(f"{box['trees']} {test}"), overlap(130, 130, "development")}
+    assert remarks <= set(treebank.notices)
+    assert not {overlap(count, 30, "test") for count in range(31)} & set(treebank.notices)
     same = read_treebank(replace(spec, train=test, dev=box["trees"], test=test))
-    assert overlap_notice(30, 30, "test") in same.notices
+    assert overlap(30, 30, "test") in same.notices
     gold = read_treebank(replace(spec, corpus="demo-gold"))
-    assert rules_notice("box", "UD English EWT", gold.corpus.ref) not in gold.notices
+    assert rules(gold.corpus.ref) not in gold.notices
 
 
 @pytest.mark.parametrize(
