@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.limits import MODE, SHARED
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.study import STUDY
-from core.studies.alignment.seeds.text import NO_PAIR, WHICH
+from core.studies.alignment.seeds.text import WHICH, said
 from tests.cases import exhaustive
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.core.tiny_models import save_tiny
@@ -91,7 +91,7 @@ def test_a_pair_of_which_one_model_is_missing_leaves_one_reason_and_no_view(view
     assert not app.exception
     (warning,) = app.warning
     assert "was left out" in warning.value
-    assert headline(app) == NO_PAIR
+    assert headline(app) == said("no_pair")
     assert not app.info
     assert charts(app) == 0
     assert not any("omputed" in each.value for each in app.caption)  # nor "Precomputed"

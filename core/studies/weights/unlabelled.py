@@ -157,7 +157,8 @@ def _said(group: Sequence[Mapping[str, Statement]]) -> str:
     sizes = sorted((model[MOVED].number for model in group), key=lambda size: size.value)
     moved = " to ".join(dict.fromkeys(size.value_text for size in (sizes[0], sizes[-1])))
     rival = f" ({shuffled.value_text} with shuffled labels)" if shuffled.value >= 0 else ""
-    parts = [
+    nearest = Estimate(min(model[NEAREST].number.value for model in group)).value_text
+    parts = (
         f"By a vote of {'their' if many else 'its'} nearest models, the {word} of {who} "
         f"{'would be' if far else 'is'} {cast.metric} ({cast.number.value_text} of the votes; "
         f"nearest: {near}).",
@@ -165,18 +166,13 @@ def _said(group: Sequence[Mapping[str, Statement]]) -> str:
         f"{word}, each left out in turn{rival}."
         if judged.number.value >= 0
         else f"How often such a vote is right is not known: no model with a known {word} has one.",
-    ]
-    if far:
-        nearest = min(model[NEAREST].number.value for model in group)
-        parts.append(
-            f"But {'they are' if many else 'it is'} farther from the nearest model "
-            f"({Estimate(nearest).value_text}) than any model with a known {word} "
-            f"({first[FARTHEST].number.value_text}), so the {word} may be one that is not on the "
-            "map."
-        )
-    parts.append(
+        f"But {'they are' if many else 'it is'} farther from the nearest model ({nearest}) than "
+        f"any model with a known {word} ({first[FARTHEST].number.value_text}), so the {word} may "
+        "be one that is not on the map."
+        if far
+        else "",
         f"{'Their' if many else 'Its'} weights differ from those of the base "
         f"{short_name(first[MOVED].baseline)} by {moved} of their norm (unrelated weights: "
-        "about 140 %)."
+        "about 140 %).",
     )
-    return " ".join(parts)
+    return " ".join(filter(None, parts))

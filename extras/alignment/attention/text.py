@@ -20,6 +20,8 @@ HEADS = "matched heads"
 CHANCE = "random matching"
 TAIL = 0.025  # share of random matchings above the upper end of their 95 % range
 ROUNDING = 1e-6
+OF_OUTPUTS = " of the variance of held-out attention outputs unexplained"
+said = words_beside(__file__).sentence
 
 
 def statements_of(
@@ -41,22 +43,16 @@ def statements_of(
         return ()
     by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
     best = by_layer["correlation"].idxmax()
+    above = by_layer[by_layer["correlation"] > by_layer["null_high"] + ROUNDING].index
+    few = 1 / factorial(int(heads["head"].max()) + 1) > TAIL
+    verdict = TOO_FEW if few else ABOVE_CHANCE if len(above) else WITHIN_CHANCE
+    where = tuple(int(layer) for layer in above) if verdict == ABOVE_CHANCE else ()
     facts = [
         Statement(
             HEADS, HIGHEST, Estimate(float(by_layer["correlation"][best])), (int(best),), CHANCE
-        )
+        ),
+        Statement(HEADS, verdict, layers=where, baseline=CHANCE),
     ]
-    above = by_layer[by_layer["correlation"] > by_layer["null_high"] + ROUNDING].index
-    if 1 / factorial(int(heads["head"].max()) + 1) > TAIL:
-        facts.append(Statement(HEADS, TOO_FEW, baseline=CHANCE))
-    elif len(above):
-        facts.append(
-            Statement(
-                HEADS, ABOVE_CHANCE, layers=tuple(int(layer) for layer in above), baseline=CHANCE
-            )
-        )
-    else:
-        facts.append(Statement(HEADS, WITHIN_CHANCE, baseline=CHANCE))
     if len(by_layer) > 1 and len(matrix):
         nearest = matrix.loc[
             matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()
@@ -94,38 +90,34 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         heads: Number of heads in a layer.
     """
     if not facts:
-        return words_beside(__file__).sentence("nothing")
+        return said("nothing")
     highest, compared = facts[0], facts[1]
     text = (
         f"matched heads correlate at {highest.number.value_text} on average at the best layer "
         f"({highest.layers[0]})"
     )
-    if compared.verdict == TOO_FEW:
-        text = (
-            f"Too few heads to tell: {text}, within the 95 % range of random matching of {heads} "
-            "heads per layer"
-        )
-    elif compared.verdict == ABOVE_CHANCE:
-        where = f"{len(compared.layers)} of {layers} layers"
-        text = f"At {where}, beyond the 95 % range of random matching: {text}"
-    else:
-        text = f"Not detectably: {text}, within the 95 % range of random matching at every layer"
-    sentences = [text]
-    for fact in facts[2:]:
-        if fact.verdict == SAME_LAYER:
-            sentences.append(
-                f"For {fact.number.value_text} of heads the most similar head of the other model "
-                f"is in the same layer (chance: {fact.baseline})"
-            )
+    leads = {
+        TOO_FEW: f"Too few heads to tell: {text}, within the 95 % range of random matching of "
+        f"{heads} heads per layer",
+        ABOVE_CHANCE: f"At {len(compared.layers)} of {layers} layers, beyond the 95 % range of "
+        f"random matching: {text}",
+        WITHIN_CHANCE: f"Not detectably: {text}, within the 95 % range of random matching at "
+        "every layer",
+    }
+    nearest = [
+        f"For {fact.number.value_text} of heads the most similar head of the other model is in the "
+        f"same layer (chance: {fact.baseline})"
+        for fact in facts
+        if fact.verdict == SAME_LAYER
+    ]
+    lowest = [fact for fact in facts if fact.verdict == LOWEST]
     clauses = [
         f"{_subject(fact.subject)} leaves {fact.number.value_text}"
-        for fact in facts
-        if fact.verdict == LOWEST
+        f"{OF_OUTPUTS if fact is lowest[0] else ''}"
+        for fact in lowest
     ]
-    if clauses:
-        clauses[0] += " of the variance of held-out attention outputs unexplained"
-        sentences.append(f"Averaged over layers, {'; '.join(clauses)}")
-    return ". ".join(sentences) + "."
+    errors = [f"Averaged over layers, {'; '.join(clauses)}"] if clauses else []
+    return f"{'. '.join([leads[compared.verdict], *nearest, *errors])}."
 
 
 def _subject(method: str) -> str:
@@ -134,12 +126,4 @@ def _subject(method: str) -> str:
 
 def make_methods(spec: AttentionSpec, sentences: int) -> str:
     """Write the methods paragraph."""
-    return (
-        f"On {sentences:,} sentences of {spec.corpus}, each source head was matched with one "
-        "target head of the same layer by the Hungarian method, which maximises the summed "
-        "correlation of attention probabilities over training sentences. "
-        "Correlations shown are on held-out sentences; chance is random one-to-one matching. "
-        "The matrix compares every head of the first pair with every head, in any layer. "
-        "Attention outputs (before the residual connection) of all subwords were mapped like "
-        "hidden states, with whole sentences held out. The per-word average is over subwords here."
-    )
+    return said("methods", sentences=sentences, corpus=spec.corpus)

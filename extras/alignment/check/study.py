@@ -28,6 +28,7 @@ from core.maths.evaluation.split import split_rows
 from core.maths.maps.bijections import plant
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.study import CITATIONS
+from core.studies.alignment.seeds.tables import joined
 from core.studies.kit import (
     PAGE,
     Chart,
@@ -161,23 +162,22 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `check` (COLUMNS) and its headline."""
-    rows: list[dict[str, Any]] = []
-    notices: list[str] = []
-    for methods, value in outputs.values.items():
-        notices += value["notices"]
-        for method in methods:
-            if f"{method}/refused" in value:
-                notices.append(value[f"{method}/refused"])
-                continue
-            for place, truth in enumerate(spec.truths):
-                for step, blocks in enumerate(BLOCKS):
-                    errors = [
-                        float(value[f"{method}/{what}"][place, step])
-                        for what in ("nmse", "inverse")
-                    ]
-                    rows.append(dict(zip(COLUMNS, (truth, blocks, method, *errors), strict=True)))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    table = table.sort_values(["truth", "blocks", "nmse"], kind="stable", ignore_index=True)
+    notices = [
+        notice
+        for methods, value in outputs.values.items()
+        for notice in (*value["notices"], *(value.get(f"{each}/refused", "") for each in methods))
+    ]
+    forms, blocks = np.repeat(spec.truths, len(BLOCKS)), np.tile(BLOCKS, len(spec.truths))
+    errors = [
+        (forms, blocks, method, *(value[f"{method}/{of}"].ravel() for of in ("nmse", "inverse")))
+        for methods, value in outputs.values.items()
+        for method in methods
+        if f"{method}/refused" not in value
+    ]
+    frames = [pd.DataFrame(dict(zip(COLUMNS, each, strict=True))) for each in errors]
+    table = joined(frames, COLUMNS).sort_values(
+        ["truth", "blocks", "nmse"], kind="stable", ignore_index=True
+    )
     corpus: Corpus = ready.values["text"]
     statements = statements_of(table)
     return Findings(

@@ -11,6 +11,7 @@ from core.studies.alignment.seeds.text import named
 from core.studies.text_kit import Estimate, Statement, listed, words_beside
 from extras.alignment.check.spec import TRUTHS, CheckSpec
 
+said = words_beside(__file__).sentence
 BEST, COMPARED = "lowest error", "compared"
 RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one
 
@@ -52,23 +53,18 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return words_beside(__file__).sentence("nothing")
+        return said("nothing")
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
-    clauses = [
-        f"Not fully, although one exists by construction: the best map ({maps}) "
-        f"leaves {_listed(best)} of the variance unexplained"
-    ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
-    compared = [
+    compared = "; ".join(
         f"{named(name)} leaves "
         f"{_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
         for name in rivals
-    ]
-    if compared:
-        text = "; ".join(compared)
-        clauses.append(text[0].upper() + text[1:])
-    return ". ".join(clauses) + "."
+    )
+    return said("best", maps=maps, errors=_listed(best)) + (
+        f" {compared[0].upper()}{compared[1:]}." if compared else ""
+    )
 
 
 def _listed(facts: Sequence[Statement]) -> str:
@@ -79,11 +75,11 @@ def _listed(facts: Sequence[Statement]) -> str:
 def make_methods(spec: CheckSpec) -> str:
     """Write the methods paragraph."""
     forms = "; ".join(f"{name}: {TRUTHS[name]}" for name in spec.truths)
-    return (
-        f"States of {spec.model} at layer {spec.layer} were centred, scaled, "
-        f"rotated and mapped through random bijections ({forms}). "
-        f"Each map ({', '.join(METHODS[name].label for name in spec.methods)}) "
-        f"was fitted to undo them on training rows, split by {spec.split}, "
-        "and evaluated on held-out rows. A bijection exists by construction, "
-        "so every remaining error is the map's own. Intervals are not computed."
+    return said(
+        "methods",
+        model=spec.model,
+        layer=spec.layer,
+        forms=forms,
+        maps=", ".join(METHODS[name].label for name in spec.methods),
+        split=spec.split,
     )

@@ -23,6 +23,12 @@ from extras.alignment.published.maps import METHODS, VARIANTS
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, OURS, PROTOCOLS, REVERSED
 
 OUR_METHODS = {"identity": "identity", "inn": "inn", "linear": "ridge", "mlp": "mlp", "cca": "cca"}
+SURVIVES = {  # by whether a finding holds by the published protocol and by ours
+    (True, True): "yes",
+    (True, False): "no",
+    (False, True): "only by ours",
+    (False, False): "found by neither",
+}
 LEVEL = 1 - 0.05 / len(CLAIMS)
 
 
@@ -99,17 +105,18 @@ def verdict(claim: str, low: float, high: float) -> str:
 def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.DataFrame:
     """Make the table claim, protocol, difference, low, high, level, verdict of every finding and
     protocol."""
+    gaps = {
+        (claim, protocol): difference(claim, errors[protocol], tuned.get(protocol))
+        for claim in CLAIMS
+        for protocol in PROTOCOLS
+        if protocol in errors
+    }
     rows = []
-    for claim in CLAIMS:
-        for protocol in PROTOCOLS:
-            if protocol not in errors:
-                continue
-            gap = difference(claim, errors[protocol], tuned.get(protocol))
-            if gap is None:
-                continue
+    for kind, gap in gaps.items():
+        if gap is not None:
             low, high = (float(end[0]) for end in gap.band(LEVEL))
-            decided = verdict(claim, low, high)
-            rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, decided))
+            numbers = (float(gap.point[0]), low, high, LEVEL)
+            rows.append((*kind, *numbers, verdict(kind[0], low, high)))
     return pd.DataFrame(
         rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"]
     )
@@ -129,16 +136,7 @@ def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
             for name in verdicts.index
             if name not in ("published", OURS) and verdicts[name] != theirs
         ]
-        survives = (
-            "not asked"
-            if not ours
-            else "yes"
-            if theirs == ours == HOLDS
-            else "no"
-            if theirs == HOLDS
-            else ""
-        )
-        survives = survives or ("only by ours" if ours == HOLDS else "found by neither")
+        survives = SURVIVES[theirs == HOLDS, ours == HOLDS] if ours else "not asked"
         rows.append(
             (claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives)
         )

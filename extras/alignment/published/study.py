@@ -23,6 +23,7 @@ The headline's number: `core.maths.evaluation.scoring.score`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pandas as pd
@@ -79,29 +80,28 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
     for group, (source, target) in spec.groups.items():
         if source not in content or target not in content:
             continue
-        for fitted in FITTED if group == "models" else TUNED:
-            tasks.append(
-                Task.of(
-                    f"{source} → {target}: {fitted}",
-                    published_pair,
-                    role=(group, fitted),
-                    group=target,
-                    one=source,
-                    other=target,
-                    one_identity=content[source],
-                    other_identity=content[target],
-                    sentences=ready.need("text").words,
-                    fitted=fitted,
-                    length=spec.length,
-                    steps=spec.steps,
-                    seed=spec.seed,
-                )
+        tasks += [
+            Task.of(
+                f"{source} → {target}: {fitted}",
+                published_pair,
+                role=(group, fitted),
+                group=target,
+                one=source,
+                other=target,
+                one_identity=content[source],
+                other_identity=content[target],
+                sentences=ready.need("text").words,
+                fitted=fitted,
+                length=spec.length,
+                steps=spec.steps,
+                seed=spec.seed,
             )
-        for task in study.plan(_ours(spec, group), ready):
-            of_pair = cast("tuple[Any, ...]", task.role)[3:]
-            tasks.append(
-                Task(task.name, task.function, task.arguments, (group, OURS, *of_pair), task.group)
-            )
+            for fitted in (FITTED if group == "models" else TUNED)
+        ]
+        tasks += [
+            replace(task, role=(group, OURS, *cast("tuple[Any, ...]", task.role)[3:]))
+            for task in study.plan(_ours(spec, group), ready)
+        ]
     return tasks
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from core.studies.text_kit import Estimate, Statement, estimate_of, listed, text_of, words_beside
+from core.studies.text_kit import Statement, estimate_of, listed, text_of, words_beside
 from extras.alignment.published.rows import RATE
 from extras.alignment.published.spec import (
     BATCH,
@@ -17,6 +17,7 @@ from extras.alignment.published.spec import (
     ProtocolSpec,
 )
 
+said = words_beside(__file__).sentence
 OURS = "ours"
 PROTOCOLS = {
     "published": "published protocol",
@@ -81,10 +82,10 @@ CLAIMS = {
     ),
 }
 SURVIVES = {
-    "yes": "Both protocols agree that",
-    "no": "Only the published protocol finds that",
-    "only by ours": "Only our protocol finds that",
-    "found by neither": "Neither protocol finds that",
+    "yes": "Both protocols agree",
+    "no": "Only the published protocol finds",
+    "only by ours": "Only our protocol finds",
+    "found by neither": "Neither protocol finds",
 }
 
 
@@ -106,15 +107,12 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
     if "published" not in by_protocol.index:
         return ()
     facts = []
-    for protocol in ("published", OURS):
-        if protocol in by_protocol.index:
-            error = estimate_of(by_protocol.loc[protocol], "nmse")
-            verdict = ABOVE if error.value > 1 else BELOW
-            if error.value > 1:
-                error = Estimate(error.value, error.low, error.high, kind="amount")
-            if error.low <= 1 <= error.high:
-                verdict = UNDECIDED
-            facts.append(Statement(protocol, verdict, error, baseline="the target's mean"))
+    for protocol in (name for name in ("published", OURS) if name in by_protocol.index):
+        row = by_protocol.loc[protocol]
+        error = estimate_of(row, "nmse", "amount" if row["nmse"] > 1 else None)
+        undecided = error.low <= 1 <= error.high
+        verdict = UNDECIDED if undecided else ABOVE if error.value > 1 else BELOW
+        facts.append(Statement(protocol, verdict, error, baseline="the target's mean"))
     facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
     return tuple(facts)
 
@@ -127,29 +125,27 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
         steps: Batches that the networks of the published protocol were trained for.
     """
     if not facts:
-        return words_beside(__file__).sentence("nothing")
+        return said("nothing")
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"
     cut = f" ({steps:,} of {THEIR_STEPS:,} batches)" if steps < THEIR_STEPS else ""
-    text = (
+    ours = by_protocol.get(OURS)
+    parts = (
         f"By the published protocol{cut}{'' if cut else ','} "
-        f"the network {verb} {theirs.verdict} than the mean (error {theirs.number.text})"
+        f"the network {verb} {theirs.verdict} than the mean (error {theirs.number.text})",
+        f"; by ours, {ours.verdict} on unseen words ({ours.number.text})" if ours else "",
     )
-    if OURS in by_protocol:
-        ours = by_protocol[OURS]
-        text += f"; by ours, {ours.verdict} on unseen words ({ours.number.text})"
-    sentences = [text]
-    for verdict, words in SURVIVES.items():
-        said = [
-            CLAIMS[fact.subject].says
+    found = {
+        words: [
+            f"that {CLAIMS[fact.subject].says}"
             for fact in facts
             if fact.verdict == verdict and fact.subject in CLAIMS
         ]
-        if said:
-            rest = [f"that {finding}" for finding in said[1:]]
-            sentences.append(f"{words} {listed([said[0], *rest])}")
-    return ". ".join(sentences) + "."
+        for verdict, words in SURVIVES.items()
+    }
+    claims = [f"{words} {listed(says)}" for words, says in found.items() if says]
+    return f"{'. '.join([''.join(parts), *claims])}."
 
 
 def make_notices(width: int) -> list[str]:
@@ -158,32 +154,19 @@ def make_notices(width: int) -> list[str]:
     Args:
         width: Of the pair.
     """
-    if width >= THEIR_WIDTH:
-        return []
-    return [
-        f"These models have width {width}, the paper's {THEIR_WIDTH}: a wider network has more "
-        "weights to change, so the same number of training steps has a larger effect."
-    ]
+    return [said("narrow", width=width, theirs=THEIR_WIDTH)] if width < THEIR_WIDTH else []
 
 
 def make_methods(spec: ProtocolSpec, sentences: int) -> str:
     """Write the methods paragraph."""
-    return (
-        f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
-        "states averaged over all positions. One invertible layer (RealNVP), "
-        "a linear map and an MLP of four layers, each shared by all layers of the models, "
-        "were initialised at random and trained with one step of Adam per layer and batch of "
-        f"{BATCH}, at a learning rate of {text_of(LEARNING_RATE, 'amount')} that falls by "
-        f"{text_of(1 - DECAY, 'setting')} per batch, for {spec.steps:,} batches. "
-        "They were evaluated on training sentences, "
-        "the released code's default (its readme calls the test set the main result), "
-        f"with dropout on (rate {RATE} for models trained without dropout), "
-        "with each source row paired with another sentence's target row; "
-        "CCA was fitted on such pairs. Then each of these choices was changed alone, "
-        "and finally all of them. Our protocol fits maps between vectors of words, "
-        "as in this page's own study, and evaluates them on unseen words. "
-        "Errors are squared errors divided by the target's variance. "
-        "Intervals are jackknife intervals over evaluated sentences or words: 95 % in figures of "
-        "errors, simultaneous for all findings of a protocol where findings are judged. "
-        "They describe this pair of models."
+    return said(
+        "methods",
+        sentences=sentences,
+        corpus=spec.corpus,
+        length=spec.length,
+        batch=BATCH,
+        learning_rate=text_of(LEARNING_RATE, "amount"),
+        decay=text_of(1 - DECAY, "setting"),
+        steps=spec.steps,
+        dropout=RATE,
     )

@@ -26,7 +26,7 @@ SPECTRUM = "singular values of ridge"
 PLANTED = "planted rotation"
 HIGH, LOW = 90, 10  # percentiles of the singular values that are compared
 UNEVEN = f"{HIGH}th over {LOW}th percentile"
-NO_PAIR = words_beside(__file__).sentence("no_pair")
+said = words_beside(__file__).sentence
 
 
 def statements_of(
@@ -46,23 +46,25 @@ def statements_of(
     """
     if errors.empty:
         return ()
-    facts = [_verdict(gaps.set_index("layer").loc[OVERALL])]
-    tested = errors[errors["split"] == "test"]
-    overall = tested[tested["layer"] == OVERALL].set_index("method")
-    facts += [
-        Statement(name, LEAVES, estimate_of(overall.loc[name], "nmse", "per cent"))
-        for name in (ROTATION, LINEAR)
-    ]
+    tested = errors[(errors["split"] == "test") & (errors["layer"] == OVERALL)].set_index("method")
     inside = errors[(errors["split"] == "train") & (errors["method"] == ROTATION)]
-    inside = inside[inside["layer"] != OVERALL]
-    for place in dict.fromkeys((inside["layer"].min(), inside["layer"].max())):
-        row = inside[inside["layer"] == place].iloc[0]
-        share = Estimate(float(row["nmse"]), kind="per cent")
-        facts.append(Statement(ROTATION, IN_SAMPLE, share, (int(place),)))
-    seen, planted = (_unevenness(spectra, name) for name in ("singular_value", "planted"))
-    facts.append(Statement(SPECTRUM, UNEVEN, Estimate(seen, kind="amount")))
-    facts.append(Statement(PLANTED, UNEVEN, Estimate(planted, kind="amount")))
-    return tuple(facts)
+    by_layer = inside[inside["layer"] != OVERALL].set_index("layer")["nmse"]
+    ends = dict.fromkeys((int(by_layer.index.min()), int(by_layer.index.max())))
+    return (
+        _verdict(gaps.set_index("layer").loc[OVERALL]),
+        *(
+            Statement(name, LEAVES, estimate_of(tested.loc[name], "nmse", "per cent"))
+            for name in (ROTATION, LINEAR)
+        ),
+        *(
+            Statement(ROTATION, IN_SAMPLE, Estimate(float(by_layer[end]), kind="per cent"), (end,))
+            for end in ends
+        ),
+        *(
+            Statement(name, UNEVEN, Estimate(_unevenness(spectra, column), kind="amount"))
+            for name, column in ((SPECTRUM, "singular_value"), (PLANTED, "planted"))
+        ),
+    )
 
 
 def _verdict(gap: pd.Series) -> Statement:
@@ -75,11 +77,8 @@ def _verdict(gap: pd.Series) -> Statement:
 
 def _unevenness(spectra: pd.DataFrame, column: str) -> float:
     """The ratio of two percentiles of the singular values, averaged over layers."""
-    ratios = []
-    for _, rows in spectra.groupby("layer"):
-        high, low = np.percentile(rows[column], (HIGH, LOW))
-        ratios.append(high / max(low, 1e-12))
-    return float(np.exp(np.mean(np.log(ratios))))
+    ends = [np.percentile(rows[column], (HIGH, LOW)) for _, rows in spectra.groupby("layer")]
+    return float(np.exp(np.mean(np.log([high / max(low, 1e-12) for high, low in ends]))))
 
 
 def make_headline(
@@ -93,7 +92,7 @@ def make_headline(
         planted: The difference of the errors, in points, where a rotation was planted.
     """
     if not facts or planted is None:
-        return NO_PAIR
+        return said("no_pair")
     gap, rotation, linear = (fact.number for fact in facts[:3])
     seen, control = (fact.number for fact in facts[-2:])
     names = list(short_names(spec.models).values())
@@ -138,14 +137,11 @@ def make_methods(spec: RotationSpec, sentences: int) -> str:
         LINEAR: "ridge regression with a penalty chosen on validation rows",
         "ols": "least squares",
     }
-    return (
-        f"Models read the same {sentences:,} sentences of {spec.corpus}; "
-        f"rows were split by {spec.split}. At every layer and in both directions of each pair we "
-        f"fitted {', '.join(maps[name] for name in MAPS)} on training rows. "
-        "Errors are fractions of variance unexplained, "
-        "with 95 % Student's t intervals from a jackknife over held-out units and, "
-        "with three or more models, over models. For comparison, "
-        f"the two maps were fitted to {text_of(float(spec.draws), 'whole')} planted targets: "
-        "the scaled rotation that fits best, plus ridge's held-out residuals dealt out at random. "
-        "Singular values of ridge are divided by their root mean square."
+    return said(
+        "methods",
+        sentences=sentences,
+        corpus=spec.corpus,
+        split=spec.split,
+        maps=", ".join(maps[name] for name in MAPS),
+        draws=text_of(float(spec.draws), "whole"),
     )

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from core.errors import listed
 from core.maths.statistics import sentence_counts
 from core.models.loading.task_models import Head
 from core.models.steps import origin_of
@@ -49,6 +47,7 @@ from core.studies.alignment.barrier.text import (
     beside_base,
     make_headline,
     make_methods,
+    make_notices,
     statements_of,
 )
 from core.studies.kit import (
@@ -105,7 +104,7 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
     words, examples = ready.need("text").words, examples_of(ready)
     lines = [*scored_lines(pairs, examples.heads)]
     scored = {frozenset(line[:2]) for line in lines}
-    tasks = [
+    measured = [
         Task.of(
             f"{first} and {second}",
             measure_barrier,
@@ -124,28 +123,28 @@ def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
         for first, second in pairs
         if {first, second} not in scored or have_heads(first, second, spec.base)
     ]
-    for model, partner, interpolated in lines:
-        tasks.append(
-            Task.of(
-                f"the task of {model}, to {partner}",
-                score_line,
-                role=(SCORES, model, partner),
-                group=model,
-                model=model,
-                other=partner,
-                base=spec.base,
-                model_identity=content[model],
-                other_identity=content[partner],
-                base_identity=content[spec.base],
-                interpolated=interpolated,
-                pairs=examples.pairs[examples.heads[model].kind],
-                sentences=words,
-                ways=scored_ways(model, partner, ready),
-                draws=DRAWN,
-                seed=spec.seed,
-            )
+    scoring = [
+        Task.of(
+            f"the task of {model}, to {partner}",
+            score_line,
+            role=(SCORES, model, partner),
+            group=model,
+            model=model,
+            other=partner,
+            base=spec.base,
+            model_identity=content[model],
+            other_identity=content[partner],
+            base_identity=content[spec.base],
+            interpolated=interpolated,
+            pairs=examples.pairs[examples.heads[model].kind],
+            sentences=words,
+            ways=scored_ways(model, partner, ready),
+            draws=DRAWN,
+            seed=spec.seed,
         )
-    return tasks
+        for model, partner, interpolated in lines
+    ]
+    return [*measured, *scoring]
 
 
 def examples_of(ready: Outputs) -> Examples:
@@ -202,27 +201,17 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         spec.seed,
     )
     statements = statements_of(paths, score_paths)
-    notices = _notices(values, ways)
-    tables = {"barriers": barriers, "paths": paths}
-    if scores:
-        more = {"scored": scored_pairs, "score_paths": score_paths}
-        tables = tables | more if values else more
-    if scores and not values:
-        notices.append(
-            f"The loss was not computed, because {spec.base} was saved without a head that "
-            "predicts tokens: the task's score alone says whether the models can be averaged."
-        )
-    headless = [ref for ref in dict.fromkeys(spec.models) if ref not in examples.heads]
-    if len(headless) > 1:
-        notices.append(
-            f"Pairs of {listed(headless)} have a loss and no score: these models have no head that "
-            "labels the scored sentences or words."
-        )
+    tables = {"barriers": barriers, "paths": paths} if values or not scores else {}
+    tables |= {"scored": scored_pairs, "score_paths": score_paths} if scores else {}
     return Findings(
         tables,
         make_headline(statements, beside_base(barriers, spec.base)),
         statements=statements,
-        notices=[*corpus.notices, *sentence_notices(scored), *notices],
+        notices=[
+            *corpus.notices,
+            *sentence_notices(scored),
+            *make_notices(spec, values, ways, bool(scores), examples.heads),
+        ],
         methods=make_methods(
             spec,
             scored,
@@ -234,26 +223,6 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         corpus=corpus,
         cites=CITATIONS,
     )
-
-
-def _notices(
-    values: Mapping[tuple[str, str], Any],
-    ways: Mapping[tuple[str, str], tuple[str, ...]],
-) -> list[str]:
-    """Say which pairs could not be matched by units and heads, and that none was rotated."""
-    notices = [
-        f"{first} and {second} are matched by "
-        f"{' and '.join(value['ordered']) or 'neither units nor heads'} alone: "
-        "the others cannot be put in another order without another function."
-        for (first, second), value in values.items()
-        if MATCHED in ways[first, second] and len(value["ordered"]) < 2
-    ]
-    if any(ROTATED in ways[pair] and not value["rotated"] for pair, value in values.items()):
-        notices.append(
-            "States were not rotated, because the norms of these models subtract the mean or are "
-            "not known, so that a rotation changes what they compute."
-        )
-    return notices
 
 
 STUDY = Study(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from core.maths.arrays import Value
 from core.studies.alignment.barrier.scoring import DRAWN, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
@@ -28,7 +29,7 @@ from core.studies.text_kit import (
     words_beside,
 )
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
 HALFWAY = "excess of the loss halfway between the weights"
 TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
@@ -53,10 +54,10 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
         paths: PATHS.
         scores: SCORE_PATHS.
     """
-    statements = []
-    for row in paths[paths["share"] == MIDDLE].to_dict("records"):
-        estimate = estimate_of(row, "excess_loss")
-        statements.append(Statement(row["relation"], HALFWAY, estimate, baseline=row["order"]))
+    statements = [
+        Statement(row["relation"], HALFWAY, estimate_of(row, "excess_loss"), baseline=row["order"])
+        for row in paths[paths["share"] == MIDDLE].to_dict("records")
+    ]
     for row in scores[scores["share"] == MIDDLE].to_dict("records"):
         about = {"baseline": row["order"], "metric": row["metric"]}
         if row["order"] == RAW:
@@ -123,13 +124,13 @@ def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
             for way, text in {**BEST, **RIVALS}.items()
             if way in halfway
         ]
-    parts = [f"{'; '.join(leads)}."] if leads else []
-    if beside:
-        parts.append(f"{beside}.")
-    if rivals:
-        parts.append(f"For comparison: {listed(rivals)}.")
-    parts += _tasks(statements)
-    return " ".join(parts) or NOTHING
+    parts = (
+        f"{'; '.join(leads)}." if leads else "",
+        f"{beside}." if beside else "",
+        f"For comparison: {listed(rivals)}." if rivals else "",
+        *_tasks(statements),
+    )
+    return " ".join(filter(None, parts)) or said("nothing")
 
 
 def _fall(facts: Sequence[Statement], loss: Estimate) -> str:
@@ -196,29 +197,48 @@ def make_methods(
         tasks: Models whose task was scored.
         truth: Where the right answers come from: labels, the text itself, a parse.
     """
-    return (
-        "Every two models were joined by a straight line between their weights, and "
-        f"{len(SHARES)} points of it were scored on {scored:,} sentences of {spec.corpus} by their "
-        "loss on every subword, masked once, or predicted from those before it. Models without a "
-        f"head that predicts took that of {spec.base}. The barrier is the largest excess of an "
-        "inner point over the line between the losses of the ends. Units of feed-forward layers "
-        "were matched by the correlations of their activations, and heads by the summed best "
-        f"matches of their units, on {fitted:,} other sentences, by the Hungarian method. A random "
-        "order of units and heads, which leaves a network's function as it is, is the control. "
-        "Intervals are 95 % bootstrap intervals over scored sentences. "
-    ) + _task_methods(tasks, truth)
+    parts = {  # whether a sentence holds
+        said(
+            "joined", points=len(SHARES), scored=scored, corpus=spec.corpus, base=spec.base,
+            fitted=fitted,
+        ): True,
+        said("no_task"): not tasks,
+        said("task", models=listed(tasks), truth=listed(sorted(truth)), draws=DRAWN): tasks,
+    }  # fmt: skip
+    return " ".join(sentence for sentence, holds in parts.items() if holds)
 
 
-def _task_methods(tasks: Sequence[str], truth: Iterable[str]) -> str:
-    if not tasks:
-        return "No model has a head whose task could be scored."
-    return (
-        f"The tasks of {listed(tasks)} were scored on the lines that end in them (right answers: "
-        f"{listed(sorted(truth))}), with the head interpolated where both ends have one for the "
-        "same labels, and otherwise with the only one as it is. The barrier of a score is the "
-        "largest shortfall below the line between the scores of the ends. The rival replaces the "
-        f"difference of the two by {DRAWN} random rotations of it, weight by weight, which keep "
-        "norm and singular values, under the first one's head; it is a mean over them, with an "
-        "interval over sentences. Where heads were interpolated, another rival keeps the first "
-        "one's along the line."
-    )
+def make_notices(
+    spec: BarrierSpec,
+    values: Mapping[tuple[str, str], Value],
+    ways: Mapping[tuple[str, str], Sequence[str]],
+    scored: bool,
+    heads: Collection[str],
+) -> list[str]:
+    """Say which pairs could not be matched by units and heads, that none was rotated, and what has
+    no loss or no score.
+
+    Args:
+        spec: The study.
+        values: What `measure_barrier` returned, by pair.
+        ways: The ways of each pair.
+        scored: Whether a task was scored.
+        heads: Models whose head labels what is scored.
+    """
+    unmatched = [
+        said(
+            "unmatched", first=first, second=second,
+            matched=" and ".join(value["ordered"]) or "neither units nor heads",
+        )
+        for (first, second), value in values.items()
+        if MATCHED in ways[first, second] and len(value["ordered"]) < 2
+    ]  # fmt: skip
+    headless = [ref for ref in dict.fromkeys(spec.models) if ref not in heads]
+    parts = {  # whether a notice holds
+        said("unrotated"): any(
+            ROTATED in ways[pair] and not value["rotated"] for pair, value in values.items()
+        ),
+        said("no_loss", base=spec.base): scored and not values,
+        said("headless", models=listed(headless)): len(headless) > 1,
+    }
+    return [*unmatched, *(notice for notice, holds in parts.items() if holds)]

@@ -103,12 +103,14 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 def _marks(rows: pd.DataFrame) -> str:
     """What each mark of the chart by method is."""
-    parts = ["box: pairs and layers", "diamond and number: mean", "bar: 95 % interval"]
-    if rows["again"].notna().any():
-        parts.append("circle: a second run of the seed")
-    if rows["out"].any():
-        parts.append("two strokes: the mean is beyond the axis")
-    return "; ".join(parts)
+    parts = {  # whether a mark is drawn
+        "box: pairs and layers": True,
+        "diamond and number: mean": True,
+        "bar: 95 % interval": True,
+        "circle: a second run of the seed": rows["again"].notna().any(),
+        "two strokes: the mean is beyond the axis": rows["out"].any(),
+    }
+    return "; ".join(part for part, drawn in parts.items() if drawn)
 
 
 def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:

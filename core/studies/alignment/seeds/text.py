@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
@@ -34,7 +36,12 @@ WITH_ARTICLE = {
     "inn": "the invertible network",
     "mlp": "the MLP",
 }
-NO_PAIR = words_beside(__file__).sentence("no_pair")
+ROWS = {
+    "words": "a word (the mean of its subwords)",
+    "cls": "the [CLS] vector of a sentence",
+    "mean": "the mean of a sentence's words",
+}
+said = words_beside(__file__).sentence
 
 
 def make_headline(facts: Sequence[Statement], words: str) -> str:
@@ -45,7 +52,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         words: Which words they are about, of `judged`.
     """
     if not facts:
-        return NO_PAIR
+        return said("no_pair")
     sentences = [
         lead_sentence(facts, words),
         again_sentence(facts),
@@ -166,14 +173,9 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     ]
     if not clauses:
         return []
-    sentences = [f"{_upper('; '.join(clauses))}."]
-    levels = [fact.number.level for fact in compared]
-    tried = round(0.05 / (1 - max(levels)))
-    return (
-        [*sentences, f"Intervals are corrected for {tried} non-linear maps."]
-        if tried > 1
-        else sentences
-    )
+    tried = round(0.05 / (1 - max(fact.number.level for fact in compared)))
+    corrected = [f"Intervals are corrected for {tried} non-linear maps."] if tried > 1 else []
+    return [f"{_upper('; '.join(clauses))}.", *corrected]
 
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
@@ -243,31 +245,20 @@ def _upper(text: str) -> str:
 def make_methods(spec: AlignSpec, sentences: int, depths: Mapping[str, int]) -> str:
     """Write the methods paragraph, ready to paste."""
     parts = {"train": "training", "validation": "validation", "test": "test"}
-    shares = ", ".join(
-        f"{text_of(share, 'per cent')} {parts[part]}" for part, share in SHARES.items()
-    )
-    row = {
-        "words": "a word (the mean of its subwords)",
-        "cls": "the [CLS] vector of a sentence",
-        "mean": "the mean of a sentence's words",
-    }[spec.items]
     units = {"word": "word types", "sentence": "sentences"}[spec.split]
     pairs = len(spec.pairs())
-    return (
-        f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same "
-        f"{sentences:,} sentences from {spec.corpus} in evaluation mode; a row is {row}. "
-        f"{_upper(units)} were split by a hash ({shares}). "
-        f"At {which_layers(spec.layers, depths)} and in both directions, "
-        "a map from source to target was fitted on the training rows "
-        f"({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, "
-        "ranks and the length of training were chosen on the validation rows; networks were "
-        "trained until they had stopped improving at three learning rates. The error is the "
-        "squared error on the test rows divided by the target's squared distance from its training "
-        "mean (the fraction of variance unexplained); training errors are those of at most "
-        f"{JUDGED:,} numbers of a layer, in evenly spaced rows. A test word is seen if its word "
-        f"type occurs in training. Intervals are 95 % Student's t intervals from a jackknife over "
-        f"{units} and, with three or more models, over models; those of the differences between "
-        "non-linear maps and ridge are simultaneous (Bonferroni)."
+    return said(
+        "methods",
+        pairs="the pair" if pairs == 1 else f"each of {pairs} pairs",
+        sentences=sentences,
+        corpus=spec.corpus,
+        row=ROWS[spec.items],
+        whole=_upper(units),
+        units=units,
+        shares=", ".join(f"{text_of(share, 'per cent')} {parts[p]}" for p, share in SHARES.items()),
+        layers=which_layers(spec.layers, depths),
+        maps=", ".join(METHODS[name].label for name in spec.methods),
+        judged=JUDGED,
     )
 
 
@@ -280,29 +271,21 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
     """
     notices: list[str] = []
     for (_, first, second, methods), value in values.items():
+        rows, width = value["rows"], max(value["d_one"], value["d_other"])
         notices += value["notices"]
-        width = max(value["d_one"], value["d_other"])
-        if width >= value["rows"]:
-            notices.append(
-                f"There are only {value['rows']} training rows for {width} dimensions: least "
-                "squares and CCA fit them exactly, so their held-out errors mean nothing. Use more "
-                "sentences, or read ridge and Procrustes."
-            )
+        notices += [said("too_few_rows", rows=rows, width=width)] if width >= rows else []
         for method in methods:
             label = METHODS[method].label
-            if f"{method}/refused" in value:
-                notices.append(f"{first} and {second}: {value[f'{method}/refused']}")
-            if f"{method}/left_out" in value:
-                notices.append(
-                    f"{_upper(label)} was fitted on a random sample of "
-                    f"{value['rows'] - value[f'{method}/left_out']:,} of {value['rows']:,} "
-                    "training rows, because its memory grows with the square of their number."
-                )
-            if f"{method}/converged" in value and not value[f"{method}/converged"].all():
-                left = int((~value[f"{method}/converged"].astype(bool)).sum())
-                notices.append(
-                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps "
-                    f"({label}) had not converged at the last training step, so their errors may "
-                    "be too high."
-                )
+            refused = value.get(f"{method}/refused", "")
+            left_out = value.get(f"{method}/left_out", 0)
+            ended = np.asarray(value.get(f"{method}/converged", ()), dtype=bool)
+            parts = {  # whether a notice holds
+                f"{first} and {second}: {refused}": refused,
+                said("sampled", label=_upper(label), used=rows - left_out, rows=rows): left_out,
+                said(
+                    "unconverged", first=first, second=second, left=int((~ended).sum()),
+                    networks=ended.size, label=label,
+                ): not ended.all(),
+            }  # fmt: skip
+            notices += [notice for notice, holds in parts.items() if holds]
     return notices

@@ -11,6 +11,7 @@ from core.studies.alignment.seeds.text import WITH_ARTICLE
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.text_kit import Estimate, Statement, estimate_of, words_beside
 
+said = words_beside(__file__).sentence
 UNMODIFIED = "unmodified models"
 REACHES = "reaches"
 EMPTY = "reaches where no layer of the source is run, or no map is needed"
@@ -67,7 +68,7 @@ def statements_of(
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return words_beside(__file__).sentence("nothing")
+        return said("nothing")
     reached = {fact.subject: fact.number.value_text for fact in facts if fact.verdict == REACHES}
     compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
     if compared is None:
@@ -76,26 +77,25 @@ def make_headline(facts: Sequence[Statement]) -> str:
             f"them."
         )
     best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
-    text = (
-        f"{'Only in part' if compared.verdict == BELOW else 'Yes'}, with a map ({best}): stitched "
-        f"at layer {compared.layers[0]}, models reach {reached[compared.subject]} accuracy, "
-        f"{BESIDE[compared.verdict]} {reached[UNMODIFIED]} of unmodified ones"
-    )
-    if "identity" in reached:
-        text += f"; without a map {reached['identity']}"
     ends = {0: "at layer 0, where no layer of the source is run,"}
-    reach = [
+    reach = "; ".join(
         f"{ends.get(fact.layers[0], 'at the top, without a map,')} they reach "
         f"{fact.number.value_text}"
         for fact in facts
         if fact.verdict == EMPTY
-    ]
-    if reach:
-        text += f". {'; '.join(reach).capitalize()}"
-    text += f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones"
-    if "lookup" in reached:
-        text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
-    return text + "."
+    )
+    parts = (
+        f"{'Only in part' if compared.verdict == BELOW else 'Yes'}, with a map ({best}): stitched "
+        f"at layer {compared.layers[0]}, models reach {reached[compared.subject]} accuracy, "
+        f"{BESIDE[compared.verdict]} {reached[UNMODIFIED]} of unmodified ones",
+        f"; without a map {reached['identity']}" if "identity" in reached else "",
+        f". {reach.capitalize()}" if reach else "",
+        f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones",
+        f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
+        if "lookup" in reached
+        else "",
+    )
+    return f"{''.join(parts)}."
 
 
 def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
@@ -106,11 +106,4 @@ def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
         sentences: Number of unlabelled sentences.
         labelled: Number of labelled sentences.
     """
-    return (
-        f"Maps between subword states were fitted at every layer on {sentences:,} unlabelled "
-        f"sentences of {spec.corpus}. Each of {labelled:,} labelled sentences was then run through "
-        "the source's layers up to layer k, the map at k, and the target's layers from k to its "
-        "head. The per-subword average replaces each subword's state by the target's mean state of "
-        "that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
-        f"bootstrap intervals over labelled sentences."
-    )
+    return said("methods", sentences=sentences, corpus=spec.corpus, labelled=labelled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,7 @@ from core.studies.text_kit import (
 )
 from core.studies.weights.arithmetic.spec import ALONE, SCALES, TOGETHER, ArithmeticSpec
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
 HARMED, BEYOND, REACHES, ALIKE = "changed most by", "beyond random", "together reaches", "cosine"
 MOST_NAMED = 4
 
@@ -76,47 +76,40 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: p
     """
     refs = dict.fromkeys([*table["model"], *table["added"], *alike["model"], *alike["other"]])
     names = short_names(ref for ref in refs if ref)
-    parts = []
-    change, beyond = (
-        next((each for each in statements if each.verdict == verdict), None)
-        for verdict in (HARMED, BEYOND)
-    )
-    if change is not None and beyond is not None:
-        whose = f"{names[change.baseline]}'s change"
-        if beyond.number.high < 0:
-            parts.append(
-                f"Not without harm: with {whose} added, the {change.metric} of "
-                f"{names[change.subject]} falls by {change.number.size}, {beyond.number.size} "
-                "more than with a random one of equal norm and spectrum."
-            )
-        else:
-            parts.append(
-                "No change harms another task detectably more than a random one of equal norm "
-                f"and spectrum. With {whose}, the {change.metric} of {names[change.subject]} is "
-                f"{change.number.direction('higher', 'lower')}, "
-                f"{beyond.number.direction('above', 'below')} the random change."
-            )
+    facts = {each.verdict: each for each in statements if each.verdict != REACHES}
     common = [each for each in statements if each.verdict == REACHES]
-    if common:
-        alone = table[(table["way"] == ALONE) & (table["scale"] == 1)].set_index("model")["score"]
-        scores = listed([
+    alone = table[(table["way"] == ALONE) & (table["scale"] == 1)].set_index("model")["score"]
+    parts = (
+        _harm(facts[HARMED], facts[BEYOND], names) if HARMED in facts else "",
+        said("common", factor=common[0].baseline, scores=listed([
             f"{names[each.subject]} {each.number.value_text} of "
             f"{text_of(float(alone[each.subject]), 'share')} ({each.metric})"
             for each in common
-        ], MOST_NAMED)  # fmt: skip
-        parts.append(
-            f"The sum of all changes, each times {common[0].baseline}, reaches {scores} of what "
-            "they score alone."
+        ], MOST_NAMED)) if common else "",
+        said(
+            "alike",
+            first=names[facts[ALIKE].subject],
+            second=names[facts[ALIKE].baseline],
+            cosine=facts[ALIKE].number.value_text,
+            conflict=text_of(float(alike.loc[alike["cosine"].idxmax(), "conflict"]), "per cent"),
+        ) if ALIKE in facts else "",
+    )  # fmt: skip
+    return " ".join(filter(None, parts)) or said("nothing")
+
+
+def _harm(change: Statement, beyond: Statement, names: Mapping[str, str]) -> str:
+    """Say what the most harmful change does to another task, beside a random one."""
+    whose, task = names[change.baseline], f"the {change.metric} of {names[change.subject]}"
+    if beyond.number.high < 0:
+        return (
+            f"Not without harm: with {whose}'s change added, {task} falls by {change.number.size}, "
+            f"{beyond.number.size} more than with a random one of equal norm and spectrum."
         )
-    pair = next((each for each in statements if each.verdict == ALIKE), None)
-    if pair is not None:
-        row = alike.set_index(["model", "other"]).loc[(pair.subject, pair.baseline)]
-        parts.append(
-            f"The changes of {names[pair.subject]} and {names[pair.baseline]} are most alike: "
-            f"cosine {pair.number.value_text}, with "
-            f"{text_of(float(row['conflict']), 'per cent')} of signs in conflict (chance 50 %)."
-        )
-    return " ".join(parts) or NOTHING
+    return (
+        "No change harms another task detectably more than a random one of equal norm and "
+        f"spectrum. With {whose}'s change, {task} is {change.number.direction('higher', 'lower')}, "
+        f"{beyond.number.direction('above', 'below')} the random change."
+    )
 
 
 def make_methods(spec: ArithmeticSpec, scored: Sequence[str]) -> str:
@@ -126,16 +119,11 @@ def make_methods(spec: ArithmeticSpec, scored: Sequence[str]) -> str:
         spec: The study.
         scored: Models that were scored.
     """
-    lowest, highest = (text_of(end, "whole") for end in (min(SCALES), max(SCALES)))
-    return (
-        "A task vector is the change of a fine-tune's weights from those of "
-        f"{spec.base} (Ilharco et al. 2023). {counted(len(scored), 'fine-tune')} were scored with "
-        f"their heads: on the base plus the vector times {lowest} to {highest}, with another's "
-        "vector added and subtracted, and on the sum of all vectors times a common factor. The "
-        f"rival replaces the others' vectors by {spec.randoms} random rotations of them, weight by "
-        "weight, which keep norm and singular values. Cosines and signs in conflict (Yadav et al. "
-        "2023) are of attention and feed-forward matrices; the cosine of whole vectors is that of "
-        "all matrices together, not a mean over layers. Intervals are 95 % intervals over "
-        "sentences, and over "
-        "random updates by Student's t."
+    return said(
+        "methods",
+        base=spec.base,
+        scored=counted(len(scored), "fine-tune"),
+        lowest=text_of(min(SCALES), "whole"),
+        highest=text_of(max(SCALES), "whole"),
+        randoms=spec.randoms,
     )

@@ -23,7 +23,7 @@ from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
 from core.studies.task_kit import Value, pure
 from core.studies.weights.activations import compare_states
-from core.studies.weights.clusters.notice_text import describe_shapes
+from core.studies.weights.clusters.notice_text import said
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
@@ -171,13 +171,17 @@ def compare(
         if ("delta", member.ref) in values
     }
     features = comparable(every)
-    notices += [describe_shapes(ref, next(iter(features))) for ref in every if ref not in features]
+    notices += [
+        said("shapes", model=ref, first=next(iter(features)))
+        for ref in every
+        if ref not in features
+    ]
     notices += [n for ref in features for n in values["delta", ref]["notices"]]
     by_state: dict[str, ndarray] = {}
     if spec.reads_states:  # every vector then compares the same models
-        kept, by_state, said = compare_states(spec.base, features, outputs)
+        kept, by_state, of_states = compare_states(spec.base, features, outputs)
         features = {ref: features[ref] for ref in kept}
-        notices += said
+        notices += of_states
     measured = values[DISTANCES]
     places = [measured["models"].index(ref) for ref in features]
     chosen = np.ix_(places, places)

@@ -28,9 +28,8 @@ from core.models.steps import in_order_of_training, run_of
 from core.models.zoo import read_adapters
 from core.results.notices import base_left_out
 from core.studies.weights.clusters.notice_text import (
-    describe_named_data,
     describe_strangers,
-    describe_variants,
+    said,
 )
 
 EVERY = "zoo:*-*"  # every included fine-tune
@@ -126,19 +125,17 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
         otherwise |= {member.ref: member for member in mine if member.variant}
         members |= {member.ref: member for member in alike or mine}
     left = ", ".join(ref for ref in otherwise if ref not in members)
-    if left:
-        notices.append(describe_variants(left))
     told = ", ".join(
         f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name"
     )
-    if told:
-        notices.append(describe_named_data(told))
+    parts = {said("variants", models=left): left, said("named_data", models=told): told}
     if not members:
         raise SpecError(
             f"None of the chosen models ({', '.join(patterns) or 'no model'}) "
             f"is a fine-tune of {base}; choose its fine-tunes, or another base."
         )
-    return Members(tuple(members.values()), tuple(notices))
+    shown = (notice for notice, holds in parts.items() if holds)
+    return Members(tuple(members.values()), (*notices, *shown))
 
 
 def add_listed(

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from core.maths.spectra.neighbours import LEAST_LABELS, LEAST_MODELS
 from core.maths.spectra.registry import Features
-from core.studies.text_kit import listed, short_names
+from core.studies.text_kit import counted, listed, short_names, words_beside
 
+said = words_beside(__file__).sentence
 OF_TABLE = "label table"  # in the notices of `describe_table` alone
 SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
@@ -22,36 +23,18 @@ def describe_strangers(base: str, names: str) -> str:
     )
 
 
-def describe_variants(names: str) -> str:
-    """The notice of models that were trained with other settings and not named."""
-    return (
-        "Left out, because they were trained with other settings; to add one, name it under "
-        f"“Fine-tunes”: {names}."
-    )
-
-
-def describe_named_data(names: str) -> str:
-    """The notice of models whose data set was read from their names."""
-    return f"Data sets read from the models' names, because their cards name none: {names}."
-
-
 def describe_aside(aside: Mapping[str, bool]) -> list[str]:
     """The notices of models that are on the map and in no score, by the reason.
 
     Args:
         aside: Whether each was trained with other settings; the rest are earlier checkpoints.
     """
-    reasons: dict[str, list[str]] = {}
-    for ref, variant in aside.items():
-        reason = (
-            "Trained with other settings than the rest"
-            if variant
-            else "Earlier checkpoints of a run whose last one is scored"
-        )
-        reasons.setdefault(reason, []).append(ref)
     return [
-        f"{reason}, so shown on the map but not scored: {', '.join(refs)}."
-        for reason, refs in reasons.items()
+        said(
+            "other_recipe" if variant else "earlier",
+            models=", ".join(ref for ref, each in aside.items() if each == variant),
+        )
+        for variant in dict.fromkeys(aside.values())
     ]
 
 
@@ -79,35 +62,18 @@ def describe_unchanged(features: Mapping[str, Features]) -> list[str]:
     ]
 
 
-def describe_shapes(ref: str, first: str) -> str:
-    """The notice of a model whose matrices cannot be compared with the others'."""
-    return f"{ref} is left out, because its matrices do not have the shapes of those of {first}."
-
-
 def describe_unscored(labels: Sequence[str]) -> str:
     """Why labels of models allow no score; "" where they allow one."""
     groups = len(set(labels))
     if len(labels) < LEAST_MODELS or groups < LEAST_LABELS:
-        return (
-            f"Neighbours cannot be scored: {len(labels)} labelled model{'s' * (len(labels) != 1)} "
-            f"with {groups} label{'s' * (groups != 1)}, and {LEAST_MODELS} models "
-            f"with {LEAST_LABELS} labels are needed: add fine-tunes of the same base whose task is "
-            "known, with a label table (--labels on the command line) where their cards do not say."
+        return said(
+            "unscored",
+            models=counted(len(labels), "labelled model"),
+            labels=counted(groups, "label"),
+            least_models=LEAST_MODELS,
+            least_labels=LEAST_LABELS,
         )
-    if len(labels) == groups:
-        return (
-            "Neighbours cannot be scored, because no two models share a label; choose other labels."
-        )
-    return ""
-
-
-def describe_unlabelled(count: int, models: int) -> str:
-    """The notice of models without a label; "" where there is none."""
-    return (
-        f"{count} of {models} models have no label: they are on the map and not scored."
-        if count
-        else ""
-    )
+    return said("unshared") if len(labels) == groups else ""
 
 
 def describe_table(labels: Mapping[str, str], strays: Collection[str]) -> list[str]:
@@ -118,13 +84,11 @@ def describe_table(labels: Mapping[str, str], strays: Collection[str]) -> list[s
         strays: Names of rows that match no model, which may be misspelt.
     """
     labelled = sum(map(bool, labels.values()))
-    notices = [f"The label table gives {labelled} of {len(labels)} models a label."]
-    if strays:
-        rows = listed([name[:MOST_OF_NAME] for name in strays], SHOWN)
-        names = short_names(labels)
-        missing = [names[ref] for ref, label in labels.items() if not label]
-        written = f" Models without a label: {listed(missing, SHOWN)}." if missing else ""
-        notices.append(
-            f"Rows of the label table for models that are not compared: {rows}.{written}"
-        )
-    return notices
+    names = short_names(labels)
+    missing = [names[ref] for ref, label in labels.items() if not label]
+    strange = (
+        said("strays", rows=listed([name[:MOST_OF_NAME] for name in strays], SHOWN)),
+        f"Models without a label: {listed(missing, SHOWN)}." if missing else "",
+    )
+    table = said("table", labelled=labelled, models=len(labels))
+    return [table, *([" ".join(filter(None, strange))] if strays else [])]

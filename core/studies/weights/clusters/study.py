@@ -68,9 +68,6 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     aside = planning.aside_of(spec, present, labels)
     scored = tables.score(spec, labels, distances, aside)
     doses = compare_doses(present, sizes, distances)
-    notices += [*planning.table_notices(spec, ready), *scored.notices]
-    notices += describe_aside({present[n].ref: present[n].variant for n in aside})
-    notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = draw_map(distances[spec.vector], "pca")
     unlabelled = build_unlabelled(
@@ -99,9 +96,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "trends": rank_tables.build_trends(spectra, spec.threshold),
         **({UNLABELLED: unlabelled} if cast else {}),
     }
-    if scored.k:
-        ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
-        notices.append(text.rank_sentence(ranks, spec.threshold))
+    ranked = text.state_ranks(spec.of, spec.threshold, built["ranks"]) if scored.k else ()
     pair = rank_tables.state_pair(features, distances, spec.rank)
     statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
     return Findings(
@@ -116,7 +111,14 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "k": np.array(scored.k),
             "spectra": spectra.values,
         },
-        notices=notices,
+        notices=[
+            *notices,
+            *planning.table_notices(spec, ready),
+            *scored.notices,
+            *describe_aside({present[n].ref: present[n].variant for n in aside}),
+            *describe_unchanged(features),
+            text.rank_sentence(ranked, spec.threshold),
+        ],
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},
         methods=make_methods(spec, present, scored, spectra),

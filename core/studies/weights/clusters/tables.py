@@ -23,7 +23,7 @@ from core.maths.spectra.neighbours import (
 from core.maths.spectra.registry import Features, relative_size
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import Member
-from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
+from core.studies.weights.clusters.notice_text import describe_unscored, said
 from core.studies.weights.clusters.spec import WeightsSpec
 
 MOST_NEIGHBOURS = 10
@@ -86,7 +86,7 @@ def score(
         no_votes = pd.DataFrame(columns=list(VOTES))
         return Scored(0, empty[columns], empty, clusters, {}, (reason,), no_votes)
     compared = len(labels) - len(aside)
-    unlabelled = describe_unlabelled(compared - len(labelled), compared)
+    unlabelled = compared - len(labelled)
     most, sizes = min(MOST_NEIGHBOURS, len(labelled) - 1), map(labelled.count, set(labelled))
     k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
     vectors = pd.concat(
@@ -99,7 +99,7 @@ def score(
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
     predictions = _predict(distances[spec.vector][np.ix_(places, places)], labelled, places, k)
     votes = _votes(spec, labelled, distances, places, k)
-    told = (unlabelled,) if unlabelled else ()
+    told = (said("unlabelled", count=unlabelled, models=compared),) if unlabelled else ()
     return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
 
 

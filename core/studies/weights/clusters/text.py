@@ -67,11 +67,12 @@ def statements_of(
     ]
     if stated[0].verdict != TOO_FEW:
         stated += state_unlabelled(scored.votes)
-    for vector in dict.fromkeys((spec.vector, NORMS)):
-        compared = doses[doses["vector"] == vector]
-        for model, group in zip(compared["model"], compared["lies_with"], strict=True):
-            stated.append(Statement(model, VERDICT_OF_GROUP[group], baseline=vector))
-    return tuple(stated)
+    of_doses = (
+        Statement(row.model, VERDICT_OF_GROUP[row.lies_with], baseline=vector)
+        for vector in dict.fromkeys((spec.vector, NORMS))
+        for row in doses[doses["vector"] == vector].itertuples()
+    )
+    return (*stated, *of_doses)
 
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:

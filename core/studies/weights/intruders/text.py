@@ -23,6 +23,7 @@ from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tables import LOSS, WAYS
 from core.studies.weights.intruders.tasks import LARGE, LARGE_DRAWS
 
+said = words_beside(__file__).sentence
 ALL = "all"  # the row of a model's families together
 DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
 EXCESS = "more intruder dimensions than chance"
@@ -74,14 +75,14 @@ def make_headline(
         statements: See `statements_of`.
         families: Its main table.
     """
-    turned = [said for said in statements if said.baseline == SPECTRUM]
-    statements = [said for said in statements if said.baseline == CHANCE]
+    turned = [each for each in statements if each.baseline == SPECTRUM]
+    statements = [each for each in statements if each.baseline == CHANCE]
     rows = families[families["family"] == ALL].set_index("model")
     names, several = short_names(list(rows.index)), len(rows) > 1
 
-    more = [said for said in statements if said.verdict == MORE]
-    beyond = {said.subject for said in turned if said.verdict != TURNED_ALIKE}
-    alike = [names[said.subject] for said in more if said.subject not in beyond]
+    more = [each for each in statements if each.verdict == MORE]
+    beyond = {each.subject for each in turned if each.verdict != TURNED_ALIKE}
+    alike = [names[each.subject] for each in more if each.subject not in beyond]
     unit = "" if alike else " directions"  # where the first sentence has room for it
 
     def counted(statement: Statement, note: str = "") -> str:
@@ -89,46 +90,42 @@ def make_headline(
         p = text_of(float(row["corrected_p"]), "p")
         return f"({row['intruders']} of {row['looked']}{unit}, {p}{note})"
 
-    def each(group: Sequence[Statement]) -> str:
-        return listed([f"{names[said.subject]} {counted(said)}" for said in group])
+    def in_each(group: Sequence[Statement]) -> str:
+        return listed([f"{names[each.subject]} {counted(each)}" for each in group])
 
     note = f" corrected for {len(rows)} models" if several else ""
     counts = f"Their counts, with p-values{note}:"
-    rest = [said for said in statements if said.verdict != MORE]
+    rest = [each for each in statements if each.verdict != MORE]
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
-            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {each(rest)}."
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}."
         )
     elif len(more) == 1:
         text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}."
     elif more:
-        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {each(more)};{note}."
+        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {in_each(more)};{note}."
     elif several:
-        text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
+        text = f"No model has detectably {EXCESS}. {counts} {in_each(rest)}."
     else:
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
     if alike:
         whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
         text = f"{text[:-1]}, but {whose}not detectably more than {OF_SPECTRUM}."
-    if more and rest:
-        text += f" No excess is detectable in {each(rest)}."
-    single = rows.loc[[said.subject for said in rest], "significant"]
-    if rest and rest[0].verdict != TOO_FEW and single.any():
-        counted_singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
-        text += (
-            " Compared with updates of equal norm alone, corrected for all directions and models, "
-            "single directions are significant: "
-            f"{listed(counted_singly)}."
-        )
+    single = rows.loc[[each.subject for each in rest if each.verdict != TOO_FEW], "significant"]
+    singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
     means = [
         text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
         for ref, mean in rows["null_mean"].items()
     ]
-    return (
-        f"{text} A random update of equal norm creates {listed(means)} intruder dimensions on "
-        f"average. {_same_spectrum(spec, turned, names, int(rows['turned_draws'].min()))}"
+    parts = (
+        text,
+        f"No excess is detectable in {in_each(rest)}." if more and rest else "",
+        said("single", models=listed(singly)) if singly else "",
+        said("equal_norm", means=listed(means)),
+        _same_spectrum(spec, turned, names, int(rows["turned_draws"].min())),
     )
+    return " ".join(filter(None, parts))
 
 
 def _same_spectrum(
@@ -141,8 +138,8 @@ def _same_spectrum(
         for statement in turned
     ]
     text = f"One with the same singular values, turned at random, creates {listed(means)}"
-    more = [names[said.subject] for said in turned if said.verdict == TURNED_MORE]
-    if any(said.verdict == TURNED_FEW for said in turned):
+    more = [names[each.subject] for each in turned if each.verdict == TURNED_MORE]
+    if any(each.verdict == TURNED_FEW for each in turned):
         why = f": {draws}, because sides above {LARGE} take long" if draws < spec.draws else ""
         return f"{text}; too few were drawn to test the difference{why}."
     if more:
@@ -173,19 +170,17 @@ def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
 def make_methods(spec: IntruderSpec) -> str:
     """A methods paragraph, ready to paste."""
     chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
-    return (
-        f"For each attention and feed-forward matrix{chosen} of {', '.join(spec.models)}, the "
-        f"{spec.leading} leading left singular vectors were compared with all left singular "
-        f"vectors of {spec.base}. A vector whose largest absolute cosine is below "
-        f"{spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). Chance "
-        f"is {spec.draws} random (Gaussian) updates per matrix of the same Frobenius norm (seed "
-        f"{spec.seed}). The p-value is the share of these updates, the observed one included, "
-        "that create at least as many intruder dimensions in all matrices together; it is "
-        "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
-        "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
-        "in the same way. Updates with the same singular values as the real one, turned in random "
-        "directions on both sides, are counted in the same way (of models with sides above "
-        f"{LARGE}, {LARGE_DRAWS} updates)."
+    return said(
+        "methods",
+        chosen=chosen,
+        models=", ".join(spec.models),
+        leading=spec.leading,
+        base=spec.base,
+        threshold=f"{spec.threshold:g}",
+        draws=spec.draws,
+        seed=spec.seed,
+        large=LARGE,
+        large_draws=LARGE_DRAWS,
     )
 
 
@@ -203,13 +198,15 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
             Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=kind)
             for name in ("change", "beyond", "excess")
         )
-        verdict = REMOVED if change.clear else NO_CHANGE
         stated += [
-            Statement(row["model"], verdict, change, metric=row["metric"]),
-            Statement(row["model"], BEYOND, beyond, (), RANDOM_DIRECTIONS, row["metric"]),
+            Statement(row["model"], verdict, number, (), baseline, row["metric"])
+            for verdict, number, baseline in (
+                (REMOVED if change.clear else NO_CHANGE, change, ""),
+                (BEYOND, beyond, RANDOM_DIRECTIONS),
+                (BEYOND_SHRUNK, excess, SHRUNK),
+            )
+            if number.value == number.value  # nothing is stated of NaN
         ]
-        if row["excess"] == row["excess"]:
-            stated.append(Statement(row["model"], BEYOND_SHRUNK, excess, (), SHRUNK, row["metric"]))
     return tuple(stated)
 
 
@@ -219,16 +216,16 @@ def scaling_headline(statements: Sequence[Statement]) -> str:
     Args:
         statements: Of `scaling_statements`.
     """
-    refs = list(dict.fromkeys(said.subject for said in statements))
+    refs = list(dict.fromkeys(each.subject for each in statements))
     names, sentences = short_names(refs), []
     for ref in refs:
-        every = [said for said in statements if said.subject == ref]
-        mine = [said for said in every if said.baseline != SHRUNK]
+        every = [each for each in statements if each.subject == ref]
+        mine = [each for each in every if each.baseline != SHRUNK]
         parts = [
             _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
         ]
         sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
-        shares = [_share(said) for said in every if said.baseline == SHRUNK]
+        shares = [_share(each) for each in every if each.baseline == SHRUNK]
         if shares:
             sentences.append(
                 f"Compared with shrinking the whole update of the same matrices by an equal norm, "
@@ -272,24 +269,19 @@ def scaling_notices(
     names = short_names([*scaled])
     none = [names[ref] for ref, count in scaled.items() if not count]
     lost = [names[ref] for ref, count in scaled.items() if count and ref not in losses]
-    notices = list(refused.values())
-    if none:
-        notices.append(f"There are no intruder dimensions to scale in {', '.join(none)}.")
-    if lost:
-        notices.append(
-            f"The base has no pretraining head for masked words that fits {', '.join(lost)}, so "
-            "the task alone is scored."
-        )
-    return tuple(notices)
+    return (
+        *refused.values(),
+        said("nothing_to_scale", models=", ".join(none)) if none else "",
+        said("no_head", models=", ".join(lost)) if lost else "",
+    )
 
 
 def scaling_methods(spec: IntruderSpec) -> str:
     """A methods paragraph of the causal test."""
     labelled = spec.labelled or "the included labelled sentences"
-    examples = f"sentences of {labelled}, or words of {spec.text}"
-    return words_beside(__file__).sentence(
+    return said(
         "scaling_methods",
-        examples=examples,
+        examples=f"sentences of {labelled}, or words of {spec.text}",
         base=spec.base,
         text=spec.text,
         draws=spec.removals,

@@ -18,6 +18,7 @@ from core.studies.text_kit import (
     listed,
     short_names,
     text_of,
+    words_beside,
 )
 from core.studies.weights.lineage.independence import MOST_TREES, MOST_UNITS
 from core.studies.weights.lineage.spec import LineageSpec
@@ -37,7 +38,13 @@ from core.studies.weights.lineage.tables import (
     UNCHANGED,
 )
 
+said = words_beside(__file__).sentence
 FOUND = "parents found"
+SAME = {IDENTICAL: "has the same weights as", UNCHANGED: "has the same matrices as"}
+RELATED = {
+    IN_ORDER: "were not trained independently, by the order of their units",
+    REORDERED: "were not trained independently, though their units stand in another order",
+}
 MOST_NAMED = 3
 
 
@@ -48,18 +55,21 @@ def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, 
         table: `lineage` of the result.
         rules: `rules` of the result.
     """
-    stated = []
-    kinds = list(dict.fromkeys(rules["kind"]))
-    for kind in sorted(kinds, key=lambda kind: kind != FINE_TUNE):
-        row = rules[(rules["kind"] == kind) & (rules["rule"] == BY_NORM)].iloc[0]
-        share = Estimate(float(row["share"]), kind="per cent")
-        stated.append(Statement(str(kind), FOUND, share, baseline=RANDOM))
-    stated += [
-        Statement(str(row.model), str(row.verdict), baseline=str(row.parent))
-        for row in table.itertuples()
-        if row.verdict in (IDENTICAL, UNCHANGED, ALONE, LEFT_OUT, ROOT)
-    ]
-    return tuple(stated)
+    by_norm = rules[rules["rule"] == BY_NORM].set_index("kind")["share"]
+    kinds = sorted(by_norm.index, key=lambda kind: kind != FINE_TUNE)
+    return (
+        *(
+            Statement(
+                str(kind), FOUND, Estimate(float(by_norm[kind]), kind="per cent"), baseline=RANDOM
+            )
+            for kind in kinds
+        ),
+        *(
+            Statement(str(row.model), str(row.verdict), baseline=str(row.parent))
+            for row in table.itertuples()
+            if row.verdict in (IDENTICAL, UNCHANGED, ALONE, LEFT_OUT, ROOT)
+        ),
+    )
 
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: pd.DataFrame) -> str:
@@ -69,42 +79,50 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         statements: See `statements_of`.
         table, rules: As there.
     """
-    names, parts = short_names(table["model"]), list[str]()
-    by_kind = rules.set_index(["kind", "rule"])
-    for place, said in enumerate(each for each in statements if each.verdict == FOUND):
-        row, chance, nearest = (
-            by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM, NEAREST)
+    names, by_kind = short_names(table["model"]), rules.set_index(["kind", "rule"])
+    found = [each for each in statements if each.verdict == FOUND]
+    copies = [
+        listed(
+            [
+                f"{names[each.subject]} {words} {names[each.baseline]}"
+                for each in statements
+                if each.verdict == verdict
+            ],
+            MOST_NAMED,
         )
-        counts = f"{int(row['right'])} of {int(row['of'])} {said.subject}s"
-        share = said.number.value_text
-        if place == 0:
-            parts.append(
-                f"Trees of the weights give {counts} ({share}) their recorded parent; random roots "
-                f"would give it to {text_of(float(chance['share']), 'per cent')} "
-                f"({text_of(float(row['p_value']), 'p')}), the nearest model to "
-                f"{int(nearest['right'])}."
-            )
-        else:
-            rival = text_of(float(chance["share"]), "per cent")
-            parts.append(f"Trees do so for {counts} ({share}; with random roots {rival}).")
-    for verdict, words in (
-        (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
-    ):  # fmt: skip
-        copies = [said for said in statements if said.verdict == verdict]
-        pairs = [f"{names[said.subject]} {words} {names[said.baseline]}" for said in copies]
-        if pairs:
-            parts.append(f"{listed(pairs, MOST_NAMED)}.")
-    alone = [names[said.subject] for said in statements if said.verdict == ALONE]
-    if alone:
-        verb = by_number(len(alone), "has", "have")
-        parts.append(f"{listed(alone, MOST_NAMED)} {verb} no relative here.")
-    return " ".join([*parts, _trees(statements, table, names)])
+        for verdict, words in SAME.items()
+    ]
+    alone = [names[each.subject] for each in statements if each.verdict == ALONE]
+    verb = by_number(len(alone), "has", "have")
+    parts = (
+        *(_parents(each, by_kind, first=each is found[0]) for each in found),
+        *(f"{pairs}." for pairs in copies if pairs),
+        f"{listed(alone, MOST_NAMED)} {verb} no relative here." if alone else "",
+        _trees(statements, table, names),
+    )
+    return " ".join(filter(None, parts))
+
+
+def _parents(share: Statement, by_kind: pd.DataFrame, first: bool) -> str:
+    """Say how many recorded parents of one kind the trees find; with `first`, beside all rivals."""
+    row, chance, nearest = (
+        by_kind.loc[(share.subject, rule)] for rule in (BY_NORM, RANDOM, NEAREST)
+    )
+    counts = f"{int(row['right'])} of {int(row['of'])} {share.subject}s"
+    rival = text_of(float(chance["share"]), "per cent")
+    if not first:
+        return f"Trees do so for {counts} ({share.number.value_text}; with random roots {rival})."
+    return (
+        f"Trees of the weights give {counts} ({share.number.value_text}) their recorded parent; "
+        f"random roots would give it to {rival} ({text_of(float(row['p_value']), 'p')}), the "
+        f"nearest model to {int(nearest['right'])}."
+    )
 
 
 def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str, str]) -> str:
     """Say how many trees the models form, and where the largest begins."""
     joined = table[table["verdict"].isin((ROOT, DESCENDS))]
-    roots = [said.subject for said in statements if said.verdict == ROOT]
+    roots = [each.subject for each in statements if each.verdict == ROOT]
     if not roots:
         return "No two of the models are related by their weights."
     sizes = joined["root"].value_counts()
@@ -163,14 +181,15 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
     shown = tests if len(tests) == 1 else apart[apart["outcome"] != INDEPENDENT]
     if shown.empty and len(apart):
         shown = apart.nsmallest(1, "corrected_p")
-    statements = []
-    for row in shown.nsmallest(MOST_NAMED, "corrected_p").itertuples():
-        p_value = row.order_p if row.outcome == IN_ORDER else row.corrected_p
-        estimate = Estimate(float(p_value), kind="p")
-        statements.append(
-            Statement(str(row.model), str(row.outcome), estimate, baseline=str(row.other))
+    return tuple(
+        Statement(
+            row["model"],
+            row["outcome"],
+            Estimate(row["order_p" if row["outcome"] == IN_ORDER else "corrected_p"], kind="p"),
+            baseline=row["other"],
         )
-    return tuple(statements)
+        for row in shown.nsmallest(MOST_NAMED, "corrected_p").to_dict("records")
+    )
 
 
 def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str:
@@ -182,30 +201,33 @@ def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str
     """
     if tests.empty:
         return ""
-    names, parts = short_names({*tests["model"], *tests["other"]}), list[str]()
+    names = short_names({*tests["model"], *tests["other"]})
     pairs = {each: f"{names[each.subject]} and {names[each.baseline]}" for each in statements}
-    for outcome, text in (
-        (IN_ORDER, "were not trained independently, by the order of their units"),
-        (REORDERED, "were not trained independently, though their units stand in another order"),
-    ):
-        here = [f"{pairs[each]} ({each.number.value_text})" for each in statements
-                if each.verdict == outcome]  # fmt: skip
-        if here:
-            parts.append(f"{listed(here)} {text}.")
+    related = {
+        text: [
+            f"{pairs[each]} ({each.number.value_text})"
+            for each in statements
+            if each.verdict == outcome
+        ]
+        for outcome, text in RELATED.items()
+    }
+    sentences = [f"{listed(here)} {text}." for text, here in related.items() if here]
     independent = next((each for each in statements if each.verdict == INDEPENDENT), None)
     apart = int((~tests["one_tree"].astype(bool)).sum())
-    if independent is not None and apart > 1:
-        parts.append(
-            f"None of {counted(apart, 'pair')} from different trees is detectably related by its "
-            f"units (smallest {independent.number.value_text}, corrected for "
-            f"{counted(len(tests), 'test')})."
+    if independent is None:
+        return " ".join(sentences)
+    p_value = independent.number.value_text
+    unrelated = (
+        said(
+            "none_related",
+            pairs=counted(apart, "pair"),
+            p=p_value,
+            tests=counted(len(tests), "test"),
         )
-    elif independent is not None:
-        parts.append(
-            f"By their units, {pairs[independent]} are not detectably related "
-            f"({independent.number.value_text})."
-        )
-    return " ".join(parts)
+        if apart > 1
+        else said("unrelated", pair=pairs[independent], p=p_value)
+    )
+    return " ".join([*sentences, unrelated])
 
 
 def describe_tests(value: Value) -> str:
@@ -218,35 +240,19 @@ def describe_tests(value: Value) -> str:
     if left <= 0:
         return ""
     verb = by_number(left, "was", "were")
-    return (
-        f"Of {value['trees']} trees, the first {MOST_TREES} were compared by their units; "
-        f"{left} {verb} not: name fewer models to compare them."
-    )
+    return said("tests_left", trees=value["trees"], most=MOST_TREES, left=left, verb=verb)
 
 
 def make_methods(spec: LineageSpec) -> str:
     """A methods paragraph, ready to paste."""
     chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
-    return (
-        f"All attention and feed-forward matrices{chosen} of {', '.join(spec.models)} were "
-        "compared. Models whose matrices are all equal count as copies. Pairs with a cosine above "
-        f"{text_of(COMMON_START)} were joined to minimum spanning trees by the Frobenius distance "
-        "of their weights, and each tree was directed away from the model with the smallest norm, "
-        "because norms grow along training. Model trees from distances of weights follow Horwitz "
-        "et al. 2025, who direct them by kurtosis. Parents on record are the bases on the models' "
-        "cards and, in a series of checkpoints, the one before. Chance is a random root of every "
-        "tree, calculated exactly. Two rivals look for the nearest model by the norms of matrices "
-        "alone, and with the rows of one of the two models in random order. Where all copies of a "
-        f"matrix have more than {HELD / 1e6:.0f} million numbers together, the matrices are count "
-        "sketches. Changes of two models with one base are compared by the cosine of their weights "
-        "minus the base's. Independence was tested as by Zhu et al. 2025: the rows of the first "
-        "matrix of every "
-        f"feed-forward layer, at most {MOST_UNITS} evenly spaced, were matched to those of the "
-        "other model by their correlations and the Hungarian method; the p-value is that of the "
-        "rank correlation between their places in both models, and, for units in any order, "
-        "between this matching and that of the gate's rows or of the second matrix' columns, "
-        "one-sided, combined over layers by Fisher's method. Models beside each other in trees by "
-        "the middle layer's first matrix were tested, and the first models of every two trees."
+    return said(
+        "methods",
+        chosen=chosen,
+        models=", ".join(spec.models),
+        start=text_of(COMMON_START),
+        millions=f"{HELD / 1e6:.0f}",
+        units=MOST_UNITS,
     )
 
 

@@ -24,7 +24,7 @@ from core.models.weights.merged import MERGED
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
-from core.studies.weights.clusters.notice_text import describe_named_data
+from core.studies.weights.clusters.notice_text import said
 from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.selection import find_models
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -492,7 +492,7 @@ def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) 
     assert "hub:org/tiny-imdb" in [model.ref for model in chosen]
     result = STUDY.run(replace(SPEC, models=("hub:org/mnli-0", "hub:org/tiny-imdb")))
     assert result.table["data_from"].tolist() == ["card", "name"]
-    assert describe_named_data("hub:org/tiny-imdb (imdb)") in result.notices
+    assert said("named_data", models="hub:org/tiny-imdb (imdb)") in result.notices
 
 
 def test_a_long_tree_is_listed_to_its_end(server: TreeServer) -> None:

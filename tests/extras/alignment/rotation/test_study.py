@@ -22,10 +22,10 @@ from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION, compare_rota
 from extras.alignment.rotation.text import (
     IN_SAMPLE,
     MAYBE_ROTATIONS,
-    NO_PAIR,
     NOT_ROTATIONS,
     make_headline,
     planted_gap,
+    said,
     statements_of,
 )
 from tests.core.results.statements import false_statements
@@ -124,7 +124,7 @@ def test_spaces_of_different_width_are_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_pair_nothing_is_stated() -> None:
     empty = pd.DataFrame(columns=["layer", "nmse", "planted"])
     assert statements_of(empty, empty, empty) == ()
-    assert make_headline(RotationSpec(), (), planted_gap(empty)) == NO_PAIR
+    assert make_headline(RotationSpec(), (), planted_gap(empty)) == said("no_pair")
 
 
 def test_rows_split_by_word_are_words() -> None:

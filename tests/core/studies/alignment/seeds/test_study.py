@@ -40,11 +40,11 @@ from core.studies.alignment.seeds.statements import (
 from core.studies.alignment.seeds.study import STUDY, _layers
 from core.studies.alignment.seeds.tables import COLUMNS
 from core.studies.alignment.seeds.text import (
-    NO_PAIR,
     WHICH,
     again_sentence,
     make_headline,
     make_notices,
+    said,
 )
 from core.studies.alignment.seeds.views import pairs_sentence
 from core.studies.alignment.stitching import study as stitching
@@ -280,7 +280,7 @@ def test_without_a_pair_nothing_is_left_of_the_second_run(
     missing = f"path:{tmp_path / 'nowhere'}"
     result = STUDY.run(replace(spec, models=(spec.models[0], missing)))
     assert list(result.failures) == [missing]
-    assert result.headline == NO_PAIR
+    assert result.headline == said("no_pair")
     assert result.table.empty
 
 
@@ -442,7 +442,7 @@ def test_the_layers_of_the_lowest_and_the_highest_error_are_stated() -> None:
 def test_without_any_pair_nothing_is_stated() -> None:
     facts = statements_of(methods_table(identity=2.0), NO_LAYERS, difference(0.1, 0.1))
     assert facts == ()
-    assert make_headline(facts, "unseen") == NO_PAIR
+    assert make_headline(facts, "unseen") == said("no_pair")
 
 
 @pytest.mark.parametrize(

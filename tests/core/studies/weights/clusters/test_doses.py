@@ -18,7 +18,7 @@ from core.studies.weights.clusters.doses import (
     lies_with,
 )
 from core.studies.weights.clusters.members import Member
-from core.studies.weights.clusters.notice_text import describe_aside, describe_variants
+from core.studies.weights.clusters.notice_text import describe_aside, said
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 
@@ -69,7 +69,7 @@ def test_the_share_is_that_of_the_models_trained_alike(variants: Path) -> None:
     assert list(alone.table["model"]) == ALIKE
     assert alone.tables["doses"].empty
     left_out = "zoo:nli-fast, zoo:parse-slow, zoo:parse-frozen-2"
-    assert describe_variants(left_out) in alone.notices
+    assert said("variants", models=left_out) in alone.notices
     more = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-frozen-2")))
     assert list(more.table["model"]) == [*ALIKE, "zoo:nli-fast", "zoo:parse-frozen-2"]
     assert more.tables["neighbours"].equals(alone.tables["neighbours"])

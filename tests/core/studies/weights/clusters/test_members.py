@@ -9,7 +9,7 @@ import pytest
 from core.errors import ModelError, SpecError
 from core.results.notices import base_left_out
 from core.studies.weights.clusters.members import Member, find_members, fine_tunes, labels_of
-from core.studies.weights.clusters.notice_text import describe_strangers, describe_variants
+from core.studies.weights.clusters.notice_text import describe_strangers, said
 from core.studies.weights.label_tables import match_labels, read_label_table
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model
 
@@ -44,7 +44,7 @@ OTHERWISE = "zoo:nli-fast, zoo:parse-slow, zoo:parse-frozen-2"
 def test_a_pattern_leaves_out_models_with_other_settings(variants: Path) -> None:
     found = find_members(BASE, ["zoo:*-*"])
     assert refs(found.members) == ALIKE
-    assert found.notices == (describe_variants(OTHERWISE),)
+    assert found.notices == (said("variants", models=OTHERWISE),)
     assert OTHERWISE in found.notices[0]
     assert refs(find_members(BASE, ["zoo:parse*"]).members) == ALIKE[-3:]
 
@@ -54,7 +54,7 @@ def test_models_with_other_settings_are_taken_by_name_or_by_a_pattern_of_their_o
 ) -> None:
     found = find_members(BASE, ["zoo:*-*", "zoo:*-fast"])
     assert refs(found.members) == [*ALIKE, "zoo:nli-fast"]
-    assert found.notices[0] == describe_variants("zoo:parse-slow, zoo:parse-frozen-2")
+    assert found.notices[0] == said("variants", models="zoo:parse-slow, zoo:parse-frozen-2")
     fast, slow, frozen = find_members(
         BASE, ["zoo:nli-fast", "zoo:*-slow", "zoo:*-frozen-*"]
     ).members
@@ -232,6 +232,6 @@ def test_a_table_that_cannot_be_read_says_why(content: bytes, reason: str) -> No
 
 
 def test_a_folder_may_be_a_copy_of_the_base_that_others_name() -> None:
-    said = describe_strangers("path:base", "zoo:minilm-nli-0 (hub:org/minilm)")
-    assert "--base" in said
+    notice = describe_strangers("path:base", "zoo:minilm-nli-0 (hub:org/minilm)")
+    assert "--base" in notice
     assert "--base" not in describe_strangers("zoo:seed-0", "zoo:minilm-nli-0 (hub:org/minilm)")

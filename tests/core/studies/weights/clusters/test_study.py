@@ -23,11 +23,10 @@ from core.runs.tasks import Signal
 from core.studies.weights.clusters import planning, selection
 from core.studies.weights.clusters.distances import redraw
 from core.studies.weights.clusters.notice_text import (
-    describe_shapes,
     describe_strangers,
     describe_table,
-    describe_unlabelled,
     describe_unscored,
+    said,
 )
 from core.studies.weights.clusters.planning import plan, prepare
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -307,7 +306,7 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
     result = STUDY.run(replace(SPEC, label="table", labels="upload:mine.csv"), table)
     assert len(result.table) == 9
     assert len(result.tables["predictions"]) == 6
-    assert describe_unlabelled(3, 9) in result.notices
+    assert said("unlabelled", count=3, models=9) in result.notices
     assert describe_table({str(n): "x" if n < 6 else "" for n in range(9)}, []) == [
         notice for notice in result.notices if "label table" in notice
     ]
@@ -327,8 +326,8 @@ def test_checkpoints_of_a_run_are_one_model_in_scores(zoo: Path, tmp_path: Path)
     result = STUDY.run(spec, label_table(rows))
     scored = result.tables["predictions"]["model"].tolist()
     assert [ref.rpartition("/")[2] for ref in scored if "path:" in ref] == ["checkpoint-300"] * 2
-    (said,) = (notice for notice in result.notices if "Earlier checkpoints" in notice)
-    assert said.count("checkpoint-") == 4
+    (found,) = (notice for notice in result.notices if "Earlier checkpoints" in notice)
+    assert found.count("checkpoint-") == 4
 
 
 def test_a_label_table_says_what_it_labels_and_which_rows_name_no_model(zoo: Path) -> None:
@@ -394,7 +393,7 @@ def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: 
         patch.setenv("PALIMPSEST_ZOO", str(box))
         result = STUDY.run(replace(SPEC, own_bases=True))
     assert len(result.table) == 9
-    assert describe_shapes("zoo:nli-0-from-seed-1", "zoo:nli-0") in result.notices
+    assert said("shapes", model="zoo:nli-0-from-seed-1", first="zoo:nli-0") in result.notices
 
 
 def test_families_can_be_chosen(zoo: Path) -> None:
