@@ -13,7 +13,7 @@ from tests import ROOT
 from tests.core.test_bands import functions_calling
 
 MAKERS = {
-    *("permutation_p", "count_p_value", "direction_p_values", "lowest_p", "correlation_p"),
+    *("permutation_p", "direction_p_values", "lowest_p", "correlation_p"),
     *("random_root_chances", "corrected", "layers_log_p"),
 }  # functions that give a p-value, or correct one
 P_VALUE = re.compile(r"(^|[._])p(_values?)?$")

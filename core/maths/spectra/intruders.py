@@ -94,18 +94,18 @@ def compare_directions(
     scale = float(np.linalg.norm(delta)) / np.sqrt(base.size)
     if large:
         null = noisy_cosines(values, base.shape, scale, count, draws, rng, tick)
-        return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
-    null = np.empty((draws, count))
-    at_once = max(1, BATCH // base.size)
-    places = np.arange(len(values))
-    for start in range(0, draws, at_once):
-        tick(start / draws)
-        moved = rng.normal(scale=scale, size=(min(at_once, draws - start), *base.shape))
-        moved[:, places, places] += values
-        # Rows of a tall matrix beyond the base's columns are reached by no direction of the base.
-        null[start : start + len(moved)] = np.abs(
-            leading_directions(moved, count)[0][:, : len(values)]
-        ).max(1)
+    else:
+        null = np.empty((draws, count))
+        at_once = max(1, BATCH // base.size)
+        places = np.arange(len(values))
+        for start in range(0, draws, at_once):
+            tick(start / draws)
+            moved = rng.normal(scale=scale, size=(min(at_once, draws - start), *base.shape))
+            moved[:, places, places] += values
+            # Rows of a tall matrix beyond the base's columns are reached by none of its directions.
+            null[start : start + len(moved)] = np.abs(
+                leading_directions(moved, count)[0][:, : len(values)]
+            ).max(1)
     return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
 
 
@@ -234,13 +234,3 @@ def direction_p_values(
     lowest = null.min(1)
     reached: ndarray = (1 + (lowest[:, None] <= cosines).sum(0)) / (1 + len(null))
     return reached
-
-
-def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
-    """Calculate how often a random update creates at least as many intruder dimensions.
-
-    Example:
-        >>> count_p_value(2, np.array([0, 0, 1, 2]))
-        0.4
-    """
-    return float((1 + np.count_nonzero(np.asarray(null) >= count)) / (1 + len(null)))

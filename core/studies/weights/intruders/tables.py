@@ -21,8 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
-from core.maths.spectra.intruders import count_p_value, direction_p_values
-from core.maths.statistics import corrected, ratios, sentence_counts, t_interval
+from core.maths.spectra.intruders import direction_p_values
+from core.maths.statistics import corrected, permutation_p, ratios, sentence_counts, t_interval
 
 RARE = 0.01  # p-value below which a direction is more than chance
 DIRECTION_COLUMNS = (
@@ -122,7 +122,7 @@ def matrix_row(
         "intruders": count,
         "rare": sum(each["intruder"] and each["p_value"] < RARE for each in directions),
         "null_mean": float(null.mean()) if directions else 0.0,
-        "p_value": count_p_value(count, null) if directions else 1.0,
+        "p_value": permutation_p(count, null) if directions else 1.0,
     }
 
 
@@ -149,11 +149,11 @@ def family_row(
         "null_mean": float(null.mean()),
         "null_low": float(low),
         "null_high": float(high),
-        "p_value": count_p_value(count, null),
+        "p_value": permutation_p(count, null),
         "turned_mean": float(turned.mean()),
         "turned_low": float(turned_low),
         "turned_high": float(turned_high),
-        "turned_p": count_p_value(count, turned),
+        "turned_p": permutation_p(count, turned),
         "turned_draws": len(turned),
     }
 

@@ -14,12 +14,12 @@ import pytest
 from core.errors import ShapeError
 from core.maths.spectra.intruders import (
     compare_directions,
-    count_p_value,
     direction_p_values,
     turned_cosines,
     turned_update,
 )
 from core.maths.spectra.spectra import singular_values
+from core.maths.statistics import permutation_p
 from core.results.columns import meaning
 from core.runs.runner import run
 from core.studies.weights.intruders.spec import IntruderSpec
@@ -85,7 +85,7 @@ def test_planted_intruders_are_more_than_noise_where_noise_of_that_size_leaves_t
     p_values = direction_p_values(found.cosines, found.null)
     flagged = (found.cosines < 0.5) & (p_values < 0.01)
     assert flagged.sum() == 2
-    assert count_p_value(2, (found.null < 0.5).sum(1)) < 0.01
+    assert permutation_p(2, (found.null < 0.5).sum(1)) < 0.01
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -99,7 +99,7 @@ def test_gaussian_changes_hold_none(shape: tuple[int, int], size: float) -> None
         delta = rng.normal(size=shape)
         delta *= size * np.linalg.norm(base) / np.linalg.norm(delta)
         found = compare_directions(base, delta, 6, DRAWS, rng)
-        assert count_p_value(int((found.cosines < 0.5).sum()), (found.null < 0.5).sum(1)) >= 0.01
+        assert permutation_p(int((found.cosines < 0.5).sum()), (found.null < 0.5).sum(1)) >= 0.01
         assert not (
             (found.cosines < 0.5) & (direction_p_values(found.cosines, found.null) < 0.01)
         ).any()
@@ -329,7 +329,7 @@ def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_one
         count = int((seen.cosines < 0.5).sum())
         gaussian.append(float((seen.null < 0.5).sum(1).mean()))
         null = (turned_cosines(base, delta, 10, 40, directions, rng) < 0.5).sum(1)
-        p_values.append(count_p_value(count, null))
+        p_values.append(permutation_p(count, null))
     assert np.mean(np.array(p_values) < 0.05) <= 0.2
     assert np.mean(p_values) > 0.3
     left, _, right = np.linalg.svd(base)
