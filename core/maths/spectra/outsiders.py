@@ -9,7 +9,7 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -96,17 +96,18 @@ def rate_votes(
         4
     """
 
-    def count(names: Sequence[str], rates: dict[float, VoteRate]) -> None:
-        for name, guess in zip(names, predict_labels(distances, names, k), strict=True):
-            rate, hit = rates.get(share_of(guess), VoteRate()), name == guess.predicted
-            more = replace(rate, judged=rate.judged + 1, right=rate.right + hit)
-            rates[share_of(guess)] = more
+    def hits(names: Sequence[str]) -> list[tuple[float, bool]]:
+        guesses = predict_labels(distances, names, k)
+        return [
+            (share_of(guess), name == guess.predicted)
+            for name, guess in zip(names, guesses, strict=True)
+        ]
 
-    rates: dict[float, VoteRate] = {}
-    drawn: dict[float, VoteRate] = {}
-    count(labels, rates)
-    for _ in range(shuffles):
-        count(rng.permutation(labels).tolist(), drawn)
-    for share, rate in drawn.items():
-        rates[share] = replace(rates.get(share, VoteRate()), shuffled=rate.right / rate.judged)
+    mine = hits(labels)
+    shuffled = [hit for _ in range(shuffles) for hit in hits(rng.permutation(labels).tolist())]
+    rates = {}
+    for share in dict.fromkeys(share for share, _ in [*mine, *shuffled]):
+        right, drawn = ([hit for at, hit in part if at == share] for part in (mine, shuffled))
+        rate = sum(drawn) / len(drawn) if drawn else float("nan")
+        rates[share] = VoteRate(len(right), sum(right), rate)
     return rates
