@@ -22,6 +22,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.maths.spectra.spectra import entropy_rank
 
 NODES = 20_000  # of the midpoint rule: the rank of 768 x 768 is exact to 1e-3
 TRACY_WIDOM_MEAN = -1.2065335745820
@@ -85,9 +86,7 @@ def null_entropy_rank(rows: int, columns: int) -> float:
         >>> round(null_entropy_rank(128, 128), 1)
         103.1
     """
-    spectrum = null_spectrum(rows, columns)
-    shares = spectrum / spectrum.sum()
-    return float(np.exp(-(shares * np.log(shares)).sum()))
+    return float(entropy_rank(null_spectrum(rows, columns)))
 
 
 def null_spectrum(rows: int, columns: int) -> Float[ndarray, " value"]:

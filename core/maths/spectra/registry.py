@@ -260,9 +260,7 @@ def calc_chords(
         >>> calc_chords(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])).round(2).tolist()
         [[0.0, 0.0, 1.41], [0.0, 0.0, 1.41], [1.41, 1.41, 0.0]]
     """
-    distances = _chords(vectors @ vectors.T)
-    np.fill_diagonal(distances, 0.0)
-    return distances
+    return _chords(vectors @ vectors.T)
 
 
 def _chords(inner: ndarray) -> ndarray:
@@ -271,6 +269,7 @@ def _chords(inner: ndarray) -> ndarray:
     scale = np.outer(lengths, lengths)
     cosine = np.divide(inner, scale, out=np.zeros_like(inner), where=scale > 0)
     chords: ndarray = np.sqrt(np.maximum(2 - 2 * cosine, 0.0))
+    np.fill_diagonal(chords, 0.0)
     return chords
 
 
