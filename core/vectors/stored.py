@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -181,21 +181,19 @@ def _is_between(reading: Reading) -> bool:
     )
 
 
-@contextmanager
 def _borrowed(
     reading: Reading, between: tuple[str, float] | None, ref: str
-) -> Iterator[LoadedModel]:
-    """Load a model, or the one at a share of the way to it from a base, for the block."""
+) -> AbstractContextManager[LoadedModel]:
+    """Load a model, or the one at a share of the way to it from a base, for a block."""
     from core.models.changes import borrow_between
     from core.models.loading.memory import borrow_model
 
     place: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
-    with (
+    return (
         borrow_model(ref, layerwise=not _is_between(reading), **place)
         if between is None
         else borrow_between(between[0], ref, between[1], **place)
-    ) as loaded:
-        yield loaded
+    )
 
 
 @contextmanager
