@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.results.drawing.context import Context
 from core.results.drawing.curves import Look
-from core.results.drawing.vega import Chart, channel, concat, layered, vconcat
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import text_of
 
 FULL = 640  # pixels across a figure that is not made to a measure
@@ -104,11 +104,11 @@ def beside(
     apart: dict[str, Any] = dict.fromkeys(
         ("color", "fill", "shape", "strokeDash", "strokeWidth", "size"), "independent"
     )
-    grid = concat(panels, columns=across, spacing=16).scales(**apart)
+    grid = Chart(concat=panels, columns=across, spacing=16).scales(**apart)
     if strip is None:
         return grid
     above = strip.properties(width=(each + MARGIN) * across - MARGIN)
-    return vconcat(above, grid, spacing=6)
+    return Chart(vconcat=[above, grid], spacing=6)
 
 
 def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partialmethod
 from typing import TYPE_CHECKING, Any
@@ -143,14 +143,7 @@ class Chart:
         """Convert the chart to an altair object."""
         import altair as alt
 
-        spec = self.to_dict()
-        classes: dict[str, Any] = {
-            "layer": alt.LayerChart,
-            "concat": alt.ConcatChart,
-            "vconcat": alt.VConcatChart,
-        }
-        kind: Any = next((made for name, made in classes.items() if name in spec), alt.Chart)
-        chart: alt.TopLevelMixin = kind.from_dict(spec)
+        chart: alt.TopLevelMixin = alt.Chart.from_dict(self.to_dict())
         return chart
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
@@ -178,16 +171,6 @@ def equals(column: str, given: Any) -> str:
 def layered(*charts: Chart) -> Chart:
     """Draw charts over each other."""
     return Chart(layer=list(charts))
-
-
-def concat(charts: Sequence[Chart], columns: int, spacing: float) -> Chart:
-    """Join charts side by side, in this many columns."""
-    return Chart(concat=list(charts), columns=columns, spacing=spacing)
-
-
-def vconcat(*charts: Chart, spacing: float, **parts: Any) -> Chart:
-    """Stack charts below each other."""
-    return Chart(vconcat=list(charts), spacing=spacing, **parts)
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from core.maths.structural.predict import Edges, SentenceView
 from core.results.drawing.style import BLUE, GREY
-from core.results.drawing.vega import Chart, channel, either, layered, vconcat
+from core.results.drawing.vega import Chart, channel, either, layered
 from core.studies.probes.sentence.parts import (
     AGREED,
     INVENTED,
@@ -77,7 +77,7 @@ def arcs_chart(view: SentenceView) -> Chart:
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     # Also alone one above another: the page gives a single chart a height of its own.
     depths = [] if view.depths is None else [_depths(view, centres, width)]
-    drawn = vconcat(arcs, *depths, spacing=6, description=said)
+    drawn = Chart(vconcat=[arcs, *depths], spacing=6, description=said)
     return drawn.scales(color="independent", strokeDash="independent").properties(
         config={"view": {"stroke": None}}
     )
