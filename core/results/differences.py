@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -194,11 +193,10 @@ def _lines(
     """Draw one small multiple: a line with its band for each name."""
     shown = {name: look for name, look in looks.items() if name in set(table["name"])}
     rules = [Rule(NO_DIFFERENCE, 0.0, (4, 4))] if value == "difference" else []
-    kind: dict[str, Any] = {"kind": of.kind} if value == "difference" else {}
     return layer_chart(
         table.assign(layer=table[of.along].astype(float)), value, shown, title,
-        x_title=tip_of(of.along).title, ends=ends, rules=rules, height=SMALL, context=context,
-        **kind,
+        kind=of.kind if value == "difference" else None, x_title=tip_of(of.along).title, ends=ends,
+        rules=rules, height=SMALL, context=context,
     )  # fmt: skip
 
 
