@@ -7,10 +7,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from importlib import metadata
 from typing import Any
 
-from core.results.drawing.vega import Chart, settled
+from core.results.drawing.vega import Chart, mapped, settled
 from core.runs.encoding import key_of
 from core.runs.process.drawing import draw
 from core.runs.process.remembered import remembered
@@ -73,7 +74,8 @@ def sheet(
             else:
                 each.pop("title", None)
     if thin != 1.0:
-        _thinned(spec, thin)
+        marks = {name: part for name, part in spec.items() if name != "config"}
+        spec |= mapped(marks, partial(_thinned, thin=thin))
     filled = _filled(spec, width, letter) if panels and _has_grid(spec) else spec
     return dict(settled(filled))
 
@@ -204,25 +206,21 @@ def _wrap_title(spec: dict[str, Any], width: float, letter: float) -> None:
         title["subtitle"] = textwrap.wrap(below, max(int(width / (NARROW * letter)), 12))
 
 
-def _thinned(node: Any, thin: float) -> None:
-    """Make lines thinner and points smaller, in every mark."""
-    if isinstance(node, list):
-        for each in node:
-            _thinned(each, thin)
-    elif isinstance(node, dict):
-        mark = node.get("mark")
-        if isinstance(mark, dict):
-            for name, power in (
-                ("strokeWidth", 1),
-                ("size", 2 if mark.get("type") == "point" else 1),
-            ):
-                if isinstance(mark.get(name), (int, float)):
-                    mark[name] *= thin**power
-            if isinstance(mark.get("strokeDash"), list):
-                mark["strokeDash"] = [part * thin for part in mark["strokeDash"]]
-        for name, each in node.items():
-            if name not in ("datasets", "data", "config"):
-                _thinned(each, thin)
+def _thinned(part: Any, thin: float) -> Any:
+    """Make the lines of a mark thinner and its points smaller; other parts are unchanged."""
+    mark = part.get("mark") if isinstance(part, dict) else None
+    if not isinstance(mark, dict):
+        return part
+    powers = {"strokeWidth": 1, "size": 2 if mark.get("type") == "point" else 1}
+    look = {
+        name: each * thin ** powers[name]
+        if name in powers and isinstance(each, (int, float))
+        else each
+        for name, each in mark.items()
+    }
+    if isinstance(mark.get("strokeDash"), list):
+        look["strokeDash"] = [stroke * thin for stroke in mark["strokeDash"]]
+    return {**part, "mark": look}
 
 
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
