@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.real.cases import BASE, NAME
 from benchmarks.real.layout import as_on_the_hub
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package, cache_folder
-from core.results.shelf.archive import FILE, Shelved, write_shelf
+from core.results.shelf.archive import FILE, Shelved, origin_of, write_shelf
 
 BOX = Path(__file__).resolve().parents[2] / "zoo"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"
@@ -185,7 +185,8 @@ def _one(each: Kept, folder: Path, only: list[str]) -> list[tuple[Shelved, Any]]
         each.name, each.title, each.page, each.study, spec.plain(), sources,
         lead_of(result.headline), each.study not in OWN,
     )  # fmt: skip
-    notices = (entry.origin, *(each for each in result.notices if each != entry.origin))
+    origin = origin_of(sources)
+    notices = (origin, *(each for each in result.notices if each != origin))
     return [(entry, replace(result, notices=notices))]
 
 

@@ -64,11 +64,6 @@ class Shelved:
     sentence: str = ""
     beside: bool = False
 
-    @property
-    def origin(self) -> str:
-        """Say in a sentence where the weights of its models came from."""
-        return origin_of(self.sources)
-
     def spec(self, kind: type[Any]) -> Any:
         """Make its spec; options that this version does not have are left out.
 
@@ -85,12 +80,11 @@ class Shelved:
         )
 
 
+@dataclass(frozen=True)
 class Shelf:
     """The results in one file; none where it is missing or damaged."""
 
-    def __init__(self, path: Path) -> None:
-        """`path`: the file."""
-        self.path = path
+    path: Path
 
     @property
     def entries(self) -> tuple[Shelved, ...]:

@@ -24,6 +24,7 @@ from core.results.shelf.archive import (
     Shelf,
     Shelved,
     is_shelved,
+    origin_of,
     write_shelf,
 )
 from core.results.statements import lead_of
@@ -81,7 +82,7 @@ def test_a_result_is_opened_as_it_was_written_but_large_arrays_in_single_precisi
     assert_equal(replace(read, arrays={}), replace(written, arrays={}))
     assert (read.arrays["few"] == written.arrays["few"]).all()
     assert entry.spec(STUDY.Spec) == spec
-    assert entry.origin == "Models that are not included: first and second: a package."
+    assert origin_of(entry.sources) == "Models that are not included: first and second: a package."
 
 
 def test_a_study_opens_without_its_models_unless_it_is_to_be_computed(shelf: Shelf) -> None:
@@ -227,7 +228,7 @@ def test_a_result_that_is_shipped_is_whole(entry: Shelved) -> None:
     assert not result.failures
     assert lead_of(result.headline) == entry.sentence
     assert set(entry.sources) <= set(result.provenance["fingerprints"])
-    assert result.notices[0] == entry.origin
+    assert result.notices[0] == origin_of(entry.sources)
     spec = entry.spec(study.Spec)  # options that are newer than the result have their defaults
     assert spec.plain() | dict(entry.values) == spec.plain()
     assert set(spec.changed()) <= set(entry.values)
