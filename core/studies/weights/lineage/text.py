@@ -159,15 +159,16 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
     first, second, base = (str(changes[name].iloc[0]) for name in ("model", "other", "base"))
     names = short_names((first, second, base))
     row = siblings[(siblings["model"] == first) & (siblings["other"] == second)].iloc[0]
-    text = (
+    median = text_of(float(siblings["cosine"].median()), "share")
+    parts = (
         f"The updates of {names[first]} and {names[second]}, both from {names[base]}, have cosine "
         f"{text_of(float(row['cosine']), 'share')}. With the rows of one of them permuted it is "
-        f"{text_of(float(row['permuted_cosine']), 'share')}"
+        f"{text_of(float(row['permuted_cosine']), 'share')}",
+        f"; the median over {len(siblings)} pairs with a common base is {median}"
+        if len(siblings) > 1
+        else "",
     )
-    if len(siblings) > 1:
-        median = text_of(float(siblings["cosine"].median()), "share")
-        text += f"; the median over {len(siblings)} pairs with a common base is {median}"
-    return (f"{text}.",)
+    return (f"{''.join(parts)}.",)
 
 
 def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
