@@ -275,7 +275,7 @@ def build_rules(relatives: Relatives) -> pd.DataFrame:
         of = int(chosen.sum())
         truths = np.where(chosen, recorded, NONE).tolist()
         chances = forests.random_root_chances(relatives.forest, truths)
-        rights = {rule: int(found[chosen].sum()) for rule, found in finds.items()}
+        rights = {rule: int(hits[chosen].sum()) for rule, hits in finds.items()}
         p_values = {rule: min(1.0, float(chances[rights[rule] :].sum())) for rule in DIRECTED}
         rows += [
             (kind, rule, right, of, right / of, p_values.get(rule, np.nan))

@@ -80,7 +80,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         table, rules: As there.
     """
     names, by_kind = short_names(table["model"]), rules.set_index(["kind", "rule"])
-    found = [each for each in statements if each.verdict == FOUND]
+    shares = [each for each in statements if each.verdict == FOUND]
     copies = [
         listed(
             [
@@ -95,7 +95,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
     alone = [names[each.subject] for each in statements if each.verdict == ALONE]
     verb = by_number(len(alone), "has", "have")
     parts = (
-        *(_parents(each, by_kind, first=each is found[0]) for each in found),
+        *(_parents(each, by_kind, first=each is shares[0]) for each in shares),
         *(f"{pairs}." for pairs in copies if pairs),
         f"{listed(alone, MOST_NAMED)} {verb} no relative here." if alone else "",
         _trees(statements, table, names),
