@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,23 +69,22 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         ...     "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
         ([['Wq', 1, 2.0]], [[2.0, 2.0]])
     """
-    rows: list[dict[str, Any]] = []
-    spectra: list[ndarray] = []
-    for ref, model in features.items():
-        relative = relative_norms(model)
-        for place, (family, layer, shape) in enumerate(
-            zip(model.families, model.layers, model.shapes, strict=True)
-        ):
-            rows.append(_row(ref, "delta", family, layer + 1, shape, float(relative[place])))
-            spectra.append(model.values[place])
-    for ref, value in weights.items():
+    measured = [
+        (_row(ref, "delta", family, layer + 1, shape, float(relative)), values)
+        for ref, model in features.items()
+        for family, layer, shape, relative, values in zip(
+            model.families, model.layers, model.shapes, relative_norms(model), model.values,
+            strict=True,
+        )
+    ] + [
+        (_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan), values)
+        for ref, value in weights.items()
         for (family, layer), shape, values in zip(
             value["places"], value["shapes"], value["values"], strict=True
-        ):
-            rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
-            spectra.append(values)
-    values = stack_spectra(spectra)
-    matrices = pd.DataFrame(rows)
+        )
+    ]  # fmt: skip
+    values = stack_spectra([each for _, each in measured])
+    matrices = pd.DataFrame([row for row, _ in measured])
     if len(matrices):
         shapes = list(zip(matrices["rows"], matrices["columns"], strict=True))
         nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}

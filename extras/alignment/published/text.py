@@ -136,7 +136,7 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
         f"the network {verb} {theirs.verdict} than the mean (error {theirs.number.text})",
         f"; by ours, {ours.verdict} on unseen words ({ours.number.text})" if ours else "",
     )
-    surviving = {
+    by_outcome = {
         words: [
             f"that {CLAIMS[fact.subject].says}"
             for fact in facts
@@ -144,7 +144,7 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
         ]
         for verdict, words in SURVIVES.items()
     }
-    claims = [f"{words} {listed(says)}" for words, says in surviving.items() if says]
+    claims = [f"{words} {listed(says)}" for words, says in by_outcome.items() if says]
     return f"{'. '.join([''.join(parts), *claims])}."
 
 

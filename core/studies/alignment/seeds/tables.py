@@ -56,9 +56,7 @@ def error_table(values: Values) -> pd.DataFrame:
     """Make the table (COLUMNS) of each map's training and test errors on all, seen and unseen
     words."""
     frames = []
-    for _, source, target, method, direction, value in _maps(values):
-        if f"{method}/nmse" not in value:
-            continue
+    for _, source, target, method, direction, value in _maps(values, "nmse"):
         shape = value[f"{method}/nmse"][direction].shape
         part, words, place = (index.ravel() for index in np.indices(shape))
         columns = {
@@ -89,9 +87,7 @@ def error_table(values: Values) -> pd.DataFrame:
 def training_table(values: Values) -> pd.DataFrame:
     """Make the table (CURVES) of each network's errors at each check, until it has converged."""
     frames = []
-    for _, source, target, method, direction, value in _maps(values):
-        if f"{method}/steps" not in value:
-            continue
+    for _, source, target, method, direction, value in _maps(values, "steps"):
         validation = value[f"{method}/validation"][direction]
         check, place = (index.ravel() for index in np.indices(validation.shape))
         frame = pd.DataFrame(
@@ -203,9 +199,8 @@ def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.
 def _replicates(values: Values) -> Iterator[tuple[Kind, tuple[Ends, np.ndarray, Replicates]]]:
     """(group, method, words) with the pairs, the layers and the error's jackknife replicates."""
     by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
-    for group, source, target, method, direction, value in _maps(values):
-        if f"{method}/error" in value:
-            by_method.setdefault((group, method), []).append(((source, target), direction, value))
+    for group, source, target, method, direction, value in _maps(values, "error"):
+        by_method.setdefault((group, method), []).append(((source, target), direction, value))
     for (group, method), maps in by_method.items():
         depth = min(len(value["layers"]) for _, _, value in maps)
         ways = [(way, value) for _, way, value in maps]
@@ -254,12 +249,14 @@ def _numbers(*columns: np.ndarray) -> tuple[float, ...]:
     return tuple(float(column[0]) for column in columns)
 
 
-def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
-    """(group, source, target, method, direction, value) of every map requested."""
+def _maps(values: Values, part: str) -> Iterator[tuple[str, str, str, str, int, Value]]:
+    """(group, source, target, method, direction, value) of every map that has a part, such as its
+    "nmse"."""
     for (group, left, right, methods), value in values.items():
         for direction, (source, target) in enumerate(((left, right), (right, left))):
             for method in methods:
-                yield group, source, target, method, direction, value
+                if f"{method}/{part}" in value:
+                    yield group, source, target, method, direction, value
 
 
 def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:

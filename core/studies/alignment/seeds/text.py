@@ -86,11 +86,12 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     if window is not None and window.verdict != PREDICTS_NOTHING:
         return f"{text}, words alone (static window) {amount(window)}."
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
-    if ridge is not None and ridge is not best:
-        text += _beside(ridge, find(facts, best.subject, "ridge"))
-    if average is not None:
-        text += f"; {named('lookup')} predicts {amount(average)}"
-    return f"{text}."
+    parts = (
+        text,
+        _beside(ridge, find(facts, best.subject, "ridge")) if ridge and ridge is not best else "",
+        f"; {named('lookup')} predicts {amount(average)}" if average else "",
+    )
+    return f"{''.join(parts)}."
 
 
 def again_sentence(facts: Sequence[Statement]) -> str:
@@ -118,13 +119,17 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
         EQUAL: f"not detectably more than {alone}; {size})",
         WORSE: f"{size} less than {alone})",
     }
-    text = f"{_upper(over)} predict {compared[overall.verdict]}"
-    if most.verdict == BETTER:
-        text += f", most at layer {most.layers[0]} ({most.number.value_text})"
-    unclear = [fact.layers[0] for fact in by_layer if fact.verdict == EQUAL]
-    if unclear and overall.verdict != EQUAL:
-        text += f" and not detectably more at {layers_in_words(unclear)}"
-    return f"{text}."
+    unclear = [
+        fact.layers[0] for fact in by_layer if fact.verdict == EQUAL and overall.verdict != EQUAL
+    ]
+    parts = (
+        f"{_upper(over)} predict {compared[overall.verdict]}",
+        f", most at layer {most.layers[0]} ({most.number.value_text})"
+        if most.verdict == BETTER
+        else "",
+        f" and not detectably more at {layers_in_words(unclear)}" if unclear else "",
+    )
+    return f"{''.join(parts)}."
 
 
 def beside_sentence(facts: Sequence[Statement]) -> str:

@@ -15,7 +15,6 @@ The headline's number: `core.vectors.examples.hits`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,7 +80,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """
     rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     notices += refusals(outputs, spec.methods)
-    unstitched: dict[str, dict[str, Any]] = {}
     unmodified: dict[str, np.ndarray] = {}
     stitched: dict[str, list[np.ndarray]] = {}
     for (source, target), value in outputs.values.items():
@@ -89,10 +87,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
             len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed)
         )
         for ref, what in ((source, "own_source"), (target, "own_target")):
-            unstitched[ref] = {
-                "model": ref,
-                **_accuracy(value[what][None], counts).iloc[0].to_dict(),
-            }
             unmodified[ref] = np.asarray(value[what], dtype=np.float64)
         for method in spec.methods:
             if f"{method}/correct" in value:
@@ -106,7 +100,10 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
                     stitched.setdefault(method, []).append(
                         np.asarray(value[f"{method}/correct"], dtype=np.float64)
                     )
-    mine = pd.DataFrame(unstitched.values(), columns=["model", "accuracy", "low", "high"])
+    accuracies = [
+        _accuracy(correct[None], counts).assign(model=ref) for ref, correct in unmodified.items()
+    ]
+    mine = joined(accuracies, ("model", "accuracy", "low", "high"))
     means, differences = (joined([], columns) for columns in (MEANS, DIFFERENCES))
     if stitched:
         means, differences = _means(stitched, unmodified, counts)
@@ -122,7 +119,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "differences": differences,
         },
         notices=[*corpus.notices, *notices],
-        models=tuple(unstitched),
+        models=tuple(unmodified),
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), len(ready.values["labelled"])),
         cites=(*CITATIONS, "bansal2021"),

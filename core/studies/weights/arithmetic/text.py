@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -33,27 +32,28 @@ def statements_of(
     Args:
         table, harms, alike: Of the result.
     """
-    statements = []
-    if len(harms):
-        worst = harms.loc[harms["score_excess"].idxmin()]
-        about: dict[str, Any] = {"baseline": str(worst["added"]), "metric": str(worst["metric"])}
-        model = str(worst["model"])
-        for verdict, column in ((HARMED, "score_change"), (BEYOND, "score_excess")):
-            statements.append(Statement(model, verdict, estimate_of(worst, column), **about))
-    statements += [
-        Statement(
-            str(row["model"]), REACHES, estimate_of(row, "score"), metric=str(row["metric"]),
-            baseline=text_of(float(row["scale"]), "share"),
-        )
-        for row in best_common(table).to_dict("records")
-    ]  # fmt: skip
-    if len(alike):
-        nearest = alike.loc[alike["cosine"].idxmax()]
-        estimate = Estimate(float(nearest["cosine"]))
-        statements.append(
-            Statement(str(nearest["model"]), ALIKE, estimate, baseline=str(nearest["other"]))
-        )
-    return tuple(statements)
+    worst = harms.sort_values("score_excess", kind="stable").head(1).to_dict("records")
+    nearest = alike.sort_values("cosine", ascending=False, kind="stable").head(1).to_dict("records")
+    return (
+        *(
+            Statement(
+                row["model"], verdict, estimate_of(row, column), (), row["added"], row["metric"]
+            )
+            for row in worst
+            for verdict, column in ((HARMED, "score_change"), (BEYOND, "score_excess"))
+        ),
+        *(
+            Statement(
+                str(row["model"]), REACHES, estimate_of(row, "score"), metric=str(row["metric"]),
+                baseline=text_of(float(row["scale"]), "share"),
+            )
+            for row in best_common(table).to_dict("records")
+        ),
+        *(
+            Statement(row["model"], ALIKE, Estimate(row["cosine"]), baseline=row["other"])
+            for row in nearest
+        ),
+    )  # fmt: skip
 
 
 def best_common(table: pd.DataFrame) -> pd.DataFrame:

@@ -137,12 +137,14 @@ def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
         trends: Of the study.
         of: "delta" or "weights".
     """
-    stated = []
-    for row in trends[trends["of"] == of].itertuples():
-        line = RISES if row.coefficients[-1] > 0 else FALLS
-        form = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
-        stated.append(Statement(str(row.family), form))
-    return tuple(stated)
+    forms = {"constant": NO_TREND, "quadratic": BENDS}
+    return tuple(
+        Statement(
+            str(row.family),
+            forms.get(str(row.kind), RISES if row.coefficients[-1] > 0 else FALLS),
+        )
+        for row in trends[trends["of"] == of].itertuples()
+    )
 
 
 def depth_sentence(result: Result) -> str:

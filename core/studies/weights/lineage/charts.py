@@ -166,9 +166,6 @@ def _elbows(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _in_words(rows: pd.DataFrame) -> str:
     """Describe the trees for a screen reader: each parent with its children."""
-    text = [f"{TITLE}. Tree of {len(rows)} models."]
-    for row in rows.itertuples():
-        children = list(rows.loc[rows["parent"] == row.name, "name"])
-        if children:
-            text.append(f"From {row.name}: {', '.join(children)}.")
-    return " ".join(text)
+    children = {name: list(rows.loc[rows["parent"] == name, "name"]) for name in rows["name"]}
+    branches = [f"From {name}: {', '.join(below)}." for name, below in children.items() if below]
+    return " ".join([f"{TITLE}. Tree of {len(rows)} models.", *branches])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -257,39 +257,30 @@ def build_relatives(relatives: Relatives) -> pd.DataFrame:
 
 def build_rules(relatives: Relatives) -> pd.DataFrame:
     """Build the table of how many recorded parents each rule finds, by kind of model."""
-    everyone = range(len(relatives.refs))
-    by_norm = relatives.parents
+    recorded = np.array(relatives.recorded, dtype=int)
     by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
     sizes = np.linalg.norm(relatives.sizes[:, :, None] - relatives.sizes[:, None], axis=0)
-    guesses: dict[str, Callable[[int], bool]] = {
-        BY_NORM: lambda n: by_norm[n] == relatives.recorded[n],
-        BY_KURTOSIS: lambda n: by_kurtosis[n] == relatives.recorded[n],
-        UNDIRECTED: lambda n: relatives.recorded[n] in relatives.forest.neighbours[n],
+    beside = zip(recorded, relatives.forest.neighbours, strict=True)
+    finds = {  # whether each model's parent is found
+        BY_NORM: np.equal(relatives.parents, recorded),
+        BY_KURTOSIS: np.equal(by_kurtosis, recorded),
+        UNDIRECTED: np.array([truth in neighbours for truth, neighbours in beside], dtype=bool),
+        NEAREST: np.equal(forests.nearest_of(relatives.distances), recorded),
+        SIZES: np.equal(forests.nearest_of(sizes), recorded),
+        PERMUTED: np.equal(forests.nearest_of(relatives.permuted), recorded),
     }
-    for rule, distances in (
-        (NEAREST, relatives.distances), (SIZES, sizes), (PERMUTED, relatives.permuted)
-    ):  # fmt: skip
-        nearest = forests.nearest_of(distances)
-        guesses[rule] = lambda n, nearest=nearest: nearest[n] == relatives.recorded[n]  # type: ignore[misc]
     rows: list[tuple[str, str, float, int, float, float]] = []
     for kind in dict.fromkeys(filter(None, relatives.kinds)):
-        chosen = [n for n in everyone if relatives.kinds[n] == kind]
-        of = len(chosen)
-        truths = [relatives.recorded[n] if n in chosen else NONE for n in everyone]
+        chosen = np.array(relatives.kinds) == kind
+        of = int(chosen.sum())
+        truths = np.where(chosen, recorded, NONE).tolist()
         chances = forests.random_root_chances(relatives.forest, truths)
-        for rule, guess in guesses.items():
-            right = sum(map(guess, chosen))
-            p_value = min(1.0, float(chances[right:].sum()))
-            rows.append(
-                (
-                    kind,
-                    rule,
-                    right,
-                    of,
-                    right / of,
-                    p_value if rule in DIRECTED else np.nan,
-                )
-            )
+        rights = {rule: int(hits[chosen].sum()) for rule, hits in finds.items()}
+        p_values = {rule: min(1.0, float(chances[rights[rule] :].sum())) for rule in DIRECTED}
+        rows += [
+            (kind, rule, right, of, right / of, p_values.get(rule, np.nan))
+            for rule, right in rights.items()
+        ]
         mean = float(chances @ np.arange(len(chances)))
         rows.append((kind, RANDOM, mean, of, mean / of, np.nan))
     return pd.DataFrame(rows, columns=["kind", "rule", "right", "of", "share", "p_value"])
@@ -304,9 +295,9 @@ def build_growth(relatives: Relatives) -> pd.DataFrame:
             for number, each in enumerate(relatives.kinds)
             if each == kind
         ]
+        starts = len({parent for _, parent in pairs})
         for name, values in ((NORM, relatives.norms), (KURTOSIS, relatives.kurtosis)):
             rising = sum(bool(values[child] > values[parent]) for child, parent in pairs)
-            starts = len({parent for _, parent in pairs})
             rows.append((kind, name, rising, len(pairs), starts))
     return pd.DataFrame(rows, columns=["kind", "property", "rising", "of", "starts"])
 

@@ -80,7 +80,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         table, rules: As there.
     """
     names, by_kind = short_names(table["model"]), rules.set_index(["kind", "rule"])
-    detected = [each for each in statements if each.verdict == FOUND]
+    shares = [each for each in statements if each.verdict == FOUND]
     copies = [
         listed(
             [
@@ -95,7 +95,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
     alone = [names[each.subject] for each in statements if each.verdict == ALONE]
     verb = by_number(len(alone), "has", "have")
     parts = (
-        *(_parents(each, by_kind, first=each is detected[0]) for each in detected),
+        *(_parents(each, by_kind, first=each is shares[0]) for each in shares),
         *(f"{pairs}." for pairs in copies if pairs),
         f"{listed(alone, MOST_NAMED)} {verb} no relative here." if alone else "",
         _trees(statements, table, names),
@@ -159,15 +159,16 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
     first, second, base = (str(changes[name].iloc[0]) for name in ("model", "other", "base"))
     names = short_names((first, second, base))
     row = siblings[(siblings["model"] == first) & (siblings["other"] == second)].iloc[0]
-    text = (
+    median = text_of(float(siblings["cosine"].median()), "share")
+    parts = (
         f"The updates of {names[first]} and {names[second]}, both from {names[base]}, have cosine "
         f"{text_of(float(row['cosine']), 'share')}. With the rows of one of them permuted it is "
-        f"{text_of(float(row['permuted_cosine']), 'share')}"
+        f"{text_of(float(row['permuted_cosine']), 'share')}",
+        f"; the median over {len(siblings)} pairs with a common base is {median}"
+        if len(siblings) > 1
+        else "",
     )
-    if len(siblings) > 1:
-        median = text_of(float(siblings["cosine"].median()), "share")
-        text += f"; the median over {len(siblings)} pairs with a common base is {median}"
-    return (f"{text}.",)
+    return (f"{''.join(parts)}.",)
 
 
 def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:

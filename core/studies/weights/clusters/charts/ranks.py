@@ -128,9 +128,11 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     """Mean, null and trend by layer as named lines, and the trend's equation; "" with too few
     layers for one."""
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
-    parts = [mean.assign(name=MEAN)]
-    if null:
-        parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
+    parts = [
+        mean.assign(name=name, **{measure: mean[column]})
+        for name, column in ((MEAN, measure), (NULL, null))
+        if column
+    ]
     trend = fits.fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
     if trend is None:
         return pd.concat(parts, ignore_index=True), ""
