@@ -74,8 +74,7 @@ def sum_by_group(values: ArrayLike, group: ArrayLike, groups: int, axis: int = -
 
 
 def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """Draw how often each sentence occurs in each bootstrap draw, shape (draw, sentence); rows sum
-    to `sentences`.
+    """Draw how often a sentence occurs in each resample, (draw, sentence); rows sum to `sentences`.
 
     With counts, a statistic that is a polynomial of the counts needs no resampled data.
 
@@ -264,7 +263,12 @@ def corrected(p_value: float, tests: int) -> float:
 
 
 def corrected_level(intervals: int, level: float = LEVEL) -> float:
-    """The level of each of so many intervals that hold together at a level (Bonferroni)."""
+    """The level of each of so many intervals that hold together at a level (Bonferroni).
+
+    Example:
+        >>> round(corrected_level(5), 2)
+        0.99
+    """
     return 1.0 - (1.0 - level) / max(intervals, 1)
 
 

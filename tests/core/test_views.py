@@ -21,7 +21,7 @@ from core.runs.tasks import Signal
 from core.study import View
 from tests.core.shipped import walked
 
-ON_REQUEST = {("probe", "Sentence"), ("probe", "Rank")}  # computed at a reader's wish
+ON_REQUEST = {("probe", "Sentence")}  # computed at a reader's wish
 
 
 def charts(view: View, result: Result) -> list[Any]:
