@@ -136,7 +136,7 @@ def run_sweep(
         notices=treebank.notices,
         models=tuple(layers),
         corpus=treebank.corpus,
-        methods=f"{make_methods(spec, treebank, coded, read)} {said('swept')}",
+        methods=" ".join((make_methods(spec, treebank, coded, read), said("swept"))),
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )
