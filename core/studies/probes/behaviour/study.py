@@ -1,6 +1,6 @@
 """Behaviour beside probes: does a model whose layers give syntax away prefer grammatical sentences?
 
-plan: a task for each model that kept a language-model head and kind of minimal pairs, one for
+planning: a task for each model that kept a language-model head and kind of minimal pairs, one for
 the bigrams, and the probes of every model. collect: accuracy by model and kind, differences from
 the bigrams and from the first step of a run, each probe's best score beside accuracy, and their
 rank correlation over models.
@@ -13,116 +13,23 @@ The headline's number: `core.studies.probes.minimal_pairs.accuracy.correct`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from core.errors import TaskError
-from core.models.loading.language_models import head_tasks
-from core.studies.kit import (
-    Findings,
-    Outputs,
-    Study,
-    Task,
-    Text,
-    View,
-    identities,
-    identity_tasks,
-    words_beside,
-)
+from core.studies.kit import Findings, Outputs, Study, View, words_beside
 from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
+from core.studies.probes.behaviour.planning import PAIRS, plan, prepare
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
-from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
-from core.studies.probes.edges.planning import model_task as edge_task
-from core.studies.probes.edges.planning import sentences_of
 from core.studies.probes.edges.statements import best_score_of
-from core.studies.probes.minimal_pairs.own import OWN, own_groups, read_own
-from core.studies.probes.trees import planning
+from core.studies.probes.minimal_pairs.own import OWN, own_groups
 from core.studies.probes.trees import tables as trees
-from core.studies.probes.trees.data import Treebank, read_treebank
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.planning import TREEBANK, few_sentences, headless, heads_of
 
 UUAS = "uuas"
-INCLUDED, PAIRS = "included sentences", "pairs"  # in roles of tasks
-
-
-def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the models and their heads, read the texts."""
-    refs = spec.refs
-    tasks = head_tasks(refs, find_head)
-    if spec.pairs_file:
-        tasks.append(Task.of("read pairs", read_own, role=OWN, fleeting=True, path=spec.pairs_file))
-    tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
-    if spec.probes:
-        probes = spec.as_probes(refs[0])
-        tasks.append(
-            Task.of(
-                "read the text",
-                read_treebank,
-                role=planning.TREEBANK,
-                fleeting=True,
-                spec=probes,
-                texts=texts,
-                others=refs,
-            )
-        )
-    return [*tasks, *identity_tasks(refs)]
-
-
-def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
-    """Make the tasks of every model with a language-model head, and that of the bigrams.
-
-    Raises:
-        TaskError: If no model has such a head.
-        CorpusError: If a text could not be read, or is too small.
-    """
-    identified, heads = identities(ready), planning.heads_of(spec.refs, ready)
-    if not heads:
-        refused = text.refusals(planning.headless(spec.refs, ready))
-        raise TaskError(" ".join([*refused, *ready.sentences.values()]))
-    first = next(iter(heads))
-    given = {"own": ready.need(OWN)} if spec.pairs_file else {}
-    tasks = [
-        Task.of(
-            "bigram baseline",
-            score_bigrams,
-            role=tables.BIGRAM,
-            model=first,
-            model_identity=identified[first].content,
-            words=ready.need(INCLUDED),
-            kinds=spec.scored_kinds,
-            pairs=spec.pairs,
-            **given,
-        )
-    ]
-    for ref, head in heads.items():
-        tasks += [
-            Task.of(
-                f"{kind}: {ref}",
-                score_pairs,
-                role=(PAIRS, ref, kind),
-                group=ref,
-                model=ref,
-                model_identity=identified[ref].content,
-                head=head,
-                kind=kind,
-                pairs=spec.pairs,
-                **given,
-            )
-            for kind in spec.scored_kinds
-        ]
-    if spec.probes:
-        treebank: Treebank = ready.need(planning.TREEBANK)
-        common = planning.training_arguments(treebank)
-        labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
-        for ref in heads:
-            probes, edges = spec.as_probes(ref), spec.as_edges(ref)
-            layers = planning.chosen_layers(probes, identified[ref])
-            tasks.append(planning.model_task(probes, identified[ref], common, layers, maps=False))
-            tasks += [edge_task(edges, identified[ref], each) for each in labelled]
-    return tasks
 
 
 def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -133,7 +40,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         `rank_correlations`, the latter not on a text that the parser cannot read; see `tables`.
         Scores are in per cent.
     """
-    heads, values = planning.heads_of(spec.refs, ready), outputs.values
+    heads, values = heads_of(spec.refs, ready), outputs.values
     hits: dict[str, tables.Hits] = {}
     whole: dict[str, tables.Hits] = {}
     for ref in heads:
@@ -157,13 +64,13 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "behaviour": behaviour,
         "behaviour_margins": tables.margin_table(hits, models, whole, groups),
     }
-    treebank: Treebank | None = ready.values.get(planning.TREEBANK) if spec.probes else None
+    treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
     few: list[str] = []
     if treebank is not None:
         beside = tables.beside_table(behaviour, best_scores(spec, treebank, models, outputs))
         made["beside"] = beside
         if not treebank.foreign:
-            few = planning.few_sentences(ready, models)
+            few = few_sentences(ready, models)
             made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
     statements = statements_of(made, models)
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
@@ -171,7 +78,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     texts = treebank.notices if treebank else ()
     notices = (
         *few,
-        *text.make_notices(doubts, planning.headless(spec.refs, ready)),
+        *text.make_notices(doubts, headless(spec.refs, ready)),
         *texts,
         *outputs.notices,
     )
