@@ -67,7 +67,6 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     labels = planning.labels_of(spec, ready, present)
     aside = planning.aside_of(spec, present, labels)
     scored = tables.score(spec, labels, distances, aside)
-    doses = compare_doses(present, sizes, distances)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = draw_map(distances[spec.vector], "pca")
     unlabelled = build_unlabelled(
@@ -92,13 +91,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "vectors": scored.vectors,
         "votes": scored.votes,
         "predictions": tables.build_predictions(present, labels, scored),
-        "doses": doses,
+        "doses": compare_doses(present, sizes, distances),
         "trends": rank_tables.build_trends(spectra, spec.threshold),
         **({UNLABELLED: unlabelled} if cast else {}),
     }
     ranked = text.state_ranks(spec.of, spec.threshold, built["ranks"]) if scored.k else ()
     pair = rank_tables.state_pair(features, distances, spec.rank)
-    statements = text.statements_of(spec, scored, built["ranks"], doses, pair)
+    statements = text.statements_of(spec, scored, built["ranks"], built["doses"], pair)
     return Findings(
         spec={"map": "pca"},
         headline=f"{unlabelled_sentence(cast)} "
