@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import CorpusError, ModelError, by_number, counted
+from core.errors import CorpusError, ModelError, by_number
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
 from core.results.words import words_beside
@@ -307,11 +307,9 @@ def _readable(
             continue
         if not fits.all():
             count = int((~fits).sum())
-            long, left = (
-                counted(count, "sentence is", "sentences are"),
-                by_number(count, "is", "are"),
-            )
-            notices.append(said("unread", sentences=long, model=ref, left=left))
+            are = by_number(count, "is", "are")
+            noun = by_number(count, "sentence", "sentences")
+            notices.append(said("unread", count=count, noun=noun, are=are, model=ref))
         mask &= fits
     return mask, notices
 

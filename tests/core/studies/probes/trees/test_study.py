@@ -653,7 +653,7 @@ def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_p
         Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8"
     )
     notices = read_treebank(replace(spec, corpus=str(long))).notices
-    unread = {"sentences": "1 sentence is", "left": "is"}
+    unread = {"count": 1, "noun": "sentence", "are": "is"}
     assert {said("unread", model=ref, **unread) for ref in spec.probed} & set(notices)
 
 
