@@ -77,13 +77,23 @@ def open_to_ask(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]
         ModelError: If the model cannot be read, predicts no tokens, or its tokenizer has no mask
             that a masked model needs.
     """
-    kind, loaded = head_kind(ref, base), load_on_head(ref, base)
+    loaded = load_on_head(ref, base)
+    return loaded, way_to_ask(ref, base, loaded)
+
+
+def way_to_ask(ref: str, base: str, loaded: LoadedModel) -> Callable[..., Asked]:
+    """Choose how a model that `load_on_head` opened is asked for its tokens.
+
+    Raises:
+        ModelError: If its tokenizer has no mask that a masked model needs.
+    """
+    kind = head_kind(ref, base)
     if kind == "masked" and loaded.tokenizer.mask is None:
         raise ModelError(
             f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
             "choose another model."
         )
-    return loaded, ASK[kind]
+    return ASK[kind]
 
 
 def count_answers(asked: Asked, sentences: int) -> NDArray[np.int64]:

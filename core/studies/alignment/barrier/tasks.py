@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import ModelError
 from core.models.identity import check_tokenizers, identify
-from core.models.loading.language_models import head_kind, head_of, load_on_head
+from core.models.loading.language_models import head_of, load_on_head
 from core.models.loading.model import LoadedModel, load_model
 from core.models.weights.relation import is_related, measure_relation
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
@@ -21,6 +21,7 @@ from core.vectors.predicting import (
     count_answers,
     sum_losses,
     times_read,
+    way_to_ask,
 )
 
 if TYPE_CHECKING:
@@ -141,13 +142,7 @@ def open_both(
         )
     if not asked:
         return ASK["masked"], opened[0], opened[1]
-    kind = head_kind(first, base)
-    if kind == "masked" and opened[0].tokenizer.mask is None:
-        raise ModelError(
-            f"The tokenizer of {first} has no mask, so its masked tokens cannot be predicted: "
-            "choose another model."
-        )
-    return ASK[kind], opened[0], opened[1]
+    return way_to_ask(first, base, opened[0]), opened[0], opened[1]
 
 
 def ends_of(
