@@ -55,9 +55,9 @@ class Replicates:
         out."""
         return self._band(self._sources(), level)
 
-    def columns(self, name: str) -> dict[str, np.ndarray]:
+    def columns(self, name: str, level: float = LEVEL) -> dict[str, np.ndarray]:
         """Return columns of a table: the statistic under a name, and the ends of its interval."""
-        low, high = self.band()
+        low, high = self.band(level)
         return {name: self.point, "low": low, "high": high}
 
     def band_of_difference(self, other: Replicates) -> tuple[np.ndarray, np.ndarray]:

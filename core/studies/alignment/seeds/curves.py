@@ -126,7 +126,7 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
         "difference",
         looks,
         f"What the layers add to the embedding table on {WHICH[words]}",
-        "static window: layer 0 of the word and its neighbours; bands: 95 % intervals",
+        "static window: layer 0 of a word and its neighbours; bands: 95 % for all layers together",
         y_title=GAIN_TITLE,
         kind="gain",
         ends=span_of([0.0, *rows["low"], *rows["high"]]),

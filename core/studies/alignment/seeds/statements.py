@@ -46,7 +46,8 @@ def statements_of(
         methods: group, method, words, nmse, low, high; controls included.
         layers: group, method, words, layer, nmse, low, high.
         differences: group, method, other_group, other_method, words, difference, low, high, level.
-        gains: group, gain, words, layer, difference, low, high, where there is a static window.
+        gains: group, gain, words, layer, difference, low, high, level, where there is a static
+            window.
 
     Returns:
         The best map's statement first; subjects are methods or groups. Empty where no pair was
@@ -89,11 +90,11 @@ def statements_of(
         (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
     ]
     facts += layer_statements(by_layer, best)
-    between = differences[
-        (differences["group"] == "against") & (differences["other_group"] == "models")
-    ]
+    between = differences[differences["other_group"] == "models"]
     between = between[(between["words"] == words) & (between["method"] == best)]
-    facts += [_compared(SECOND, row, FIRST) for _, row in between.iterrows()]
+    for group, subject in (("against", SECOND), (AGAIN, AGAIN)):
+        rows = between[between["group"] == group]
+        facts += [_compared(subject, row, FIRST) for _, row in rows.iterrows()]
     return tuple(facts)
 
 
@@ -149,7 +150,8 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
             value, low, high = (100 * row[name] for name in ("difference", "low", "high"))
             at = () if row["layer"] == OVERALL else (int(row["layer"]),)
             if subject == LAYERS or at:
-                yield _judged(subject, Estimate(value, low, high, kind="gain"), at, WINDOW)
+                points = Estimate(value, low, high, float(row["level"]), "gain")
+                yield _judged(subject, points, at, WINDOW)
 
 
 def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:

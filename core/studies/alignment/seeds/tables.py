@@ -39,7 +39,7 @@ DIFFERENCES = (
 )
 RIVALS = ("ols", "ridge", "lookup", "static-window")
 OVERALL = -1  # the layer of a mean over layers
-GAINS = ("group", "gain", "words", "layer", "difference", "low", "high")
+GAINS = ("group", "gain", "words", "layer", "difference", "low", "high", "level")
 # by what errors differ: the name of a gain -> the map that gains and the one that it is compared
 # with
 GAIN_OF_LAYERS, GAIN_BESIDE = "state over window", "state beside window"
@@ -178,7 +178,8 @@ def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.
     run (layer -1), which layer 0 is not.
 
     Positive is better. Both are maps of the same rows, so that what they share cancels from the
-    band.
+    band. Bands of single layers are simultaneous over those that are run (Bonferroni), because the
+    headline says which of them gain.
     """
     frames = []
     for (group, method, words), (ends, layers, estimate) in estimates.items():
@@ -187,9 +188,11 @@ def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.
             if method != better or rival_estimate is None or rival_ends != ends:
                 continue
             difference = rival_estimate - estimate
-            mean = difference.mean(layers > 0)
-            for part, places in ((difference, layers), (mean, np.array([OVERALL]))):
-                columns = {"layer": places, **part.columns("difference")}
+            run = layers > 0
+            each = corrected_level(int(run.sum()))
+            whole = difference.mean(run), np.array([OVERALL]), LEVEL
+            for part, places, level in ((difference, layers, each), whole):
+                columns = {"layer": places, **part.columns("difference", level), "level": level}
                 frames.append(
                     pd.DataFrame({"group": group, "gain": gain, "words": words, **columns})
                 )

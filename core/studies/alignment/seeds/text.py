@@ -10,12 +10,14 @@ import numpy as np
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
 from core.maths.maps.registry import METHODS
+from core.maths.statistics import LEVEL
 from core.options.layer_numbers import which_layers
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
     BESIDE,
     BETTER,
     EQUAL,
+    FIRST,
     HIGHEST,
     LAYERS,
     LOWEST,
@@ -79,7 +81,8 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     part = ""
     if again is not None and again.verdict == PREDICTS:
         whose = f"other model's variance ({amount(again)} of a second run's)"
-        part = "In part: " if share.high < again.number.low else ""
+        beyond = find(facts, AGAIN, FIRST)
+        part = "In part: " if beyond is not None and beyond.verdict == BETTER else ""
     on = f"{part}{'on' if part else 'On'} {WHICH[words]}"
     text = f"{on}, {best_named(best.subject)} predicts {share.value_text} of the {whose}"
     window = find(facts, WINDOW)
@@ -178,7 +181,7 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     ]
     if not clauses:
         return []
-    tried = round(0.05 / (1 - max(fact.number.level for fact in compared)))
+    tried = round((1 - LEVEL) / (1 - max(fact.number.level for fact in compared)))
     corrected = [f"Intervals are corrected for {tried} non-linear maps."] if tried > 1 else []
     return [f"{_upper('; '.join(clauses))}.", *corrected]
 

@@ -42,6 +42,7 @@ from core.studies.alignment.seeds.tables import COLUMNS
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
+    lead_sentence,
     make_headline,
     make_notices,
     said,
@@ -127,6 +128,14 @@ def test_a_second_run_of_the_seed_stands_beside_every_map_as_its_ceiling(
     between = result.tables["differences"].query("group == @AGAIN and other_group == 'models'")
     ridge = between[(between["method"] == "ridge") & (between["words"] == "all")].iloc[0]
     assert ridge["difference"] == pytest.approx(second["ridge"] - first["ridge"])
+    beyond = find(result.statements, AGAIN, FIRST)
+    assert beyond is not None
+    assert beyond.verdict == BETTER
+    assert beyond.number.value == pytest.approx(100 * (first[best] - second[best]))
+    assert result.headline.startswith("In part: ")
+    equal = [*result.statements]
+    equal[equal.index(beyond)] = replace(beyond, verdict=EQUAL)
+    assert not lead_sentence(equal, "all").startswith("In part")
     # what is said of the first group does not change
     for name in ("methods", "layers"):
         rows = result.tables[name].query("group == 'models'").reset_index(drop=True)

@@ -158,6 +158,9 @@ def test_gains_are_differences_of_errors_with_bands(
         assert gain.loc[("state over window", layer), "difference"] == pytest.approx(expected)
     assert gain.loc[("state over window", 2), "low"] > 0.5
     assert gain.loc[("window over word", 1), "low"] > 0.5
+    level = gain.loc["state over window", "level"]  # of single layers, two of which are run
+    assert level[OVERALL] == pytest.approx(0.95)
+    assert level[1] == level[2] == pytest.approx(0.975)
     mean = gain.loc[("state over window", OVERALL), "difference"]
     assert mean == pytest.approx(
         np.mean([gain.loc[("state over window", layer), "difference"] for layer in (1, 2)])
@@ -170,7 +173,7 @@ def test_the_sentence_says_which_layers_and_both_comparisons() -> None:
     rows += [("state beside window", layer, 0.01 * layer, 0.005) for layer in (0, 1, 2, 3)]
     gains = pd.DataFrame(
         [
-            ("models", gain, "unseen", layer, middle, middle - half, middle + half)
+            ("models", gain, "unseen", layer, middle, middle - half, middle + half, 0.95)
             for gain, layer, middle, half in rows
         ],
         columns=list(GAINS),
