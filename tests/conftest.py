@@ -21,8 +21,6 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
-# It reads HF_HUB_OFFLINE once, when it is imported: before a test switches the Hub off for itself,
-# or all later tests of the process would have no Hub.
 
 LONGEST = (  # folders whose tests take several seconds, by what they take; those of one worker together
     # A worker has two of the first six at once: one of the three longest, then one behind it.

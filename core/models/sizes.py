@@ -18,6 +18,7 @@ from core.models.files import checkpoints, layout
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
 from core.models.hub import client as hub
+from core.models.hub.asking import is_offline
 from core.models.hub.errors import failures, is_unreachable
 from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref
@@ -74,7 +75,7 @@ def download_of(ref: str) -> int:
 
 def _resolved(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     """Resolve a Hub model to its commit and the bytes of its files; none if the Hub is silent."""
-    if not hub.is_offline():
+    if not is_offline():
         with suppress(*failures(), ModelError):  # reported when the model is opened
             return hub.resolve(name, revision)
     return "", {}
@@ -117,7 +118,7 @@ def size_of(ref: str) -> Size:
             model_type=info.model_type,
             positions=info.positions,
         )
-    if hub.is_offline():
+    if is_offline():
         raise hub.refusal(None, name, revision)
     try:
         commit, listed = hub.resolve(name, revision)

@@ -37,6 +37,13 @@ REFUSAL_BYTES = 2**16  # of an answer that refuses: what follows is not read
 Answer = TypeVar("Answer")
 
 
+def is_offline() -> bool:
+    """Whether offline mode is on, as huggingface_hub finds it: the first variable that is set
+    counts."""
+    setting = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE", "")
+    return setting.strip().upper() in {"1", "ON", "YES", "TRUE"}
+
+
 def ask(question: Callable[[], Answer]) -> Answer:
     """Ask a question, and repeat it if the Hub limits, fails or is silent.
 
@@ -44,6 +51,11 @@ def ask(question: Callable[[], Answer]) -> Answer:
         Exception: What the last attempt raised, see `hub_errors.failures`.
         CancelledError: If the run was cancelled during a pause.
     """
+    from huggingface_hub import constants
+
+    # It reads the environment at import only: switched off then, it would refuse every question of
+    # this process, though the Hub is switched on again.
+    constants.HF_HUB_OFFLINE = is_offline()
     where, began, wait = os.environ.get("HF_ENDPOINT", ""), time.monotonic(), FIRST_WAIT
     hurried = _gave_up.fresh(where) is not None
     for attempt in range(1, ATTEMPTS + 1):

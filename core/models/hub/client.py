@@ -29,7 +29,7 @@ from core.limits import current_limits
 from core.models.files import adapters, checkpoints, layout
 from core.models.files.opening import count_parameters
 from core.models.hub import repository as repositories
-from core.models.hub.asking import ask, ask_json
+from core.models.hub.asking import ask, ask_json, is_offline
 from core.models.hub.downloads import stopping_bar, within_limit
 from core.models.hub.errors import TIMEOUT, explain, failures, is_unreachable
 from core.runs.files import write_beside
@@ -256,11 +256,6 @@ def cache_folder() -> Path:
 def login() -> bool | None:
     """The user's login (None), or none (False) on a shared instance."""
     return False if current_limits().shared else None
-
-
-def is_offline() -> bool:
-    """Whether offline mode is on."""
-    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
 
 
 def model_folder(name: str) -> Path:

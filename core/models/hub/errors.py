@@ -62,11 +62,13 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether the Hub did not answer or failed, so that an earlier download may be used."""
+    """Whether the Hub did not answer, failed or is switched off, so that an earlier download may be
+    used."""
     import httpx2
+    from huggingface_hub.errors import OfflineModeIsEnabled
 
     return status_of(error) in BUSY or any(
-        isinstance(cause, httpx2.TransportError) for cause in causes(error)
+        isinstance(cause, httpx2.TransportError | OfflineModeIsEnabled) for cause in causes(error)
     )
 
 
@@ -99,7 +101,7 @@ def explain(
         return any(isinstance(cause, kinds) for cause in chain)
 
     problems = {  # the most telling first
-        "offline": error is None,
+        "offline": error is None or among(errors.OfflineModeIsEnabled),
         "name": among(errors.HFValidationError),
         "token": among(UnicodeEncodeError, httpx2.LocalProtocolError),  # what no header may hold
         "gated": among(errors.GatedRepoError),

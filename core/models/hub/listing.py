@@ -19,7 +19,7 @@ from core.limits import current_limits
 from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
 from core.models.hub import client as hub
-from core.models.hub.asking import ask_json
+from core.models.hub.asking import ask_json, is_offline
 from core.models.hub.names import data_in_name
 from core.models.hub.repository import Repository, check_names, data_of, weight_files
 from core.models.references import parse_ref
@@ -105,7 +105,7 @@ def list_fine_tunes(
     """
     if not 1 <= most <= MOST_LISTED:
         raise ModelError(f"The Hub lists 1 to {MOST_LISTED:,} models at once, got {most:,}.")
-    if hub.is_offline():
+    if is_offline():
         raise hub.refusal(None, base, None)
     url = f"{hub.endpoint()}/api/models"
     question: dict[str, Any] | None = {
@@ -188,7 +188,7 @@ def look_up(name: str, revision: str | None = None) -> Repository:
         ModelError: If the Hub cannot be asked or refuses, has no configuration of it, or it is too
             large for this instance.
     """
-    if hub.is_offline():
+    if is_offline():
         raise hub.refusal(None, name, revision)
     with hub.refusing(name, revision):
         model = hub.ask_about(name, revision)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from core.errors import ModelError
 from core.models.hub import client as hub
-from core.models.hub.asking import ask_json
+from core.models.hub.asking import ask_json, is_offline
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
 from core.runs.process.remembered import Memory
@@ -46,7 +46,7 @@ def list_revisions(name: str) -> tuple[str, ...]:
     key = (hub.endpoint(), name)
     if listed := _listed.fresh(key):
         return listed
-    if hub.is_offline():
+    if is_offline():
         return _downloaded(name, None)
     try:
         answer, _ = ask_json(f"{hub.endpoint()}/api/models/{name}/refs", None, hub.login())
