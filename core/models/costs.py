@@ -30,6 +30,7 @@ GOLD = 60.0  # sentences of demo-gold
 WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
 NUMPY, TORCH = 0.2, 0.45  # gigabytes of memory before any model: without torch, and with it
 STARTING = 5.6  # processor seconds to import torch, transformers and scientific packages
+STARTING_TASK = 0.02  # processor seconds that any task takes
 STARTING_LIGHT = 1.0  # processor seconds to import numpy and what reads weights
 OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
 PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
@@ -268,6 +269,18 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
         measured=all(size.asked for size in sizes.values()),
         processor=sum(seconds),
     )
+
+
+def expected_seconds(tasks: Sequence[Task]) -> dict[str, float]:
+    """Estimate processor seconds of tasks by key; what several share is counted at the first, which
+    computes it. Raises ModelError as `price_tasks` does."""
+    sizes, expected, shared = Sizes(), dict[str, float](), dict[Hashable, Cost]()
+    for task in tasks:
+        cost = task.cost(sizes)
+        first = [cost.shared[key].seconds for key in cost.shared.keys() - shared.keys()]
+        expected.setdefault(task.key, STARTING_TASK + cost.seconds + sum(first))
+        shared.update(cost.shared)
+    return expected
 
 
 def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:

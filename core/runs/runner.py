@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
@@ -35,6 +35,7 @@ __all__ = [
 POLL_SECONDS = 0.2
 # How long a cancelled run waits for tasks to reach their next tick; they end there anyway.
 GRACE_SECONDS = 0.5
+PRIOR = 5.0  # expected processor seconds that count like measured ones in a run's speed
 AGAIN = "Run it again; finished tasks are kept."
 CANCELLED = f"it was cancelled. {AGAIN}"
 
@@ -44,8 +45,8 @@ class Progress:
     """The state of a run: tasks done, stored and in total; seconds so far and remaining.
 
     `shipped` of the stored ones are precomputed.
-    `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until
-    there is something to go by.
+    `fraction` is between 0 and 1 and counts tasks by what they are expected to take, unfinished
+    ones in part. `remaining` is None until there is something to go by.
     """
 
     done: int
@@ -125,6 +126,7 @@ class _Work:
 
     ledger: Ledger
     by_key: dict[str, list[Task]]
+    expected: Mapping[str, float]
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
     failures: dict[str, Outcome] = field(default_factory=dict)
@@ -166,15 +168,24 @@ class _Work:
         ended = self.values.keys() | self.failures.keys()
         done, stored, shipped = map(self._count, (ended, self.stored, self.shipped))
         fractions = list(self.ledger.fractions.items())
-        running = sum(part for key, part in fractions if key not in ended)
-        at_work = running + len(ended) - len(self.stored)
+        running = sum(part * self._weigh([key]) for key, part in fractions if key not in ended)
+        at_work = running + self._weigh(ended - self.stored)
         seconds = time.monotonic() - self.began
-        left = len(self.by_key) - len(ended) - running
-        measurable = seconds > 0.5 and at_work > 0.02
-        remaining = 0.0 if left <= 0 else seconds * left / at_work if measurable else None
-        fraction = 1.0 - left / len(self.by_key) if self.by_key else 1.0
+        whole = self._weigh(self.by_key)
+        left = whole - self._weigh(ended) - running
+        prior = PRIOR if self.expected else 0.0
+        measurable = prior or (seconds > 0.5 and at_work > 0.02)
+        unfinished = len(ended) < len(self.by_key)
+        remaining = None if unfinished else 0.0
+        if unfinished and measurable:
+            remaining = left * (seconds + prior / TASKS_AT_ONCE) / (at_work + prior)
+        fraction = 1.0 - left / whole if unfinished else 1.0
         note = self.ledger.note
         return Progress(done, total, stored, fraction, note, seconds, remaining, shipped)
+
+    def _weigh(self, keys: Iterable[str]) -> float:
+        """Sum up what the tasks with these keys are expected to take."""
+        return sum(self.expected.get(key, 1.0) for key in keys)
 
     def _count(self, keys: Iterable[str]) -> int:
         """Count the tasks with these keys."""
@@ -201,6 +212,7 @@ def run(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     signal: Signal | None = None,
+    expected: Mapping[str, float] | None = None,
 ) -> Outputs:
     """Run tasks, taking values from the store where they are there.
 
@@ -212,6 +224,7 @@ def run(
         progress: Called in this thread at the start, a few times a second and at the end.
         signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also
             ask the run to give way, or to bring only what is stored.
+        expected: Processor seconds of tasks by key; all take the same without it.
 
     Returns:
         Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures`
@@ -231,7 +244,7 @@ def run(
         by_key.setdefault(task.key, []).append(task)
     signal = signal or Signal()
     ledger = Ledger(uuid.uuid4().hex, store or current_store(), signal)
-    work = _Work(ledger, by_key)
+    work = _Work(ledger, by_key, expected or {})
     lasting = [key for key, together in by_key.items() if not together[0].fleeting]
     work.values, work.shipped = ledger.store.find(lasting)
     work.stored = set(work.values)

@@ -13,6 +13,8 @@ from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.sizes import Size, size_of
 from core.models.zoo import zoo_folder
+from core.runs.price import Cost
+from core.runs.tasks import Task, pure
 
 SMALL = Size(110_000_000, 12, 768, 0)
 LARGE = Size(8_000_000_000, 32, 4096, 0)
@@ -27,6 +29,18 @@ def test_the_memory_of_a_large_model_is_two_layers_and_what_is_held_of_the_text(
     few = costs.resident({"b": LARGE}, 10)
     assert few == 2 * 1_000_000_000 + 4 * 33 * 4096 * 10 * costs.WORDS
     assert costs.resident({}) == 0
+
+
+@pure("tests.shares", cost=lambda sizes, /, own: Cost(own, shared={"text": Cost(2.0)}))
+def shares(own: float) -> dict[str, float]:
+    return {"own": own}
+
+
+def test_what_tasks_share_is_expected_of_the_first() -> None:
+    first, second = (Task.of(str(own), shares, own=own) for own in (1.0, 3.0))
+    expected = costs.expected_seconds([first, second, first])
+    assert expected[first.key] == pytest.approx(3.0 + costs.STARTING_TASK)
+    assert expected[second.key] == pytest.approx(3.0 + costs.STARTING_TASK)
 
 
 def test_the_size_of_a_folder_is_read_from_headers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from core.maths.progress import span, tick
 from core.models.loading.tokenizers import open_tokenizer
 from core.models.references import parse_ref
 from core.runs.cluster import ClusterExecutor
+from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here
 from core.runs.store import Store, default_store
 from core.runs.tasks import Signal, key_for, pure
@@ -367,6 +368,18 @@ def test_progress_rises_to_one_with_an_estimate(store: Store) -> None:
     assert estimates
     assert all(0.2 < estimate / seen[-1].seconds < 5 for estimate in estimates)
     assert any("nap" in progress.note and "step" in progress.note for progress in seen)
+
+
+def test_progress_counts_tasks_by_what_they_are_expected_to_take(store: Store) -> None:
+    short, long = (Task.of(f"square {n}", square, number=n) for n in (1, 2))
+    run([long], store=store)
+    seen: list[Progress] = []
+    expected = {short.key: 10.0, long.key: 30.0}
+    run([short, long], store=store, progress=seen.append, expected=expected)
+    assert seen[0].fraction == pytest.approx(30 / 40)
+    assert seen[0].remaining is not None  # before anything is measured: what two cores take
+    assert seen[0].remaining == pytest.approx(10.0 / TASKS_AT_ONCE, rel=0.1)
+    assert (seen[-1].fraction, seen[-1].remaining) == (1.0, 0.0)
 
 
 @pytest.mark.slow

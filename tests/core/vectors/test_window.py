@@ -1,11 +1,14 @@
 """The static window equals a slow loop over words, at sentences' ends, with words left out and in
 any order."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.vectors.window import places_in, static_window
+from core.maths.progress import LISTENER
+from core.vectors.window import REACHES, of_best_reach, places_in, static_window
 
 
 def slow(vectors, sentence, word, reach):
@@ -46,3 +49,16 @@ def test_a_narrow_window_begins_a_wide_one():
 def test_whole_sentences_have_no_window():
     with pytest.raises(ShapeError, match="words"):
         static_window(np.zeros((2, 3)), np.arange(2), np.full(2, -1), 1)
+
+
+def test_progress_rises_through_the_reaches_that_are_tried() -> None:
+    heard = mock.Mock()
+    heard.part.return_value = heard
+    token = LISTENER.set(heard)
+    try:
+        of_best_reach(np.ones((3, 1)), np.array([3]), lambda window: 0.0)
+    finally:
+        LISTENER.reset(token)
+    ends = [end for call in heard.part.call_args_list for end in call.args]
+    assert ends == sorted(ends)
+    assert (ends[0], ends[-1], len(set(ends))) == (0, 1, len(REACHES) + 1)
