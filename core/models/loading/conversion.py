@@ -11,6 +11,7 @@ twice are written twice; a sum has the head of the first fine-tune.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -163,14 +164,12 @@ def refuse_existing(target: Path) -> None:
 def writing(target: Path) -> Iterator[Path]:
     """Give an empty folder to write a model in, which becomes the target at the end of the block;
     if the block fails, nothing stays."""
-    unfinished = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        yield unfinished
-        unfinished.rename(target)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as partial:
+        written = Path(partial) / target.name
+        written.mkdir()
+        yield written
+        written.rename(target)
 
 
 def read_back(folder: Path) -> None:
