@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import ModelError
+from core.models.architectures import class_in
 from core.models.describing import locate
 from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights
@@ -183,8 +184,7 @@ def read_back(folder: Path) -> None:
     import torch
 
     settings = checkpoints.read_config(folder)
-    name = str((settings.get("architectures") or [""])[0])
-    factory = class_with_head(name) or import_transformers().AutoModel
+    factory = class_with_head(class_in(settings)) or import_transformers().AutoModel
     try:
         model = make_empty(factory, open_config(folder))
         entries = numbers_of(open_weights(folder, settings))

@@ -21,9 +21,16 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.architectures import ARCHITECTURES, stem
+from core.models.architectures import ARCHITECTURES, class_in, stem
 from core.models.files.adapters import AdapterConfig
-from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
+from core.models.files.checkpoints import (
+    check_config,
+    content_hash,
+    read_config,
+    read_json,
+    tokenizer_files,
+    with_type,
+)
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_model
@@ -123,11 +130,14 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
     """Make the configuration of a merged model.
 
     Raises:
-        ModelError: If the adapter has a head, and its files do not tell for what.
+        ModelError: If the adapter has a head, and its files do not tell for what; if the
+            configuration beside it is damaged or forbidden.
     """
-    beside = (adapter / CONFIG).is_file()
+    path = adapter / CONFIG
+    beside = path.is_file()
     if beside:
-        config = plain_config(stored := read_json(adapter / CONFIG), stored)
+        config = plain_config(stored := read_json(path), stored)
+        check_config(with_type(config, [*merging.tensors, *merging.heads], path), path)
     else:
         config = plain_config(read_json(base / CONFIG), merging.base.config)
     sizes = config[TEXT_CONFIG] if isinstance(config.get(TEXT_CONFIG), dict) else config
@@ -137,7 +147,7 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
         sizes["tie_word_embeddings"] = config["tie_word_embeddings"] = False
     if beside or not (merging.labels or merging.heads) or merging.untied:
         return config
-    name = class_of(merging.config, str((config.get("architectures") or [""])[0]))
+    name = class_of(merging.config, class_in(config))
     if not name:
         raise ModelError(
             f"{adapter.name} does not say what its head predicts: "

@@ -96,6 +96,17 @@ def test_a_base_is_a_whole_model(tmp_path: Path, base: str, said: str) -> None:
         base_of(f"path:{whole}")
 
 
+@pytest.mark.parametrize("classes", [5, {"a": 1}, [None]])
+def test_a_damaged_configuration_beside_an_adapter_is_named(tmp_path: Path, classes: Any) -> None:
+    whole = write_model(tmp_path / "base", base_tensors())
+    ref = adapter_of(tmp_path / "lora", str(whole))
+    config = json.loads((whole / "config.json").read_text()) | {"architectures": classes}
+    (tmp_path / "lora" / "config.json").write_text(json.dumps(config))
+    for ask in (size_of, describe):
+        with pytest.raises(ModelError, match=r"lora/config\.json gives no names in its arch"):
+            ask(ref)
+
+
 def test_what_changes_in_adapter_or_base_changes_what_it_is_known_by(tmp_path: Path) -> None:
     whole = write_model(tmp_path / "base", base_tensors())
     ref = adapter_of(tmp_path / "lora", str(whole))
