@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -44,7 +45,9 @@ MERGED = "merged"  # folder beside the store's values
 PARTIAL = "partial-"
 LATE = 3600.0  # seconds after which what a merge has not finished was left by a process that died
 USED = 600.0  # seconds after which a merged model's use is noted again
+IN_USE = 3600.0  # seconds after a merged model's use in which a study may still read it
 MOST_MERGED = 16 * 2**30  # bytes of merged models kept on a personal computer
+WIDEST = 4  # bytes of a merged number, in float32
 FORM = 1  # raised when merging gives other numbers
 HEADS = {  # PEFT's name of a task -> how transformers calls the classes of models for it
     "SEQ_CLS": "ForSequenceClassification",
@@ -63,7 +66,8 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
         content: What both are known by.
 
     Raises:
-        ModelError: As `merge` and `write_merged`; also if the folder cannot be written.
+        ModelError: As `merge` and `write_merged`; also if the folder cannot be written, or merged
+            models in use leave no room on a shared instance.
     """
     place = store_folder() / MERGED
     parts = [FORM, *content, *_beside(adapter), *_beside(base)]
@@ -74,6 +78,7 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
     try:
         make_private_folder(place)
         _clear(place)
+        _make_room(place, merging)
         with tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as partial:
             made = Path(partial) / target.name
             made.mkdir()
@@ -88,7 +93,6 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
             f"{adapter.name} could not be merged into {base.name} in {place} ({error}): "
             "free some space."
         ) from error
-    _trim(place, target)
     return target
 
 
@@ -208,18 +212,29 @@ def _clear(place: Path) -> None:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _trim(place: Path, used: Path) -> None:
-    """Remove the merged models that were used longest ago until the others fit the limit; those
-    in use stay."""
-    limit = min(MOST_MERGED, current_limits().max_download_bytes)
+def _make_room(place: Path, merging: Merge) -> None:
+    """Remove the merged models that were used longest ago until there is room for another; those
+    in use stay.
+
+    Raises:
+        ModelError: If those in use leave no room on a shared instance.
+    """
+    most = current_limits().max_download_bytes
     sizes = {folder: _size(folder / SAFETENSORS) for folder in place.iterdir()}
-    ages = {folder: _unused(folder) for folder in sizes if folder != used}
-    total = sum(sizes.values())
+    ages = {folder: _unused(folder) for folder in sizes}
+    tensors = (merging.tensors | merging.heads).values()
+    total = sum(sizes.values()) + WIDEST * sum(math.prod(each.shape) for each in tensors)
     for folder in sorted(ages, key=lambda folder: -ages[folder]):
-        if total <= limit or ages[folder] < LATE:
-            return
+        if total <= min(MOST_MERGED, most) or ages[folder] < IN_USE:
+            break
         shutil.rmtree(folder, ignore_errors=True)
         total -= sizes[folder]
+    if total > most:
+        raise ModelError(
+            "There is no room for another merged model, because those used within the last hour "
+            f"fill the {most / 2**30:.2g} GB of this instance: try again in an hour, or choose an "
+            "included model."
+        )
 
 
 # What is listed may be gone at the next step: another merge has finished or cleared it away.
