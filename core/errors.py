@@ -86,8 +86,8 @@ def _without_folders(text: str) -> str:
     named = (Path(value) for value in map(os.environ.get, _ROOTS) if value)
     roots = [root for root in (_APP, *named) if root.is_absolute()]
     shown = {str(at) for root in roots for at in (root, root.parent) if at.name}
-    known = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
-    return _FOLDERS.sub("", re.sub(rf"{_START}(?:{known})[/\\](?:[^\s/\\'\"]+[/\\])*", "", text))
+    folders = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
+    return _FOLDERS.sub("", re.sub(rf"{_START}(?:{folders})[/\\](?:[^\s/\\'\"]+[/\\])*", "", text))
 
 
 def explained(error: BaseException) -> BaseException:
