@@ -4,13 +4,21 @@ counts of such sentences."""
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from core.limits import current_limits
 
-_FOLDERS = re.compile(r"(?<![\w/:.~-])/(?:[^\s/'\"]+/)+")  # of an absolute path, not of an address
+_START = r"(?<![\w/:.~-])"  # of an absolute path, not of an address
+_FOLDERS = re.compile(rf"{_START}(?:/(?:[^\s/'\"]+/)+|[A-Za-z]:\\(?:[^\s\\'\"]+\\)+)")
+_ROOTS = (  # variables that name folders of the server
+    *("HOME", "USERPROFILE", "PWD", "XDG_CACHE_HOME"),
+    *("PALIMPSEST_STORE", "PALIMPSEST_ZOO", "HF_HOME", "HF_HUB_CACHE"),
+)
+_APP = Path(__file__).resolve().parents[1]
 
 
 class PalimpsestError(Exception):
@@ -21,7 +29,7 @@ class PalimpsestError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return _FOLDERS.sub("", text) if current_limits().shared else text
+        return _without_folders(text) if current_limits().shared else text
 
 
 class PalimpsestWarning(UserWarning):
@@ -70,6 +78,16 @@ class NotStoredError(PalimpsestError):
 
 class RecipeError(PalimpsestError):
     """The recipe of the included models cannot continue; a rerun resumes where it stopped."""
+
+
+def _without_folders(text: str) -> str:
+    """Leave out the folders of absolute paths, those of the server's own also where a name holds a
+    space."""
+    named = (Path(value) for value in map(os.environ.get, _ROOTS) if value)
+    roots = [root for root in (_APP, *named) if root.is_absolute()]
+    shown = {str(at) for root in roots for at in (root, root.parent) if at.name}
+    folders = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
+    return _FOLDERS.sub("", re.sub(rf"{_START}(?:{folders})[/\\](?:[^\s/\\'\"]+[/\\])*", "", text))
 
 
 def explained(error: BaseException) -> BaseException:

@@ -15,7 +15,7 @@ from pathlib import Path
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architecture import ENCODER_ALONE
-from core.models.architectures import ARCHITECTURES
+from core.models.architectures import ARCHITECTURES, class_in
 from core.models.files import checkpoints, layout
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.opening import count_parameters
@@ -123,7 +123,7 @@ def _files_of(folder: Path) -> tuple[ModelInfo, tuple[str, ...], str]:
         ref="",
         fingerprint="",
         weights="",
-        architecture=(config.get("architectures") or [UNNAMED])[0],
+        architecture=class_in(config) or UNNAMED,
         model_type=config["model_type"],
         layers=layers,
         d_model=width,

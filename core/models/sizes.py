@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import ModelError
-from core.models.architectures import ARCHITECTURES
+from core.models.architectures import ARCHITECTURES, class_in
 from core.models.describing import describe, locate
 from core.models.files import checkpoints, layout
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
@@ -169,7 +169,7 @@ def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:
     size = size_of(base)
     beside = folder / layout.CONFIG
     if beside.is_file():
-        name = (checkpoints.read_json(beside).get("architectures") or [""])[0]
+        name = class_in(checkpoints.read_json(beside), beside)
     else:
         name = class_of(config, size.architecture) if config.saved else ""
     return replace(size, architecture=name or size.architecture)
@@ -183,7 +183,7 @@ def _of(parameters: int, folder: Path, download: int, *, complete: bool = True) 
         raise ModelError(
             f"{folder} has a model type that is not supported ({error}): choose another model."
         ) from error
-    named = (config.get("architectures") or [""])[0]
+    named = class_in(config)
     precision = precision_in(folder, parameters, complete=complete)
     model_type = str(config["model_type"])
     positions = ARCHITECTURES[model_type].adds_positions(config)

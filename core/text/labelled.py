@@ -12,6 +12,7 @@ from core.models.zoo import zoo_folder
 from core.runs.tasks import pure
 
 LABELLED_FILE = "corpus/demo-sentiment.tsv"
+LONGEST = 100  # characters of a path in a message
 
 Labelled = tuple[tuple[str, str], ...]
 """(sentence, label) pairs."""
@@ -41,20 +42,23 @@ def read_columns(path: str, option: str, first: str, second: str) -> tuple[tuple
     Raises:
         CorpusError: If the file is missing, may not be read, is empty, or a line has other columns.
     """
-    file, line_of = Path(path), f"`{first}<TAB>{second}`"
-    if current_limits().shared and not file.resolve().is_relative_to(zoo_folder().resolve()):
-        raise CorpusError(
-            f"Files of the server cannot be read on a shared instance: leave --{option} empty."
-        )
-    if not file.is_file():
-        raise CorpusError(f"There is no file {file}: choose a file of lines {line_of}.")
-    rows = []
+    line_of = f"`{first}<TAB>{second}`"
     try:
+        file = Path(path).expanduser()
+        if current_limits().shared and not file.resolve().is_relative_to(zoo_folder().resolve()):
+            raise CorpusError(
+                f"Files of the server cannot be read on a shared instance: leave --{option} empty."
+            )
+        if not file.is_file():
+            raise CorpusError(f"There is no file {file}: choose a file of lines {line_of}.")
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # see `corpora`; also: no UTF-8
+        reason = getattr(error, "strerror", None) or error
         raise CorpusError(
-            f"{file.name} cannot be read as UTF-8 text ({error}): save it as UTF-8."
+            f"{path[-LONGEST:]!r} cannot be read ({reason}): choose a file of lines {line_of}, "
+            "saved as UTF-8."
         ) from error
+    rows = []
     for number, line in enumerate(io.StringIO(text), start=1):
         row = line.removesuffix("\n").split("\t")
         if len(row) != 2:

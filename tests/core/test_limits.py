@@ -76,11 +76,14 @@ def test_shared_allows_less_of_everything_and_a_bert_base() -> None:
         ("It is not there ([Errno 2] no file: '/srv/hub/x')", "It is not there ([Errno 2] no file: 'x')"),
         ("Ask https://huggingface.co/a/b, or read docs/a/b.md or hub:a/b.", None),
         ("Write 1/2, and/or zoo:seed-0.", None),
+        ("/srv/my data/store/merged/m is missing: get /srv/my data/store.", "m is missing: get store."),
+        (r"C:\Users\anna\m is missing.", "m is missing."),
     ],
 )  # fmt: skip
 def test_errors_on_a_shared_instance_name_no_folder_of_the_server(
     text: str, shared: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", "/srv/my data/store")
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     assert str(ModelError(text)) == (shared or text)
     monkeypatch.setenv("PALIMPSEST_MODE", "local")

@@ -69,9 +69,12 @@ def comes_from(origin: str, host: str) -> bool:
     """
     if not st.get_option("server.enableCORS") and current_limits().shared:
         return True  # behind a proxy that changes Host, as Streamlit documents
-    place = urlsplit(origin).netloc
+    try:
+        page = urlsplit(origin)
+    except ValueError:  # no address
+        return False
     allowed = {urlsplit(each.strip()).netloc or each.strip() for each in st.get_option(ORIGINS)}
-    return place in (host, *allowed) or urlsplit(origin).hostname in LOOPBACK[:2]
+    return page.netloc in (host, *allowed) or page.hostname in LOOPBACK[:2]
 
 
 class OnlyItsNames:
@@ -103,8 +106,8 @@ def _refusal(scope: Scope) -> str:
     origin = headers.get("origin")
     if scope["type"] == "websocket" and origin is not None and not comes_from(origin, hosts[0]):
         return (
-            f"A page of {_shown(urlsplit(origin).netloc)} may not use Palimpsest. If it is yours, "
-            "name its address in --server.corsAllowedOrigins."
+            f"A page under the name {_shown(origin.rpartition('/')[2])} may not use Palimpsest. "
+            "If it is yours, name its address in --server.corsAllowedOrigins."
         )
     return ""
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 EVERY = 60.0  # seconds
 LOGGER = logging.getLogger("palimpsest.server")
-OF_PAGES = "streamlit.error_util"  # Streamlit's logger of exceptions in a page's script
+# of exceptions that a visitor can cause: Streamlit's logger of a page's script, and our own
+LOGGERS = ("streamlit.error_util", "ui.frame.errors", "ui.study.jobs")
 _last: Memory[bool] = Memory(256, seconds=EVERY)  # by kind: whether it was logged
 
 

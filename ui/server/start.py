@@ -27,7 +27,7 @@ from ui.archive.reports import SERVED
 from ui.frame.process import warm
 from ui.server.hosts import OnlyItsNames, name_this_computer
 from ui.server.messages import OnlyItsMessages
-from ui.server.refusals import OF_PAGES, OncePerMinute, note_failure
+from ui.server.refusals import LOGGERS, OncePerMinute, note_failure
 from ui.server.room import Room, raise_open_files
 from ui.server.routes import routes
 from ui.server.style import Styled
@@ -64,7 +64,8 @@ def prepare_process() -> None:
 @asynccontextmanager
 async def _serving(app: st.App) -> AsyncIterator[None]:
     asyncio.get_running_loop().set_exception_handler(note_failure)
-    logging.getLogger(OF_PAGES).addFilter(OncePerMinute())
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(OncePerMinute())
     mode = "shared" if current_limits().shared else "local"
     print(f"Palimpsest answers at {listed(_addresses())} ({mode} mode).", flush=True)
     warm()

@@ -66,6 +66,17 @@ def describe_type(model_type: object, source: object) -> Architecture:
     )
 
 
+def class_in(config: Mapping[str, Any], source: object = "config.json") -> str:
+    """Read which class a configuration names; "" if none. Raises ModelError, which names `source`,
+    if `architectures` is no list of names."""
+    names = config.get("architectures")
+    if names is None:
+        return ""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"{source} gives no names in its architectures: get it again.")
+    return names[0] if names else ""
+
+
 def stem(name: str) -> str:
     """Take what a class of transformers does off its name: "RoFormer" of RoFormerForMaskedLM; "" of
     what is no such name."""
@@ -82,10 +93,10 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
         source: Names the model in a message.
 
     Raises:
-        ModelError: If neither decides it; the message says what to add to the configuration.
+        ModelError: If neither decides it; the message says what to add to the configuration. Also
+            as `class_in`.
     """
-    classes = config.get("architectures")
-    named = _bare(stem(str(classes[0]))) if isinstance(classes, list) and classes else ""
+    named = _bare(stem(class_in(config, source)))
     of_class = [model_type for model_type in ARCHITECTURES if _bare(model_type) == named]
     if of_class:
         return of_class[0]

@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any
 
 from core.errors import ModelError
+from core.models.architectures import class_in
 
 MOST_LAYERS = 512
 MOST_GROUPED = 16  # layers that one layer consists of
@@ -80,11 +81,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
             raise ModelError(
                 f"{source} claims {key} = {value}; rotations need a base above 0: is it damaged?"
             )
-    names = config.get("architectures")
-    if names is not None and not (
-        isinstance(names, list) and all(isinstance(name, str) for name in names)
-    ):
-        raise ModelError(f"{source} gives no names in its architectures: get it again.")
+    class_in(config, source)
     vocabulary = config.get("vocab_size", 0)
     if isinstance(vocabulary, bool) or not isinstance(vocabulary, int):
         raise ModelError(f"{source} does not say vocab_size in a whole number: get it again.")

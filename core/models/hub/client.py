@@ -267,8 +267,9 @@ def _remember(name: str, revision: str, commit: str) -> None:
     if repositories.COMMIT.fullmatch(revision):
         return
     path = model_folder(name) / "refs" / revision
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_beside(path, commit.encode())
+    with suppress(OSError):  # without the note, only this name does not work offline later
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_beside(path, commit.encode())
 
 
 def earlier_download(name: str, revision: str) -> Path | None:

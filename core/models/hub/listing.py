@@ -238,7 +238,7 @@ def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[lis
             page, following = None, ""
     if not isinstance(page, list):
         raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
-    if following and not following.startswith(hub.endpoint()):
+    if following and not following.startswith(f"{hub.endpoint()}/"):
         return page, ""  # never send the token to another server
     return page, following
 
@@ -270,5 +270,5 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
             adapter=adapter,
             factors=adapter and {layout.ADAPTER, ADAPTER_WEIGHTS} <= files,
         )
-    except (ModelError, LookupError, TypeError, ValueError, AttributeError):
+    except (ModelError, LookupError, TypeError, ValueError, OverflowError, AttributeError):
         return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.maths.progress import tick
 from core.models.hub import client as hub
 from core.models.hub.asking import ask, whole
 from core.runs.process.remembered import Memory
@@ -38,14 +39,14 @@ class RangeFile:
         Raises:
             ModelError: If the Hub refuses, is silent, or is busy for longer than a few attempts.
         """
-        whole = _fetched.fresh((self.repository, self.commit, self.path))
-        if whole is None or not whole.is_file():
+        path = _fetched.fresh((self.repository, self.commit, self.path))
+        if path is None or not path.is_file():
             with hub.refusing(self.repository, self.commit):
                 data = ask(lambda: self._request(start, stop))
             if data is not None:  # else the server ignores ranges
                 return data
-            whole = self._fetch()
-        with whole.open("rb") as handle:
+            path = self._fetch()
+        with path.open("rb") as handle:
             handle.seek(start)
             return handle.read(stop - start)
 
@@ -87,6 +88,7 @@ def _body(response: Any, size: int) -> bytes:
     parts = []
     left = size
     for part in response.iter_raw():
+        tick(0.0, "the Hub sends weights")
         parts.append(part[:left])
         left -= len(parts[-1])
         if left <= 0:

@@ -56,15 +56,18 @@ def read_description(answer: object, name: str, endpoint: str) -> Repository:
         raise ModelError(
             f"The Hub at {endpoint} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}."
         )
-    siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
-    files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
+    try:
+        siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
+        files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
+        tags = tuple(map(str, answer.get("tags") or ()))
+        data = data_of(tags, card if isinstance(card, dict) else {})
+    except (TypeError, OverflowError) as error:  # a number in place of a list, an infinite size
+        raise ValueError("it does not describe a model") from error
     hashes = {
         str(file.get("rfilename")): str(large["sha256"])
         for file in siblings
         if isinstance(large := file.get("lfs"), dict) and "sha256" in large
     }
-    tags = tuple(map(str, answer.get("tags") or ()))
-    data = data_of(tags, card if isinstance(card, dict) else {})
     return Repository(name, commit, files, hashes, data)
 
 

@@ -11,6 +11,7 @@ twice are written twice; a sum has the head of the first fine-tune.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import ModelError
+from core.models.architectures import class_in
 from core.models.describing import locate
 from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights
@@ -163,14 +165,12 @@ def refuse_existing(target: Path) -> None:
 def writing(target: Path) -> Iterator[Path]:
     """Give an empty folder to write a model in, which becomes the target at the end of the block;
     if the block fails, nothing stays."""
-    unfinished = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        yield unfinished
-        unfinished.rename(target)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as partial:
+        written = Path(partial) / target.name
+        written.mkdir()
+        yield written
+        written.rename(target)
 
 
 def read_back(folder: Path) -> None:
@@ -184,8 +184,7 @@ def read_back(folder: Path) -> None:
     import torch
 
     settings = checkpoints.read_config(folder)
-    name = str((settings.get("architectures") or [""])[0])
-    factory = class_with_head(name) or import_transformers().AutoModel
+    factory = class_with_head(class_in(settings)) or import_transformers().AutoModel
     try:
         model = make_empty(factory, open_config(folder))
         entries = numbers_of(open_weights(folder, settings))

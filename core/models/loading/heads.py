@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.architectures import class_in
 from core.models.files.checkpoints import HEAD_KEY, read_config
 from core.models.files.opening import open_weights
 from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
@@ -113,7 +114,7 @@ def load_task_model(folder: Path) -> nn.Module:
     if the policy refuses the config, it names no head that is known here or makes no model, or
     weights are missing."""
     config = read_config(folder)
-    architecture = str((config.get("architectures") or ["none"])[0])
+    architecture = class_in(config) or "none"
     with making(folder.name, config):
         if config.get(HEAD_KEY) is not None:
             return _load_arc_parser(folder, config[HEAD_KEY])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
+from core.models.architectures import class_in
 from core.models.describing import UNNAMED, describe, locate
 from core.models.files.checkpoints import HEAD_KEY, read_config
 from core.models.loading.model import load_tokenizer, load_with_head
@@ -79,7 +80,7 @@ def head_in(config: Mapping[str, Any], ref: str) -> Head:
     """
     if config.get(HEAD_KEY) is not None:
         return Head("arcs", ())
-    architecture = str((config.get("architectures") or [UNNAMED])[0])
+    architecture = class_in(config) or UNNAMED
     kind = kind_of(architecture)
     if kind is None:
         raise ModelError(

@@ -17,7 +17,7 @@ from numpy import ndarray, shares_memory
 
 from core.errors import ModelError, by_number
 from core.models.architecture import ENCODER_ALONE, Architecture, Tensor, count
-from core.models.architectures import describe_type
+from core.models.architectures import class_in, describe_type
 
 ROLES = (
     *("query", "key", "key-value", "value", "output-gate", "output", "decay", "beta"),
@@ -268,7 +268,7 @@ def check_depth(
         ModelError: With both numbers.
     """
     sides = ("encoder", "decoder") if architecture.family == "encoder-decoder" else ("",)
-    named = str((config.get("architectures") or [""])[0])
+    named = class_in(config)
     places = list(slots)
     for side in sides if not architecture.shared else ():
         if side == "decoder" and named.endswith(ENCODER_ALONE):

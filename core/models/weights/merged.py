@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -21,9 +22,16 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.architectures import ARCHITECTURES, stem
+from core.models.architectures import ARCHITECTURES, class_in, stem
 from core.models.files.adapters import AdapterConfig
-from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
+from core.models.files.checkpoints import (
+    check_config,
+    content_hash,
+    read_config,
+    read_json,
+    tokenizer_files,
+    with_type,
+)
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_model
@@ -37,7 +45,9 @@ MERGED = "merged"  # folder beside the store's values
 PARTIAL = "partial-"
 LATE = 3600.0  # seconds after which what a merge has not finished was left by a process that died
 USED = 600.0  # seconds after which a merged model's use is noted again
+IN_USE = 3600.0  # seconds after a merged model's use in which a study may still read it
 MOST_MERGED = 16 * 2**30  # bytes of merged models kept on a personal computer
+WIDEST = 4  # bytes of a merged number, in float32
 FORM = 1  # raised when merging gives other numbers
 HEADS = {  # PEFT's name of a task -> how transformers calls the classes of models for it
     "SEQ_CLS": "ForSequenceClassification",
@@ -56,7 +66,8 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
         content: What both are known by.
 
     Raises:
-        ModelError: As `merge` and `write_merged`; also if the folder cannot be written.
+        ModelError: As `merge` and `write_merged`; also if the folder cannot be written, or merged
+            models in use leave no room on a shared instance.
     """
     place = store_folder() / MERGED
     parts = [FORM, *content, *_beside(adapter), *_beside(base)]
@@ -67,6 +78,7 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
     try:
         make_private_folder(place)
         _clear(place)
+        _make_room(place, merging)
         with tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as partial:
             made = Path(partial) / target.name
             made.mkdir()
@@ -81,7 +93,6 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
             f"{adapter.name} could not be merged into {base.name} in {place} ({error}): "
             "free some space."
         ) from error
-    _trim(place, target)
     return target
 
 
@@ -123,11 +134,14 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
     """Make the configuration of a merged model.
 
     Raises:
-        ModelError: If the adapter has a head, and its files do not tell for what.
+        ModelError: If the adapter has a head, and its files do not tell for what; if the
+            configuration beside it is damaged or forbidden.
     """
-    beside = (adapter / CONFIG).is_file()
+    path = adapter / CONFIG
+    beside = path.is_file()
     if beside:
-        config = plain_config(stored := read_json(adapter / CONFIG), stored)
+        config = plain_config(stored := read_json(path), stored)
+        check_config(with_type(config, [*merging.tensors, *merging.heads], path), path)
     else:
         config = plain_config(read_json(base / CONFIG), merging.base.config)
     sizes = config[TEXT_CONFIG] if isinstance(config.get(TEXT_CONFIG), dict) else config
@@ -137,7 +151,7 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
         sizes["tie_word_embeddings"] = config["tie_word_embeddings"] = False
     if beside or not (merging.labels or merging.heads) or merging.untied:
         return config
-    name = class_of(merging.config, str((config.get("architectures") or [""])[0]))
+    name = class_of(merging.config, class_in(config))
     if not name:
         raise ModelError(
             f"{adapter.name} does not say what its head predicts: "
@@ -198,18 +212,29 @@ def _clear(place: Path) -> None:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _trim(place: Path, used: Path) -> None:
-    """Remove the merged models that were used longest ago until the others fit the limit; those
-    in use stay."""
-    limit = min(MOST_MERGED, current_limits().max_download_bytes)
+def _make_room(place: Path, merging: Merge) -> None:
+    """Remove the merged models that were used longest ago until there is room for another; those
+    in use stay.
+
+    Raises:
+        ModelError: If those in use leave no room on a shared instance.
+    """
+    most = current_limits().max_download_bytes
     sizes = {folder: _size(folder / SAFETENSORS) for folder in place.iterdir()}
-    ages = {folder: _unused(folder) for folder in sizes if folder != used}
-    total = sum(sizes.values())
+    ages = {folder: _unused(folder) for folder in sizes}
+    tensors = (merging.tensors | merging.heads).values()
+    total = sum(sizes.values()) + WIDEST * sum(math.prod(each.shape) for each in tensors)
     for folder in sorted(ages, key=lambda folder: -ages[folder]):
-        if total <= limit or ages[folder] < LATE:
-            return
+        if total <= min(MOST_MERGED, most) or ages[folder] < IN_USE:
+            break
         shutil.rmtree(folder, ignore_errors=True)
         total -= sizes[folder]
+    if total > most:
+        raise ModelError(
+            "There is no room for another merged model, because those used within the last hour "
+            f"fill the {most / 2**30:.2g} GB of this instance: try again in an hour, or choose an "
+            "included model."
+        )
 
 
 # What is listed may be gone at the next step: another merge has finished or cleared it away.

@@ -24,6 +24,8 @@ from core.models.files.safetensors import (
     fills_its_place,
 )
 
+MOST_DROPPED = 7  # parts of a prefix: endings of a name of many parts would fill the memory
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -93,8 +95,8 @@ class Names:
 
 
 def _ends_of(name: str) -> set[str]:
-    """What a name ends with, at its dots."""
-    parts = name.split(".")
+    """What a name ends with, at its first dots."""
+    parts = name.split(".", MOST_DROPPED)
     return {".".join(parts[start:]) for start in range(1, len(parts))}
 
 

@@ -57,3 +57,20 @@ def test_a_shared_instance_reads_no_file_of_the_server(
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     with pytest.raises(CorpusError, match="shared instance"):
         read_labelled(str(tmp_path / "labels.tsv"))
+
+
+@pytest.mark.parametrize("path", ["a\0b", "~nobody-of-this-name/a", "x" * 5_000])
+def test_a_path_that_no_file_can_have_is_refused(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in ("local", "shared"):
+        monkeypatch.setenv("PALIMPSEST_MODE", mode)
+        with pytest.raises(CorpusError, match=r"no file|cannot be read|shared instance") as raised:
+            read_labelled(path)
+        assert len(str(raised.value)) < 300
+
+
+def test_a_path_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.tsv").write_text("good\tA film.\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_labelled("~/labels.tsv") == (("A film.", "good"),)

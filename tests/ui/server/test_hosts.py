@@ -107,6 +107,7 @@ def test_streamlit_lets_sockets_in_by_the_same_names(monkeypatch: pytest.MonkeyP
         ("local", {}, "localhost:8501", f"http://{EVIL}", False),
         ("local", {"enableCORS": False}, "localhost:8501", f"http://{EVIL}", False),
         ("local", {}, "localhost:8501", "null", False),
+        ("local", {}, "localhost:8501", "http://[", False),
         ("local", {"allowedHosts": [LAB]}, LAB, f"https://{LAB}", True),
         ("local", {}, "[::1]:8501", "http://[::1]:8501", True),
         ("local", {"corsAllowedOrigins": [f"https://{LAB}"]}, "::1", f"https://{LAB}", True),
@@ -127,6 +128,18 @@ def test_a_socket_comes_from_a_page_of_its_instance(
 ) -> None:
     instance(monkeypatch, mode, **options)
     assert hosts.comes_from(origin, host) is comes
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [(f"https://{EVIL}:1", f"name {EVIL}:1 may"), ("http://[", "name that this request gives may")],
+)
+def test_a_socket_of_another_page_is_refused_with_its_name_if_it_is_one(
+    origin: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance(monkeypatch, "local")
+    headers = [(b"host", b"localhost"), (b"origin", origin.encode())]
+    assert said in hosts._refusal({"type": "websocket", "headers": headers})
 
 
 def status(address: str, path: str, *headers: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import tomllib
 from types import SimpleNamespace
@@ -18,7 +19,8 @@ from core.limits import MEGABYTE
 from core.runs.process import remembered as memory
 from tests import ROOT
 from tests.ui.server.log import warnings_in
-from ui.server import messages, refusals
+from ui.frame import errors
+from ui.server import messages, refusals, start
 from ui.server.messages import (
     AT_ONCE,
     KINDS,
@@ -29,6 +31,7 @@ from ui.server.messages import (
     kind_of,
 )
 from ui.server.start import server
+from ui.study import jobs
 
 OF_NO_PAGE = {"clear_cache", "set_run_on_save", "load_git_info"} | {
     "debug_disconnect_websocket",
@@ -139,7 +142,7 @@ def test_an_exception_of_one_place_is_logged_once_a_minute(
     clock = [1000.0]
     refusals._last.begin()
     monkeypatch.setattr(memory.time, "monotonic", lambda: clock[0])
-    logger = logging.getLogger(refusals.OF_PAGES)
+    logger = logging.getLogger(refusals.LOGGERS[0])
     assert logger is error_util._LOGGER
     only = refusals.OncePerMinute()
     logger.addFilter(only)
@@ -162,6 +165,27 @@ def test_an_exception_of_one_place_is_logged_once_a_minute(
     finally:
         logger.removeFilter(only)
         logger.removeHandler(caplog.handler)
+
+
+def test_a_server_logs_what_a_visitor_causes_once_a_minute(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def serve() -> None:
+        async with start._serving(None):  # type: ignore[arg-type]
+            for module in (errors, jobs):
+                logger, bug = logging.getLogger(module.__name__), ValueError(module.__name__)
+                refusals._last.begin()
+                for _ in range(2):
+                    logger.error("a page failed", exc_info=bug)
+
+    monkeypatch.setattr(start, "warm", lambda: None)
+    try:
+        asyncio.run(serve())
+        logged = [record.name for record in caplog.records if record.exc_info]
+        assert logged == [errors.__name__, jobs.__name__]
+    finally:
+        for name in refusals.LOGGERS:
+            logging.getLogger(name).filters.clear()
 
 
 def test_every_entry_has_it() -> None:

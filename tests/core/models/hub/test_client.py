@@ -471,6 +471,12 @@ def test_a_cache_that_cannot_be_written(server, tiny, tmp_path, monkeypatch) -> 
     assert tmp_path.name not in str(refusal.value)
 
 
+def test_a_finished_download_serves_where_its_revision_cannot_be_noted(server, tiny) -> None:
+    server.add("someone/tiny", tiny, revisions={"step": files_of(tiny)})
+    folder = download("someone/tiny", "step")
+    assert download("someone/tiny", "step/1") == folder  # the note of `step` is a file
+
+
 def test_hf_home_holds_the_cache_where_nothing_else_is_said(
     server, tiny, tmp_path, monkeypatch
 ) -> None:

@@ -8,17 +8,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from core.errors import ModelError
+from core.errors import CancelledError, ModelError
 from core.limits import MODE
-from core.models.hub import asking
+from core.maths.progress import LISTENER
+from core.models.hub import asking, listing, ranges
 from core.models.hub import client as hub
 from core.models.hub.client import download
-from core.models.hub.listing import look_up
+from core.models.hub.listing import list_fine_tunes, look_up
 from core.models.weights.sources import open_adapter, open_model
 from core.runs.process.parsing import MOST_BYTES, MOST_MEMORY, memory_of
 from tests import ROOT
@@ -265,3 +268,49 @@ def test_no_model_of_the_hub_takes_a_shared_instance_much_memory(
         assert record["peak"] - first["held"] < HELD, record
         assert record["seconds"] < SECONDS, record
         assert all(record["reasons"][way] for way in REFUSED.get(name, ())), record
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"siblings": 5},
+        {"siblings": [{"rfilename": "config.json", "size": float("inf")}]},
+        {"tags": 5},
+        {"cardData": {"datasets": 5}},
+    ],
+)
+def test_a_description_of_other_types_is_of_no_model(server, plain, said: dict[str, Any]) -> None:
+    server.add("someone/odd", plain, extra=said)
+    with pytest.raises(ModelError, match="not a model hub"):
+        look_up("someone/odd")
+
+
+def test_an_entry_of_an_infinite_number_is_left_out_of_a_list(server, plain) -> None:
+    tags = ["base_model:finetune:someone/base"]
+    server.add("someone/fine", plain, extra={"tags": tags})
+    server.add("someone/odd", plain, extra={"tags": tags, "downloads": float("inf")})
+    assert [model.ref for model in list_fine_tunes("someone/base")] == ["hub:someone/fine"]
+
+
+@pytest.mark.parametrize("rest", ["/api/models?page=2", ".evil.example/api/models"])
+def test_the_next_page_is_asked_of_the_same_server_alone(
+    monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "https://huggingface.co")
+    following = f"https://huggingface.co{rest}"
+    monkeypatch.setattr(listing, "ask_json", lambda *question: ([], following))
+    assert listing._ask_page("", None, "base")[1] == (following if rest[0] == "/" else "")
+
+
+def test_weights_that_drip_can_be_cancelled() -> None:
+    class Cancelled:
+        def tick(self, fraction: float, note: str) -> None:
+            raise CancelledError("The run was cancelled.")
+
+    dripping = SimpleNamespace(iter_raw=lambda: repeat(b"x"))
+    token = LISTENER.set(Cancelled())  # type: ignore[arg-type]
+    try:
+        with pytest.raises(CancelledError):
+            ranges._body(dripping, 2**20)
+    finally:
+        LISTENER.reset(token)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from core.commands.main import main
 from core.errors import ModelError
 from core.models import load_model, load_tokenizer
-from core.models.loading.conversion import convert
+from core.models.loading.conversion import convert, writing
 from tests.core import quantised
 from tests.core.tiny_models import save_tiny
 
@@ -139,3 +139,15 @@ def test_an_included_model_that_is_no_adapter_is_not_merged(
     assert main(["convert", ref, "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_the_users_beside_the_target_stays(tmp_path: Path) -> None:
+    (tmp_path / "new.partial").mkdir()
+    (tmp_path / "new.partial" / "notes.txt").write_text("mine")
+    with writing(tmp_path / "new") as written:
+        (written / "config.json").write_text("{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "new.partial"]
+    assert (tmp_path / "new.partial" / "notes.txt").read_text() == "mine"
+    with pytest.raises(ModelError), writing(tmp_path / "other") as written:
+        raise ModelError("It cannot be read.")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "new.partial"]

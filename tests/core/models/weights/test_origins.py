@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.errors import ModelError
+from core.limits import LOCAL
 from core.models import describe, locate
 from core.models.sizes import is_adapter, size_of
 from core.models.weights.merged import MERGED
@@ -96,6 +99,17 @@ def test_a_base_is_a_whole_model(tmp_path: Path, base: str, said: str) -> None:
         base_of(f"path:{whole}")
 
 
+@pytest.mark.parametrize("classes", [5, {"a": 1}, [None]])
+def test_a_damaged_configuration_beside_an_adapter_is_named(tmp_path: Path, classes: Any) -> None:
+    whole = write_model(tmp_path / "base", base_tensors())
+    ref = adapter_of(tmp_path / "lora", str(whole))
+    config = json.loads((whole / "config.json").read_text()) | {"architectures": classes}
+    (tmp_path / "lora" / "config.json").write_text(json.dumps(config))
+    for ask in (size_of, describe):
+        with pytest.raises(ModelError, match=r"lora/config\.json gives no names in its arch"):
+            ask(ref)
+
+
 def test_what_changes_in_adapter_or_base_changes_what_it_is_known_by(tmp_path: Path) -> None:
     whole = write_model(tmp_path / "base", base_tensors())
     ref = adapter_of(tmp_path / "lora", str(whole))
@@ -120,10 +134,30 @@ def test_merged_models_used_longest_ago_make_room(
     ]
     places = [locate(ref) for ref in refs]
     assert all(place.is_dir() for place in places)  # both were used within the hour
-    monkeypatch.setattr("core.models.weights.merged.LATE", 0.0)
+    monkeypatch.setattr("core.models.weights.merged.IN_USE", 0.0)
     third = locate(adapter_of(tmp_path / "lora-3", str(whole), lora_alpha=3))
     assert [*(store_folder() / MERGED).iterdir()] == [third]
     assert locate(refs[0]) == places[0]  # merged again
+
+
+def test_merged_models_in_use_that_fill_the_limit_leave_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    whole = write_model(tmp_path / "base", base_tensors())
+    bytes_of_two = int(2.5 * (whole / "model.safetensors").stat().st_size)
+    limits = replace(LOCAL, max_download_bytes=bytes_of_two)
+    monkeypatch.setattr("core.models.weights.merged.current_limits", lambda: limits)
+    first, second, third = (
+        adapter_of(tmp_path / f"lora-{alpha}", str(whole), lora_alpha=alpha) for alpha in (1, 2, 3)
+    )
+    places = [locate(first), locate(second)]
+    with pytest.raises(ModelError, match=r"no room for another merged model.*try again"):
+        locate(third)
+    assert {*(store_folder() / MERGED).iterdir()} == {*places}
+    os.utime(places[0], (0, 0))
+    places[0] = locate(third)
+    assert {*(store_folder() / MERGED).iterdir()} == {*places}
 
 
 def test_a_shared_instance_reads_adapters_of_the_hub_with_bases_on_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -119,3 +120,15 @@ def test_a_tensor_is_found_by_its_name_or_the_only_one_with_another_prefix() -> 
     assert names.find("model.d.weight") == "d.weight"  # longer
     assert names.find("c.weight") == ""  # of two there is no saying
     assert names.find("e.weight") == ""
+
+
+def test_names_of_many_parts_take_little_memory() -> None:
+    tracemalloc.start()
+    try:
+        names = Names(f"{'a.' * 250}{number}.w" for number in range(300))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5e6
+    assert names.find("0.w") == ""
+    assert Names(["a.b.c.d.w"]).find("w") == "a.b.c.d.w"
