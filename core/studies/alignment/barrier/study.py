@@ -45,7 +45,6 @@ from core.studies.alignment.barrier.tasks import (
     share_start,
 )
 from core.studies.alignment.barrier.text import (
-    beside_base,
     make_headline,
     make_methods,
     make_notices,
@@ -209,7 +208,7 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     tables |= {"scored": scored_pairs, "score_paths": score_paths} if scores else {}
     return Findings(
         tables,
-        make_headline(statements, beside_base(base_losses, spec.base)),
+        make_headline(statements, base_losses, spec.base),
         statements=statements,
         notices=[
             *corpus.notices,

@@ -91,13 +91,15 @@ def beside_base(losses: pd.DataFrame, base: str) -> str:
     )
 
 
-def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
+def make_headline(
+    statements: Sequence[Statement], losses: pd.DataFrame | None = None, base: str = ""
+) -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
     origins and of one; then the same beside the base alone, in other orders, and the tasks' scores.
 
     Args:
         statements: See `statements_of`.
-        beside: See `beside_base`.
+        losses, base: See `beside_base`.
     """
     leads: list[str] = []
     rivals: list[str] = []
@@ -120,6 +122,7 @@ def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
             for way, text in {**BEST, **RIVALS}.items()
             if way in halfway
         ]
+    beside = "" if losses is None else beside_base(losses, base)
     parts = (
         f"{'; '.join(leads)}." if leads else "",
         f"{beside}." if beside else "",

@@ -152,8 +152,8 @@ def _means(
     for method, mean in accuracy.items():
         named = {"method": method, "layer": range(len(mean))}
         means.append(_accuracy(mean, counts).assign(**named))
-        for baseline, other in (baselines | {AT_LAYER_0: mean[0]}).items():
-            apart = _accuracy(mean - other, counts, level).rename(
+        for baseline, beside in (baselines | {AT_LAYER_0: mean[0]}).items():
+            apart = _accuracy(mean - beside, counts, level).rename(
                 columns={"accuracy": "difference"}
             )
             differences.append(apart.assign(**named, baseline=baseline, level=level))

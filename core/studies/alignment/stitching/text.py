@@ -81,12 +81,12 @@ def make_headline(facts: Sequence[Statement]) -> str:
     beside = compared[UNMODIFIED].verdict
     if not unbeaten:
         answer = "Only in part" if beside == BELOW else "Yes"
-        found = f"{BESIDE[beside]} unmodified ones"
+        comparison = f"{BESIDE[beside]} unmodified ones"
     elif unbeaten[0] in compared:
         answer = "Not shown"
-        found = f"{MORE[compared[unbeaten[0]].verdict]} {RIVALS[unbeaten[0]]}"
+        comparison = f"{MORE[compared[unbeaten[0]].verdict]} {RIVALS[unbeaten[0]]}"
     else:
-        answer, found = "Not shown", "and no per-subword average was fitted for comparison"
+        answer, comparison = "Not shown", "and no per-subword average was fitted for comparison"
     baselines = BASELINES | {UNMODIFIED: f"unmodified models ({whole})"}
     apart = [
         f"{compared[name].number.direction('above', 'below')} {text}"
@@ -100,7 +100,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     ]
     parts = (
         f"{answer}: stitched at layer {layer} ({named(best)}), models reach {reached[best, layer]} "
-        f"accuracy, {found}.",
+        f"accuracy, {comparison}.",
         f"Accuracy is {listed(apart)}.",
         f"Without a map they reach {listed(bare)}." if bare else "",
     )

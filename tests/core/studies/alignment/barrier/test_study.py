@@ -198,7 +198,7 @@ def test_the_mean_of_a_base_and_its_fine_tunes_is_compared_with_the_base_alone()
     assert said.endswith(f"a fine-tune loses {low} to {high}")
     assert beside_base(base_table(values, relations, "zoo:d", counts), "zoo:d") == ""
     halfway = Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)
-    assert f"{said}." in make_headline([halfway], said)
+    assert f"{said}." in make_headline([halfway], table, "zoo:a")
 
 
 def test_the_headline_says_what_rises_and_what_does_not() -> None:
