@@ -19,7 +19,8 @@ from core.commands.pair import (
     is_stored,
     run_pair,
 )
-from core.commands.study import add_run_flags, agree
+from core.commands.prices import agree
+from core.commands.study import add_run_flags
 from core.models import parse_ref
 from core.results.numbers import text_of
 

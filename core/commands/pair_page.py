@@ -2,21 +2,16 @@
 commands.
 
 The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG
-images. The home page runs the comparison as a study, whose result holds the report.
+images.
 """
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from core import COMMAND, options
 from core.catalogue import STUDIES
 from core.commands.pair import (
     INTRUDERS,
@@ -24,20 +19,17 @@ from core.commands.pair import (
     WEIGHTS,
     Check,
     Part,
-    check_pair,
     further_commands,
-    run_pair,
 )
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
-from core.results.export import Result, draw_figures, provenance
+from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.results.templates import fill
 from core.results.words import checked, read_toml
-from core.runs.runner import Progress
 
 TEMPLATE = Path(__file__).with_name("pair.html")
 SECTIONS = TEMPLATE.with_suffix(".toml")
@@ -165,85 +157,3 @@ def _sizes(result: Result) -> str:
         f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
         f"({text_of(most['relative_norm'], 'per cent')}){unchanged}."
     )
-
-
-@dataclass(frozen=True)
-class PairSpec(options.Spec):
-    """A pair: a base model and its fine-tune."""
-
-    base: str = options.model("Base model", "zoo:seed-0", help="The model before fine-tuning.")
-    model: str = options.model(
-        "Model",
-        "zoo:parse-0",
-        help="The model after fine-tuning, or a LoRA adapter.",
-    )
-
-
-@dataclass(frozen=True)
-class PairResult(Result):
-    """The result for a pair.
-
-    Attributes:
-        page: The report, one HTML file.
-    """
-
-    page: bytes = b""
-
-
-def look_at(spec: PairSpec, **more: Any) -> Result:
-    """Check the pair and price its report. Raises ModelError if a model cannot be read; SpecError
-    if both are one."""
-    check = check_pair(spec.base, spec.model, **more)
-    return Result(
-        "pair check", spec.plain(), check.sentence, _table([]), notices=(check.cost.sentence,)
-    )
-
-
-def run_study(
-    spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any
-) -> PairResult:
-    """Run every study that fits the pair, and make the report.
-
-    Args:
-        spec: The pair.
-        progress: Receives the progress of all studies together.
-        more: For the studies' `run_study`: store, signal.
-
-    Raises:
-        ModelError: If a model cannot be read.
-        SpecError: If both are one, or the price exceeds the limits of a shared instance.
-    """
-    check = check_pair(spec.base, spec.model, **more)
-    check.cost.refuse_where_shared()
-    done: list[str] = []
-
-    def tell(part: Progress) -> None:
-        if progress is not None:
-            whole = (max(len(done) - 1, 0) + part.fraction) / len(PARTS)
-            progress(
-                replace(
-                    part,
-                    fraction=min(whole, 1.0),
-                    remaining=None,
-                    note=": ".join(filter(None, (done[-1], part.note))),
-                )
-            )
-
-    parts = run_pair(check, done.append, progress=tell, **more)
-    return _result(spec, check, parts)
-
-
-def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
-    command = shlex.join([*COMMAND.split(), "diff", spec.base, spec.model, "--out", "out"])
-    charts = make_figures(parts)
-    page = make_page(check, parts, charts, draw_figures(charts), command)
-    headline = " ".join(make_sentences(check, parts))
-    missing = tuple(
-        f"{part.name} was not run: {part.reason}" for part in parts if part.result is None
-    )
-    return PairResult("diff", spec.plain(), headline, _table(parts), notices=missing, page=page)
-
-
-def _table(parts: list[Part]) -> dict[str, Any]:
-    rows = [(part.name, part.result is not None, part.command) for part in parts]
-    return {"parts": pd.DataFrame(rows, columns=["part", "ran", "command"])}

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.commands.study import add_run_flags, agree
+from core.commands.prices import agree
+from core.commands.study import add_run_flags
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ LOOKED_UP = """
 import json
 from streamlit.testing.v1 import AppTest
 from core.catalogue import STUDIES
-from core.commands.study import check_price
+from core.commands.prices import check_price
 from core.maths.similarity.registry import MEASURES
 
 study = STUDIES["rsa length"]

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
 from core.commands.main import all_commands, main
-from core.commands.study import check_price
+from core.commands.prices import check_price
 from core.errors import SpecError
 from core.results.columns import COLUMNS, read_columns
 from core.results.report import report_html

@@ -7,7 +7,7 @@ from typing import cast
 
 import streamlit as st
 
-from core.commands.pair_page import PairResult, PairSpec, look_at, run_study
+from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
 from core.errors import PalimpsestError
 from core.models import read_manifest
 from core.models.hub.collections import PRESETS

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.commands.study import Pricing, advice
+from core.commands.prices import Pricing, advice
 from core.errors import PalimpsestError, SpecError
 from core.limits import Limits, current_limits
 from core.options import refs_of

@@ -178,9 +178,9 @@ def _likelihoods(
     how: RemovalRegime,
 ) -> Value:
     """Log-likelihoods of sentences and of minimal pairs under every condition."""
-    from core.studies.probes.erasure.hooks import erased
     from core.studies.probes.minimal_pairs.scoring import score_words
     from core.vectors.forward import cut_sentences
+    from extras.probes.removal.hooks import erased
 
     loaded = load_with_head(model)
     made = {kind: make_pairs(kind, how.pairs) for kind in how.kinds}
@@ -209,7 +209,7 @@ def _parsed(
     model: str, layer: int, named: list[tuple[str, erasure.Eraser | None]], test: list[Tree]
 ) -> Value:
     """Words whose head a parser predicts under every condition."""
-    from core.studies.probes.erasure.hooks import erased
+    from extras.probes.removal.hooks import erased
     from extras.probes.removal.parsing import attached
 
     task, rows = task_models.load_task(model), []

@@ -14,7 +14,7 @@ from benchmarks.naps import NAP, NapSpec
 from core.catalogue import STUDIES
 from core.commands import study as command
 from core.commands.precomputed import requests
-from core.commands.study import check_price
+from core.commands.prices import check_price
 from core.errors import NotStoredError, SpecError
 from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, read_manifest

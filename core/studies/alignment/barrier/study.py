@@ -30,6 +30,7 @@ from core.studies.alignment.barrier.tables import (
     OTHER_ORIGINS,
     SCORED_WAYS,
     barrier_tables,
+    base_table,
     score_tables,
 )
 from core.studies.alignment.barrier.tasks import (
@@ -44,7 +45,6 @@ from core.studies.alignment.barrier.tasks import (
     share_start,
 )
 from core.studies.alignment.barrier.text import (
-    beside_base,
     make_headline,
     make_methods,
     make_notices,
@@ -177,8 +177,9 @@ def relation_of(first: str, second: str, ready: Outputs) -> str:
 
 
 def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), where a task was scored `scored`
-    (SCORED) and `score_paths` (SCORE_PATHS), and what is said of them."""
+    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), where the base was joined
+    `base_losses` (BASE_LOSSES), where a task was scored `scored` (SCORED) and `score_paths`
+    (SCORE_PATHS), and what is said of them."""
     corpus = ready.need("text")
     values = {role[1:]: value for role, value in outputs.values.items() if role[0] == LOSSES}
     scores = {role[1:]: value for role, value in outputs.values.items() if role[0] == SCORES}
@@ -189,6 +190,7 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     relations = {pair: relation_of(pair[0], pair[1], ready) for pair in (*values, *scores)}
     ways = {pair: WAYS[relations[pair]] for pair in values}
     barriers, paths = barrier_tables(values, ways, relations, counts)
+    base_losses = base_table(values, relations, spec.base, counts)
     scored_pairs, score_paths = score_tables(
         scores,
         {pair: scored_ways(pair[0], pair[1], ready) for pair in scores},
@@ -202,10 +204,11 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )
     statements = statements_of(paths, score_paths)
     tables = {"barriers": barriers, "paths": paths} if values or not scores else {}
+    tables |= {"base_losses": base_losses} if len(base_losses) else {}
     tables |= {"scored": scored_pairs, "score_paths": score_paths} if scores else {}
     return Findings(
         tables,
-        make_headline(statements, beside_base(barriers, spec.base)),
+        make_headline(statements, base_losses, spec.base),
         statements=statements,
         notices=[
             *corpus.notices,

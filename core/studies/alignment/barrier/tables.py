@@ -3,7 +3,8 @@ pairs of one kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.permutations import calc_barrier, excess_of
-from core.maths.statistics import bootstrap_interval, ratios, sentence_counts
+from core.maths.statistics import (
+    bootstrap_interval,
+    corrected_level,
+    ratio,
+    ratios,
+    sentence_counts,
+    t_interval,
+)
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tasks import MATCHED, RAW, SHARES
 
@@ -29,9 +37,44 @@ SCORE_PATHS = (
     *("relation", "order", "metric", "share", "score", "low", "high"),
     *("excess_score", "excess_score_low", "excess_score_high", "pairs", "chance"),
 )
+BASE_LOSSES = ("model", "above_base", "low", "high", "level")
+MIDPOINT = len(SHARES) // 2  # number of the point
 SCORED_WAYS = (RAW, MATCHED)  # in which a task is scored
 Pair = tuple[str, str]
-Line = tuple[np.ndarray, np.ndarray]  # (share,), and the same in each resample, (draw, share)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Loss or score between two models, or its mean over pairs.
+
+    Attributes:
+        score: (share,).
+        drawn: The same in each resample of the sentences, (draw, share).
+        changes: With each random change, (change, share), where the score is their mean.
+        sentences: How many were resampled.
+    """
+
+    score: np.ndarray
+    drawn: np.ndarray
+    changes: np.ndarray | None = None
+    sentences: int = 0
+
+    def mapped(self, function: Callable[[np.ndarray], np.ndarray]) -> Line:
+        """Apply a linear function of the score along the line."""
+        changes = None if self.changes is None else function(self.changes)
+        return Line(function(self.score), function(self.drawn), changes, self.sentences)
+
+    def excess(self) -> Line:
+        """Subtract what lies between both ends."""
+        return self.mapped(lambda part: excess_of(part, SHARES))
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """Interval over sentences, and over random changes where there are some, (share,) each."""
+        if self.changes is None:
+            return bootstrap_interval(self.score, self.drawn)
+        count = len(self.changes)
+        variances = (self.drawn.var(0), self.changes.var(0, ddof=1) / count)
+        return t_interval(self.score, variances, (self.sentences - 1, count - 1))
 
 
 def barrier_tables(
@@ -54,15 +97,39 @@ def barrier_tables(
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
-            line = ratios(losses, value["tokens"], counts)
+            line = Line(*ratios(losses, value["tokens"], counts))
             rows.append((*pair, relations[pair], way, *_peak(line), *_ends(line)))
             together.setdefault((relations[pair], way), []).append(line)
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
-        excess, drawn = (excess_of(part, SHARES) for part in _mean(paths))
-        columns = (SHARES, excess, *bootstrap_interval(excess, drawn))
+        excess = _mean(paths).excess()
+        columns = (SHARES, excess.score, *excess.interval())
         means += [(*kind, *numbers, len(paths)) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
+
+
+def base_table(
+    values: Mapping[Pair, Value], relations: Mapping[Pair, str], base: str, counts: np.ndarray
+) -> pd.DataFrame:
+    """Make BASE_LOSSES: how far the loss halfway between the base and each model of its origin is
+    above the base's own, with intervals that hold for all of them.
+
+    Args:
+        values, relations, counts: As of `barrier_tables`.
+        base: Reference.
+    """
+    pairs = [pair for pair in values if base in pair and relations[pair] == ONE_ORIGIN]
+    level = corrected_level(len(pairs))
+    rows: list[tuple[Any, ...]] = []
+    for pair in pairs:
+        losses = np.asarray(values[pair]["losses"])[0]  # as they are
+        if not np.isfinite(losses).all():
+            continue
+        above = losses[MIDPOINT] - losses[0 if pair[0] == base else -1]
+        point, drawn = ratios(above, values[pair]["tokens"], counts)
+        ends = bootstrap_interval(point, drawn, level)
+        rows.append((pair[pair[0] == base], float(point), *map(float, ends), level))
+    return pd.DataFrame(rows, columns=list(BASE_LOSSES))
 
 
 def score_tables(
@@ -90,23 +157,24 @@ def score_tables(
         total, relation = np.asarray(value["total"]), relations[pair]
         counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
         hits = dict(zip(ways[pair], np.asarray(value["hits"]), strict=True))
-        hits[TURNED] = np.mean(value["random"], axis=0)
+        random = np.asarray(value["random"])
+        hits[TURNED] = random.mean(0)
         if "kept" in value:
             hits[KEPT] = np.asarray(value["kept"])
         for way, right in hits.items():
             if right.min() < 0:
                 continue
-            line = ratios(right, total, counts)
-            peak = _peak((-line[0], -line[1]))
+            changes = ratio(random, total) if way == TURNED else None
+            line = Line(*ratios(right, total, counts), changes, len(total))
+            peak = _peak(line.mapped(np.negative))
             rows.append((*pair, relation, way, metric, *peak, *_ends(line), chance))
             together.setdefault((relation, way, metric), []).append(line)
     chances = dict(metrics.values())
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
-        score, drawn = _mean(paths)
-        excess, moved = (excess_of(part, SHARES) for part in (score, drawn))
-        columns = [SHARES, score, *bootstrap_interval(score, drawn)]
-        columns += [excess, *bootstrap_interval(excess, moved)]
+        line = _mean(paths)
+        excess = line.excess()
+        columns = (SHARES, line.score, *line.interval(), excess.score, *excess.interval())
         more = (len(paths), chances[kind[2]])
         means += [(*kind, *numbers, *more) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
@@ -114,17 +182,23 @@ def score_tables(
 
 def _peak(line: Line) -> tuple[float, float, float, float]:
     """Find the largest excess over the chord, its interval, and the share there."""
-    at, barrier = calc_barrier(line[0], SHARES)
-    low, high = bootstrap_interval(barrier, excess_of(line[1], SHARES)[:, at])
-    return barrier, float(low), float(high), SHARES[at]
+    at, barrier = calc_barrier(line.score, SHARES)
+    low, high = (float(end[at]) for end in line.excess().interval())
+    return barrier, low, high, SHARES[at]
 
 
 def _ends(line: Line) -> tuple[float, float, float]:
     """Take the values at both ends and halfway."""
-    mean = line[0]
-    return mean[0], mean[-1], mean[len(SHARES) // 2]
+    return line.score[0], line.score[-1], line.score[MIDPOINT]
 
 
 def _mean(lines: Sequence[Line]) -> Line:
-    score, drawn = (np.mean(parts, axis=0) for parts in zip(*lines, strict=True))
-    return score, drawn
+    """Average over pairs; random changes of one number were drawn alike for all of them."""
+    first = lines[0]
+    changes = [line.changes for line in lines if line.changes is not None]
+    return Line(
+        np.mean([line.score for line in lines], axis=0),
+        np.mean([line.drawn for line in lines], axis=0),
+        np.mean(changes, axis=0) if changes else None,
+        first.sentences,
+    )

@@ -25,7 +25,6 @@ from core.studies.text_kit import (
     estimate_of,
     listed,
     short_name,
-    text_of,
     words_beside,
 )
 
@@ -33,6 +32,7 @@ said = words_beside(__file__).sentence
 HALFWAY = "excess of the loss halfway between the weights"
 TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
+EXCESS = {RAW: TASK, TURNED: MOVED}
 WHOLE, HALF = "the task's score of the fine-tune", "the task's score halfway"
 MIDDLE = SHARES[len(SHARES) // 2]
 BEST = {
@@ -48,7 +48,8 @@ RIVALS = {
 
 def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement, ...]:
     """State the excess of the loss of the mean of two models, for each kind of pair and way, and
-    that of the task's score as they are and of a random change.
+    that of the task's score as they are and of a random change; of pairs without a loss, the
+    task's scores, too.
 
     Args:
         paths: PATHS.
@@ -58,49 +59,47 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
         Statement(row["relation"], HALFWAY, estimate_of(row, "excess_loss"), baseline=row["order"])
         for row in paths[paths["share"] == MIDDLE].to_dict("records")
     ]
+    lossy = set(paths.loc[paths["order"] == RAW, "relation"])
     for row in scores[scores["share"] == MIDDLE].to_dict("records"):
         about = {"baseline": row["order"], "metric": row["metric"]}
-        if row["order"] == RAW:
+        if row["order"] in EXCESS:
+            estimate = estimate_of(row, "excess_score")
+            statements.append(Statement(row["relation"], EXCESS[row["order"]], estimate, **about))
+        if row["order"] == RAW and row["relation"] not in lossy:
             same = scores[["relation", "order", "metric"]] == [row["relation"], RAW, row["metric"]]
             whole = scores[same.all(axis=1) & (scores["share"] == 0)].iloc[0]
             statements += [
-                Statement(row["relation"], TASK, estimate_of(row, "excess_score"), **about),
                 Statement(row["relation"], WHOLE, estimate_of(whole, "score"), **about),
                 Statement(row["relation"], HALF, estimate_of(row, "score"), **about),
             ]
-        elif row["order"] == TURNED:
-            estimate = Estimate(row["excess_score"])
-            statements.append(Statement(row["relation"], MOVED, estimate, **about))
     return tuple(statements)
 
 
-def beside_base(barriers: pd.DataFrame, base: str) -> str:
+def beside_base(losses: pd.DataFrame, base: str) -> str:
     """Say what the mean of the base and a fine-tune loses beside the base alone; "" without one.
 
     Args:
-        barriers: BARRIERS.
+        losses: BASE_LOSSES.
         base: Reference.
     """
-    kept = (barriers["relation"] == ONE_ORIGIN) & (barriers["order"] == RAW)
-    above = pd.concat(
-        [
-            (barriers["middle_loss"] - barriers[f"{end}_loss"])[kept & (barriers[end] == base)]
-            for end in ("source", "target")
-        ]
-    )
-    if above.empty:
+    rows = losses.sort_values("above_base", kind="stable").to_dict("records")
+    ends = [estimate_of(row, "above_base").text for row in rows[:1] + rows[1:][-1:]]
+    if not ends:
         return ""
-    ends = " to ".join(dict.fromkeys(text_of(end) for end in (above.min(), above.max())))
-    return f"Beside {short_name(base)} alone, the mean of it and a fine-tune loses {ends}"
+    return f"Beside {short_name(base)} alone, the mean of it and a fine-tune loses " + (
+        " to ".join(ends)
+    )
 
 
-def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
+def make_headline(
+    statements: Sequence[Statement], losses: pd.DataFrame | None = None, base: str = ""
+) -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
     origins and of one; then the same beside the base alone, in other orders, and the tasks' scores.
 
     Args:
         statements: See `statements_of`.
-        beside: See `beside_base`.
+        losses, base: See `beside_base`.
     """
     leads: list[str] = []
     rivals: list[str] = []
@@ -113,17 +112,17 @@ def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
             continue
         loss = halfway[RAW]
         if leads:
-            leads.append(f"of {relation}, {_beside(loss)}{_fall(facts, loss)}")
+            leads.append(f"of {relation}, {_beside(loss)}")
         else:
             parted = loss.clear and loss.value > 0
             verdict = "cannot" if parted else "have no detectable barrier"
-            lead = f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}"
-            leads.append(lead + _fall(facts, loss))
+            leads.append(f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}")
         rivals += [
             f"{halfway[way].value_text} {text}{f' ({relation})' if several else ''}"
             for way, text in {**BEST, **RIVALS}.items()
             if way in halfway
         ]
+    beside = "" if losses is None else beside_base(losses, base)
     parts = (
         f"{'; '.join(leads)}." if leads else "",
         f"{beside}." if beside else "",
@@ -131,15 +130,6 @@ def make_headline(statements: Sequence[Statement], beside: str = "") -> str:
         *_tasks(statements),
     )
     return " ".join(filter(None, parts)) or said("nothing")
-
-
-def _fall(facts: Sequence[Statement], loss: Estimate) -> str:
-    """Say how far the first task's score falls where the loss does not rise."""
-    ends = {each.verdict: each.number for each in facts if each.verdict in (WHOLE, HALF)}
-    if (loss.clear and loss.value > 0) or not ends or ends[HALF].high >= ends[WHOLE].value:
-        return ""
-    metric = next(each.metric for each in facts if each.verdict == HALF)
-    return f", but {metric} falls from {ends[WHOLE].value_text} to {ends[HALF].value_text}"
 
 
 def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:

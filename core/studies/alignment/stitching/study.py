@@ -19,7 +19,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from core.maths.statistics import bootstrap_interval, sentence_counts
+from core.maths.maps.registry import METHODS
+from core.maths.statistics import LEVEL, bootstrap_interval, corrected_level, sentence_counts
 from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
 from core.studies.alignment.seeds.study import CITATIONS
@@ -27,7 +28,14 @@ from core.studies.alignment.seeds.tables import joined
 from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.tasks import UNLIKE, stitch_pair
-from core.studies.alignment.stitching.text import make_headline, make_methods, statements_of
+from core.studies.alignment.stitching.text import (
+    AT_LAYER_0,
+    LOOKUP,
+    UNMODIFIED,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.studies.kit import (
     PAGE,
     Chart,
@@ -46,7 +54,7 @@ from core.text.labelled import read_labelled
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 MEANS = ("method", "layer", "accuracy", "low", "high")
-DIFFERENCES = ("method", "layer", "difference", "low", "high")
+DIFFERENCES = ("method", "layer", "baseline", "difference", "low", "high", "level")
 
 
 def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -75,8 +83,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
     `differences`.
 
     `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that
-    minus the mean accuracy of the unmodified models, with intervals from the same bootstrap
-    samples.
+    minus the mean accuracy of each baseline, with intervals from the same bootstrap samples.
     """
     rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     notices += refusals(outputs, spec.methods)
@@ -136,14 +143,20 @@ def _means(
         unmodified: Correct answers (text,) of each unmodified model.
         counts: Bootstrap counts (draw, text).
     """
-    whole = np.mean(list(unmodified.values()), axis=0)
+    accuracy = {method: np.mean(pairs, axis=0) for method, pairs in stitched.items()}
+    level = corrected_level(sum(METHODS[name].kind != "control" for name in accuracy))
+    baselines = {UNMODIFIED: np.mean(list(unmodified.values()), axis=0)}
+    if LOOKUP in accuracy:
+        baselines[LOOKUP] = accuracy[LOOKUP]
     means, differences = [], []
-    for method, pairs in stitched.items():
-        mean = np.mean(pairs, axis=0)
+    for method, mean in accuracy.items():
         named = {"method": method, "layer": range(len(mean))}
         means.append(_accuracy(mean, counts).assign(**named))
-        apart = _accuracy(mean - whole, counts).rename(columns={"accuracy": "difference"})
-        differences.append(apart.assign(**named))
+        for baseline, beside in (baselines | {AT_LAYER_0: mean[0]}).items():
+            apart = _accuracy(mean - beside, counts, level).rename(
+                columns={"accuracy": "difference"}
+            )
+            differences.append(apart.assign(**named, baseline=baseline, level=level))
     return joined(means, MEANS), joined(differences, DIFFERENCES)
 
 
@@ -153,12 +166,12 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     return {"stitching": stitching_chart(result, context=context)} if across.any() else {}
 
 
-def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
+def _accuracy(correct: np.ndarray, counts: np.ndarray, level: float = LEVEL) -> pd.DataFrame:
     """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw,
     text)."""
     accuracy = correct.mean(1)
     drawn = counts @ correct.T.astype(np.float64) / correct.shape[1]
-    low, high = bootstrap_interval(accuracy, drawn)
+    low, high = bootstrap_interval(accuracy, drawn, level)
     return pd.DataFrame({"accuracy": accuracy, "low": low, "high": high})
 
 

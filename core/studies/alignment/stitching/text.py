@@ -7,61 +7,59 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
-from core.studies.alignment.seeds.text import WITH_ARTICLE
+from core.studies.alignment.seeds.text import named
 from core.studies.alignment.stitching.spec import StitchSpec
-from core.studies.text_kit import Estimate, Statement, estimate_of, words_beside
+from core.studies.text_kit import Estimate, Statement, estimate_of, listed, words_beside
 
 said = words_beside(__file__).sentence
-UNMODIFIED = "unmodified models"
+UNMODIFIED, LOOKUP, AT_LAYER_0 = "unmodified models", "lookup", "layer 0"
 REACHES = "reaches"
-EMPTY = "reaches where no layer of the source is run, or no map is needed"
 BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
-AVERAGE = "a per-subword average"
-BESIDE = {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}
+RIVALS = {  # not beaten, they explain the accuracy without the source's layers
+    AT_LAYER_0: "at layer 0, where no layer of the source is run",
+    LOOKUP: "with a per-subword average, which ignores the source model",
+}
+BASELINES = {AT_LAYER_0: "layer 0", LOOKUP: "a per-subword average that ignores the source"}
+MORE = {EQUAL: "not detectably more than", BELOW: "less than"}
+BESIDE = {EQUAL: "not detectably different from", ABOVE: "above", BELOW: "below"}
 
 
 def statements_of(
     means: pd.DataFrame, differences: pd.DataFrame, unmodified: float
 ) -> tuple[Statement, ...]:
     """State what stitched models reach at the middle layer, and how far that is from unmodified
-    models.
+    models and from the rivals.
 
     Args:
         means: method, layer, accuracy, low, high: means over pairs of different models.
-        differences: method, layer, difference, low, high: stitched minus unmodified accuracy.
+        differences: method, layer, baseline, difference, low, high, level: stitched minus the
+            baseline's accuracy.
         unmodified: Mean accuracy of the unmodified models.
 
     Returns:
-        First the best map, then the controls without a map and by subword, then the unmodified
-        models, then how the best map compares with these, then what it reaches at layer 0, and the
-        control without a map at the top; empty where no pair was stitched.
+        First the best map, then without a map at the middle and at the top, then the unmodified
+        models, then how the best map compares with each baseline; empty where no pair was stitched.
     """
     if means.empty:
         return ()
-    middle = int(means["layer"].max()) // 2
-    rows = means[means["layer"] == middle].set_index("method")
-    maps = rows[[METHODS[str(name)].kind != "control" for name in rows.index]]
-    shown = [*([str(maps["accuracy"].idxmax())] if len(maps) else []), "identity", "lookup"]
+    top = int(means["layer"].max())
+    middle = top // 2
+    rows = means.set_index(["method", "layer"])
+    maps = [name for name in dict.fromkeys(means["method"]) if METHODS[name].kind != "control"]
+    best = max(maps, key=lambda name: float(rows.loc[(name, middle), "accuracy"]), default="")
+    shown = ((best, middle), ("identity", middle), ("identity", top))
     facts = [
-        Statement(name, REACHES, estimate_of(rows.loc[name], "accuracy"), (middle,))
-        for name in shown
-        if name in rows.index
+        Statement(name, REACHES, estimate_of(rows.loc[(name, layer)], "accuracy"), (layer,))
+        for name, layer in shown
+        if (name, layer) in rows.index
     ]
     facts.append(Statement(UNMODIFIED, REACHES, Estimate(unmodified, kind="per cent")))
-    if len(maps):
-        row = differences[
-            (differences["layer"] == middle) & (differences["method"] == shown[0])
-        ].iloc[0]
+    apart = differences[(differences["method"] == best) & (differences["layer"] == middle)]
+    for row in apart.to_dict("records"):
         value, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
-        points = Estimate(value, low, high, kind="gain")
+        points = Estimate(value, low, high, row["level"], kind="gain")
         verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
-        facts.append(Statement(shown[0], verdict, points, (middle,), UNMODIFIED))
-        for name, layer in ((shown[0], 0), ("identity", int(means["layer"].max()))):
-            there = means[(means["method"] == name) & (means["layer"] == layer)]
-            facts += [
-                Statement(name, EMPTY, estimate_of(row, "accuracy"), (layer,))
-                for _, row in there.iterrows()
-            ]
+        facts.append(Statement(best, verdict, points, (middle,), row["baseline"]))
     return tuple(facts)
 
 
@@ -69,33 +67,44 @@ def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
         return said("nothing")
-    reached = {fact.subject: fact.number.value_text for fact in facts if fact.verdict == REACHES}
-    compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
-    if compared is None:
-        return (
-            f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between "
-            f"them."
-        )
-    best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
-    ends = {0: "at layer 0, where no layer of the source is run,"}
-    reach = "; ".join(
-        f"{ends.get(fact.layers[0], 'at the top, without a map,')} they reach "
-        f"{fact.number.value_text}"
+    reached = {
+        (fact.subject, *fact.layers): fact.number.value_text
         for fact in facts
-        if fact.verdict == EMPTY
-    )
+        if fact.verdict == REACHES
+    }
+    compared = {fact.baseline: fact for fact in facts if fact.baseline}
+    whole = reached[UNMODIFIED,]
+    if not compared:
+        return f"Unmodified models reach {whole} accuracy; no map was fitted between them."
+    best, layer = facts[0].subject, facts[0].layers[0]
+    unbeaten = [name for name in RIVALS if name not in compared or compared[name].verdict != ABOVE]
+    beside = compared[UNMODIFIED].verdict
+    if not unbeaten:
+        answer = "Only in part" if beside == BELOW else "Yes"
+        comparison = f"{BESIDE[beside]} unmodified ones"
+    elif unbeaten[0] in compared:
+        answer = "Not shown"
+        comparison = f"{MORE[compared[unbeaten[0]].verdict]} {RIVALS[unbeaten[0]]}"
+    else:
+        answer, comparison = "Not shown", "and no per-subword average was fitted for comparison"
+    baselines = BASELINES | {UNMODIFIED: f"unmodified models ({whole})"}
+    apart = [
+        f"{compared[name].number.direction('above', 'below')} {text}"
+        for name, text in baselines.items()
+        if name in compared
+    ]
+    bare = [
+        f"{number} at layer {at[0]}"
+        for (name, *at), number in reached.items()
+        if name == "identity"
+    ]
     parts = (
-        f"{'Only in part' if compared.verdict == BELOW else 'Yes'}, with a map ({best}): stitched "
-        f"at layer {compared.layers[0]}, models reach {reached[compared.subject]} accuracy, "
-        f"{BESIDE[compared.verdict]} {reached[UNMODIFIED]} of unmodified ones",
-        f"; without a map {reached['identity']}" if "identity" in reached else "",
-        f". {reach.capitalize()}" if reach else "",
-        f". Stitched models are {compared.number.direction('above', 'below')} unmodified ones",
-        f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
-        if "lookup" in reached
-        else "",
+        f"{answer}: stitched at layer {layer} ({named(best)}), models reach {reached[best, layer]} "
+        f"accuracy, {comparison}.",
+        f"Accuracy is {listed(apart)}.",
+        f"Without a map they reach {listed(bare)}." if bare else "",
     )
-    return f"{''.join(parts)}."
+    return " ".join(filter(None, parts))
 
 
 def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:

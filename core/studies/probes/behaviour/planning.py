@@ -14,7 +14,7 @@ from core.studies.probes.behaviour.tasks import find_head, read_included, score_
 from core.studies.probes.behaviour.text import refusals
 from core.studies.probes.edges.planning import model_task as edge_task
 from core.studies.probes.edges.planning import sentences_of
-from core.studies.probes.minimal_pairs.own import OWN, read_own
+from core.studies.probes.minimal_pairs.pairs_file import OWN, read_own
 from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,

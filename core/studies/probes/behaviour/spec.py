@@ -9,7 +9,7 @@ from core.models.patterns import every_match
 from core.options import Spec
 from core.studies.probes.edges.items import TARGETS
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.minimal_pairs.own import OWN
+from core.studies.probes.minimal_pairs.pairs_file import OWN
 from core.studies.probes.trees.spec import (
     ProbeSpec,
     draws_option,

@@ -24,7 +24,7 @@ from core.studies.probes.behaviour.planning import PAIRS, plan, prepare
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.edges.statements import best_score_of
-from core.studies.probes.minimal_pairs.own import OWN, own_groups
+from core.studies.probes.minimal_pairs.pairs_file import OWN, own_groups
 from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, few_sentences, headless, heads_of

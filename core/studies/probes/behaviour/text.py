@@ -17,7 +17,7 @@ from core.studies.probes.behaviour.statements import (
     UNDECIDED,
 )
 from core.studies.probes.behaviour.tables import BIGRAM
-from core.studies.probes.minimal_pairs.own import OWN
+from core.studies.probes.minimal_pairs.pairs_file import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR

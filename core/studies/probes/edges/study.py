@@ -59,7 +59,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
-        A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent,
+        A result with the tables `edges` (SCORES of `tables`; accuracy and unseen in percent,
         bits a label), `codes` (whole code lengths), `differences`, `edge_margins`, `best_layers`
         and, with `conditional`, `added` (layers beside the static window).
     """

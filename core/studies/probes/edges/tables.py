@@ -16,7 +16,7 @@ import pandas as pd
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.studies.kit import Result, Value
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.studies.probes.trees.comparisons import BEST_LAYERS
+from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW
 
 SCORES = (
@@ -32,27 +32,16 @@ SCORES = (
     "probes",
     "sd",
 )
-MARGINS = (
-    "model",
-    "layer",
-    "probe",
-    "metric",
-    "rival",
-    "rival_layer",
-    "rival_value",
-    "margin",
-    "low",
-    "high",
-)
+MARGINS = (*comparisons.MARGINS[:2], "probe", *comparisons.MARGINS[2:])
 COLUMNS = {
     "edges": SCORES,
     "codes": (
         *("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression"),
         *("penalty", "reach"),
     ),
-    "differences": ("model", "base", "layer", "probe", "metric", "difference", "low", "high"),
+    "differences": (*comparisons.DIFFERENCES[:3], "probe", *comparisons.DIFFERENCES[3:]),
     "edge_margins": MARGINS,
-    "best_layers": (*BEST_LAYERS[:1], "probe", *BEST_LAYERS[1:]),
+    "best_layers": (*comparisons.BEST_LAYERS[:1], "probe", *comparisons.BEST_LAYERS[1:]),
     "added": (*MARGINS, "level"),
 }  # of the tables
 ACCURACY, UNSEEN, BITS = "accuracy", "unseen", "bits"

@@ -21,21 +21,22 @@ from core.studies.probes.trees.tables import (
     real_rows,
     windows_of,
 )
-from core.studies.text_kit import Estimate, Statement, estimate_of
+from core.studies.text_kit import Estimate, Statement, estimate_of, text_of
 
 # Verdicts of the headline
 BEST = "scores highest at this layer"
 TIED = "not distinguishable from the best layer"
 SCORES = "scores this at its best layer"  # of the model that is compared with the first
 ABOVE, BELOW, SIMILAR = "above", "below", "not detectably different"
-SUFFICES = "rank within 1 point of the best"
+NEAR = 1.0  # points of UUAS
+WITHIN = f"within {text_of(NEAR, 'whole')} point of"
+SUFFICES = f"rank {WITHIN} the best"
 # Verdicts of the notices
 OVERLAPS = "intervals overlap"
 FIRST, LAST = "best at the first layer", "best at the last layer"
 UNSCORED = "not scored"
 TOO_FEW = "too few training sentences"
 CONTROL_TREES = "control trees"  # a baseline beside models
-NEAR = 1.0  # points of UUAS
 
 
 def verdict_of(difference: Estimate) -> str:
@@ -265,7 +266,7 @@ def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         near = rows[rows["value"] >= best["value"] - NEAR].iloc[0]
         at, full = (int(best["layer"]),), str(int(rows["rank"].max()))
         statements += [
-            Statement(str(model), SUFFICES, estimate_of(near, "rank"), at, full),
+            Statement(str(model), SUFFICES, Estimate(float(near["rank"]), kind="whole"), at, full),
             Statement(str(model), BEST, estimate_of(best, "value"), at),
         ]
     return tuple(statements)

@@ -29,7 +29,7 @@ from core.studies.probes.trees.planning import (
     with_limits,
 )
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.statements import sweep_statements
+from core.studies.probes.trees.statements import WITHIN, sweep_statements
 from core.studies.probes.trees.tables import probe_groups, sample_of
 from core.studies.probes.trees.tasks import Regime, score_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods, said
@@ -145,10 +145,10 @@ def run_sweep(
 
 def sweep_headline(statements: Sequence[Statement]) -> str:
     """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
-    within, clauses = " comes within 1 point of its best UUAS", []
+    within, clauses = f" comes {WITHIN} its best UUAS", []
     for near, best in zip(statements[::2], statements[1::2], strict=True):
         clauses.append(
-            f"{short_name(near.subject)}{within} ({best.number.value_text}, layer "
+            f"{short_name(near.subject)}{within} ({best.number.text}, layer "
             f"{near.layers[0]}) at rank {near.number.value_text} of {near.baseline}"
         )
         within = ""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from core.maths.statistics import corrected
+from core.maths.statistics import SIGNIFICANT, corrected
 from core.studies.rsa.tokens.questions import ANSWER, QUESTION, SUPPORTING
 from core.studies.rsa.tokens.text import (
     ANSWERS,
@@ -26,8 +26,6 @@ from core.studies.rsa.tokens.text import (
     WORDS,
 )
 from core.studies.text_kit import Estimate, Statement
-
-CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
 
 
 def nearness(
@@ -121,8 +119,8 @@ def nearness_statements(
             return ()
         layer = int(ratios.argmin())
         p_value, fewest = (corrected(each, len(arrays)) for each in (p_value, 1 / spans))
-        verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else UNDECIDED
-        verdict = TOO_FEW if fewest > CLEAR else verdict
+        verdict = CLOSER if ratios[layer] < 1 and p_value < SIGNIFICANT else UNDECIDED
+        verdict = TOO_FEW if fewest >= SIGNIFICANT else verdict
         than = f"{spans} {SPANS}"
         statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
         statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))

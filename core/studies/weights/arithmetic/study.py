@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from core.errors import SpecError
 from core.studies.kit import Findings, Outputs, Study, Task, Text, View, words_beside
 from core.studies.weights.arithmetic.charts import draw_view
-from core.studies.weights.arithmetic.spec import ADDED, ArithmeticSpec, sums_of
-from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic
+from core.studies.weights.arithmetic.spec import ArithmeticSpec, sums_of
+from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic, harms_in
 from core.studies.weights.arithmetic.tasks import compare_vectors, score_sums
 from core.studies.weights.arithmetic.text import make_headline, make_methods, statements_of
 from core.studies.weights.clusters.members import named_members
@@ -108,8 +108,7 @@ def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
         spec.draws,
         spec.seed,
     )
-    # what another's change, added whole, does to each fine-tune's score
-    harms = table[(table["way"] == ADDED) & (table["scale"] == 1)].reset_index(drop=True)
+    harms = harms_in(table)
     alike, by_layer = build_alike(outputs.need(VECTORS), refs)
     statements = statements_of(table, harms, alike)
     return Findings(

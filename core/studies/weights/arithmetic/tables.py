@@ -10,8 +10,15 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
-from core.studies.weights.arithmetic.spec import ALONE, Sum
+from core.maths.statistics import (
+    LEVEL,
+    bootstrap_interval,
+    corrected_level,
+    ratios,
+    sentence_counts,
+    t_interval,
+)
+from core.studies.weights.arithmetic.spec import ADDED, ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
 
 ARITHMETIC = (
@@ -23,6 +30,7 @@ ARITHMETIC = (
         "score_excess",
         "score_excess_low",
         "score_excess_high",
+        "level",
         "chance",
     ),
 )
@@ -48,9 +56,11 @@ def build_arithmetic(
 
     Returns:
         `score_change` is the score minus that of the fine-tune itself, `score_excess` the score
-        minus the mean with the others' changes rotated at random; NaN where none is added.
+        minus the mean with the others' changes rotated at random; NaN where none is added. The
+        intervals of all sums with another's whole change hold together.
     """
     rows: list[dict[str, Any]] = []
+    harms = sum(_is_harm(each) for ref in values for each in sums[ref])
     for model, value in values.items():
         total = np.asarray(value["total"])
         counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
@@ -58,33 +68,50 @@ def build_arithmetic(
         whole = next(
             n for n, each in enumerate(sums[model]) if (each.way, each.scale) == (ALONE, 1)
         )
-        low, high = bootstrap_interval(score, drawn)
         change, moved = score - score[whole], drawn - drawn[:, whole : whole + 1]
-        ends = bootstrap_interval(change, moved)
         for place, each in enumerate(sums[model]):
+            level = corrected_level(harms) if _is_harm(each) else LEVEL
+            low, high = bootstrap_interval(score[place], drawn[:, place], level)
+            ends = bootstrap_interval(change[place], moved[:, place], level)
             row: dict[str, Any] = {
                 "model": model, "metric": metrics[model], "chance": chances[model],
                 "way": each.way, "added": each.added, "scale": each.scale,
-                "score": score[place], "low": low[place], "high": high[place],
-                "score_change": change[place],
-                "score_change_low": ends[0][place], "score_change_high": ends[1][place],
+                "score": score[place], "low": float(low), "high": float(high),
+                "score_change": change[place], "level": level,
+                "score_change_low": float(ends[0]), "score_change_high": float(ends[1]),
             }  # fmt: skip
             if has_others(each.factors):
                 rivals = np.asarray(value["random"])[:, place]
-                row |= _excess(score[place], drawn[:, place], rivals, total, counts)
+                row |= _excess(score[place], drawn[:, place], rivals, total, counts, level)
             rows.append(row)
     return pd.DataFrame(rows, columns=list(ARITHMETIC))
 
 
+def harms_in(table: pd.DataFrame) -> pd.DataFrame:
+    """Take the rows of ARITHMETIC that say what another's change, added whole, does to a score."""
+    chosen = [_is_harm(row) for row in table[["way", "scale"]].itertuples()]
+    return table[np.array(chosen, dtype=np.bool_)].reset_index(drop=True)
+
+
+def _is_harm(row: Any) -> bool:
+    """Whether a sum, or a row of a table, adds another's change whole."""
+    return bool(row.way == ADDED and row.scale == 1)
+
+
 def _excess(
-    score: float, drawn: np.ndarray, rivals: np.ndarray, total: np.ndarray, counts: np.ndarray
+    score: float,
+    drawn: np.ndarray,
+    rivals: np.ndarray,
+    total: np.ndarray,
+    counts: np.ndarray,
+    level: float,
 ) -> dict[str, float]:
     """Compare a score with its mean under random changes (draw, sentence)."""
     each, resampled = ratios(rivals, total, counts)
     variance = each.var(ddof=1) / len(each)
     gap, sampled = score - each.mean(), drawn - resampled.mean(1)
     degrees = [len(total) - 1.0, len(each) - 1.0]
-    low, high = t_interval(gap, [sampled.var(), variance], degrees)
+    low, high = t_interval(gap, [sampled.var(), variance], degrees, level)
     return {
         "random_score": float(each.mean()), "score_excess": float(gap),
         "score_excess_low": float(low), "score_excess_high": float(high),

@@ -26,13 +26,15 @@ MOST_NAMED = 4
 def statements_of(
     table: pd.DataFrame, harms: pd.DataFrame, alike: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State the largest harm beyond that of a random update, the scores of the best common sum,
-    and the most similar changes.
+    """State the largest harm beyond that of a random update, one that is clear of it where there
+    is any, the scores of the best common sum, and the most similar changes.
 
     Args:
         table, harms, alike: Of the result.
     """
-    worst = harms.sort_values("score_excess", kind="stable").head(1).to_dict("records")
+    clear = harms[harms["score_excess_high"] < 0]
+    chosen = (clear if len(clear) else harms).sort_values("score_excess", kind="stable")
+    worst = chosen.head(1).to_dict("records")
     nearest = alike.sort_values("cosine", ascending=False, kind="stable").head(1).to_dict("records")
     return (
         *(

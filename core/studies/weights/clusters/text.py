@@ -66,7 +66,7 @@ def statements_of(
         *map(state_share, rows[1:]),
     ]
     if stated[0].verdict != TOO_FEW:
-        stated += state_unlabelled(scored.votes)
+        stated += state_votes(scored.votes)
     of_doses = (
         Statement(row.model, VERDICT_OF_GROUP[row.lies_with], baseline=vector)
         for vector in dict.fromkeys((spec.vector, NORMS))
@@ -129,7 +129,7 @@ def make_headline(
     row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
     size = next(each for each in statements if each.subject == NORMS and each.baseline == CHANCE)
     parts = [
-        unlabelled_sentence(statements, scored.votes, scored.k, word),
+        vote_sentence(statements, scored.votes, scored.k, word),
         neighbour_sentence(
             share, expected, row, scored.k, word, len(scored.predictions), f"; {vector}"
         ),
@@ -141,7 +141,7 @@ def make_headline(
     return " ".join(filter(None, parts))
 
 
-def state_unlabelled(votes: pd.DataFrame) -> list[Statement]:
+def state_votes(votes: pd.DataFrame) -> list[Statement]:
     """State how many models the vote names right, by each vector, and how many by chance.
 
     Args:
@@ -160,7 +160,7 @@ def state_unlabelled(votes: pd.DataFrame) -> list[Statement]:
     return [*stated, *(Statement(CHANCE, BY_CHANCE, each) for each in expected)]
 
 
-def unlabelled_sentence(
+def vote_sentence(
     statements: Sequence[Statement], votes: pd.DataFrame, k: int, word: str, more: str = ""
 ) -> str:
     """Say of how many models a vote of the nearest neighbours names the label, with chance and what

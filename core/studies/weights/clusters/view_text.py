@@ -23,7 +23,7 @@ from core.studies.weights.clusters.text import (
     neighbour_sentence,
     row_of,
     state_ranks,
-    unlabelled_sentence,
+    vote_sentence,
 )
 from core.studies.weights.ranks import CHANCE
 
@@ -41,7 +41,7 @@ def votes_sentence(result: Result) -> str:
     if votes is None:  # a result of an earlier version
         return ""
     k = int(result.arrays["k"])
-    return unlabelled_sentence(result.statements, votes, k, label_word(result), more)
+    return vote_sentence(result.statements, votes, k, label_word(result), more)
 
 
 def map_sentence(result: Result) -> str:

@@ -40,6 +40,7 @@ INDEPENDENCE = (
     *("model", "other", "outcome", "one_tree", "order_correlation", "order_p"),
     *("matched_correlation", "matched_p", "corrected_p", "agreeing", "matched_units"),
 )
+TESTS_OF_A_PAIR = 2  # units as they stand, and in any order
 TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
 
 
@@ -198,7 +199,8 @@ def build_lineage(
 
 
 def build_independence(value: Value) -> pd.DataFrame:
-    """Build the table of the tests of independence: a row for each pair whose units were matched.
+    """Build the table of the tests of independence: a row for each pair whose units were matched,
+    with two tests, corrected together for those of all pairs.
 
     Args:
         value: Of `compare_orders`.
@@ -208,7 +210,7 @@ def build_independence(value: Value) -> pd.DataFrame:
     order, matched = (
         np.maximum(np.exp(value[f"{name}_log_p"]), least) for name in ("order", "matched")
     )
-    tests = len(names)
+    tests = TESTS_OF_A_PAIR * len(names)
     outcome = [
         IN_ORDER if corrected(in_order, tests) < SIGNIFICANT
         else REORDERED if corrected(in_any, tests) < SIGNIFICANT else INDEPENDENT
@@ -216,7 +218,8 @@ def build_independence(value: Value) -> pd.DataFrame:
     ]  # fmt: skip
     columns = (
         *(names[:, 0], names[:, 1], outcome, value["related"], value["order"].mean(1), order),
-        *(value["matched"].mean(1), matched, [corrected(p, tests) for p in matched]),
+        *(value["matched"].mean(1), matched),
+        [corrected(p, tests) for p in np.minimum(order, matched)],
         *(value["agreeing"].mean(1), int(value["units"].sum())),
     )
     return pd.DataFrame(dict(zip(INDEPENDENCE, columns, strict=True)))

@@ -35,6 +35,7 @@ from core.studies.weights.lineage.tables import (
     RANDOM,
     REORDERED,
     ROOT,
+    TESTS_OF_A_PAIR,
     UNCHANGED,
 )
 
@@ -172,8 +173,8 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
 
 
 def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the p-value of each pair that only its units relate and of a single pair, and the
-    smallest of all pairs of different trees.
+    """State the corrected p-value of each pair that only its units relate and of a single pair, and
+    the smallest of all pairs of different trees.
 
     Args:
         tests: `independence` of the result.
@@ -186,7 +187,7 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
         Statement(
             row["model"],
             row["outcome"],
-            Estimate(row["order_p" if row["outcome"] == IN_ORDER else "corrected_p"], kind="p"),
+            Estimate(row["corrected_p"], kind="p"),
             baseline=row["other"],
         )
         for row in shown.nsmallest(MOST_NAMED, "corrected_p").to_dict("records")
@@ -223,7 +224,7 @@ def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str
             "none_related",
             pairs=counted(apart, "pair"),
             p=p_value,
-            tests=counted(len(tests), "test"),
+            tests=counted(TESTS_OF_A_PAIR * len(tests), "test"),
         )
         if apart > 1
         else said("unrelated", pair=pairs[independent], p=p_value)

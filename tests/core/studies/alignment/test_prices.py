@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.study import agree, check_price
+from core.commands.prices import agree, check_price
 from core.errors import SpecError
 from core.limits import MODE
 from core.models.hub import client as hub

@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
+from scipy.special import stdtrit
 
 from core.models import zoo_folder
 from core.models.costs import Sizes
@@ -23,9 +25,9 @@ from core.studies.alignment.barrier import charts
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
-from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import RAW
-from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline
+from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, score_tables
+from core.studies.alignment.barrier.tasks import RAW, SHARES
+from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline, statements_of
 from core.studies.weights.arithmetic.spec import ALONE, CHOSEN, ArithmeticSpec
 from core.studies.weights.arithmetic.study import STUDY as ARITHMETIC
 from core.study import expected_tasks
@@ -174,6 +176,35 @@ def test_the_headline_names_what_is_not_detectable_and_what_lies_below() -> None
         "of one origin (a random change as large: .00 above) and .30 [.20, .40] below it between "
         "models of other origins (.20 below)."
     )
+
+
+def hits(score: list[float], sentences: int = 100) -> np.ndarray:
+    """Right answers of 100 in each sentence, (share, sentence)."""
+    line = np.interp(SHARES, np.linspace(0, 1, len(score)), score)
+    return np.repeat(np.round(100 * line).astype(np.int64)[:, None], sentences, axis=1)
+
+
+def test_the_interval_of_a_random_change_covers_which_were_drawn() -> None:
+    """Three changes of one pair that differ by more than sentences do."""
+    changes = np.array([hits([0.8, middle, 0.8]) for middle in (0.5, 0.6, 0.7)])
+    value = {"total": np.full(100, 100), "hits": hits([0.8, 0.8, 0.8])[None], "random": changes}
+    pair = ("zoo:a", "zoo:b")
+    pairs, paths = score_tables(
+        {pair: value}, {pair: (RAW,)}, {pair: ONE_ORIGIN}, {"zoo:a": ("UAS", 0.3)}, 50, 0
+    )
+    half = paths[(paths["order"] == TURNED) & (paths["share"] == 0.5)].iloc[0]
+    assert half["excess_score"] == pytest.approx(-0.2)
+    width = stdtrit(2, 0.975) * 0.1 / np.sqrt(3)  # sentences are all alike
+    for column, centre in (("excess_score_high", -0.2), ("high", 0.6)):
+        assert half[column] == pytest.approx(centre + width)
+    barrier = pairs.set_index("order").loc[TURNED]
+    assert barrier["high"] - barrier["score_barrier"] == pytest.approx(width)
+    facts = statements_of(
+        pd.DataFrame({"order": [RAW], "relation": [ONE_ORIGIN], "share": [0.0]}), paths
+    )
+    assert [fact.verdict for fact in facts] == [TASK, MOVED]  # of pairs that have a loss
+    assert facts[1].number.low == half["excess_score_low"]
+    assert facts[1].number.size in make_headline(facts)
 
 
 @pytest.mark.exhaustive

@@ -9,20 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
 
+from core.maths.statistics import sentence_counts
 from core.models import zoo_folder
 from core.models.loading.model import load_model, load_with_head
-from core.results.estimates import Estimate
+from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.runs.runner import Outputs
 from core.studies.alignment.barrier.matching import drawn_orders, layers_of, read_inputs, reorder
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import ORIGIN, STUDY, relation_of
-from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
+from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, base_table
+from core.studies.alignment.barrier.tasks import (
+    FOLDED,
+    MATCHED,
+    NORMS,
+    RANDOM,
+    RAW,
+    ROTATED,
+    SHARES,
+)
 from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
 from core.text.corpora import Corpus
 from core.text.reading import read_text
@@ -161,20 +169,36 @@ def test_steps_and_fine_tunes_of_a_seed_have_one_origin() -> None:
 
 
 def test_the_mean_of_a_base_and_its_fine_tunes_is_compared_with_the_base_alone() -> None:
-    columns = ["source", "target", "relation", "order", "source_loss", "target_loss", "middle_loss"]
-    rows = [
-        ("zoo:a", "zoo:b", ONE_ORIGIN, RAW, 2.0, 5.0, 2.1),
-        ("zoo:c", "zoo:a", ONE_ORIGIN, RAW, 5.0, 2.0, 2.3),
-        ("zoo:b", "zoo:c", ONE_ORIGIN, RAW, 5.0, 5.0, 2.9),
-        ("zoo:a", "zoo:d", OTHER_ORIGINS, RAW, 2.0, 2.0, 6.0),
-        ("zoo:a", "zoo:b", ONE_ORIGIN, MATCHED, 2.0, 5.0, 4.0),
-    ]
-    barriers = pd.DataFrame(rows, columns=columns)
-    said = beside_base(barriers, "zoo:a")
-    assert said.endswith("a fine-tune loses .10 to .30")
-    assert beside_base(barriers, "zoo:d") == ""
+    rng = np.random.default_rng(0)
+
+    def of(first: float, middle: float, last: float) -> dict[str, Any]:
+        line = np.interp(SHARES, (0, 0.5, 1), (first, middle, last))
+        return {"losses": line[None, :, None] + rng.normal(0, 0.05, 40), "tokens": np.ones(40)}
+
+    values = {
+        ("zoo:a", "zoo:b"): of(2.0, 2.1, 5.0),
+        ("zoo:c", "zoo:a"): of(5.0, 2.3, 2.0),
+        ("zoo:b", "zoo:c"): of(5.0, 2.9, 5.0),
+        ("zoo:a", "zoo:d"): of(2.0, 6.0, 2.0),
+    }
+    relations = dict.fromkeys(values, ONE_ORIGIN) | {("zoo:a", "zoo:d"): OTHER_ORIGINS}
+    values["zoo:c", "zoo:a"]["losses"][0, 5] += rng.normal(0, 0.05, 40)
+    counts = sentence_counts(40, 500, rng)
+    table = base_table(values, relations, "zoo:a", counts)
+    assert table["model"].tolist() == ["zoo:b", "zoo:c"]
+    assert table["above_base"].tolist() == pytest.approx([0.1, 0.3], abs=0.03)
+    assert table["level"].tolist() == [0.975] * 2  # of two together
+    lines = values["zoo:c", "zoo:a"]["losses"][0]
+    drawn = counts @ (lines[5] - lines[-1]) / 40
+    assert table.loc[1, ["low", "high"]].tolist() == pytest.approx(
+        np.quantile(drawn, [0.0125, 0.9875]).tolist()
+    )
+    said = beside_base(table, "zoo:a")
+    low, high = (estimate_of(row, "above_base").text for row in table.to_dict("records"))
+    assert said.endswith(f"a fine-tune loses {low} to {high}")
+    assert beside_base(base_table(values, relations, "zoo:d", counts), "zoo:d") == ""
     halfway = Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)
-    assert f"{said}." in make_headline([halfway], said)
+    assert f"{said}." in make_headline([halfway], table, "zoo:a")
 
 
 def test_the_headline_says_what_rises_and_what_does_not() -> None:

@@ -10,13 +10,14 @@ import torch
 from core.errors import ModelError, ShapeError
 from core.maths.statistics import sentence_counts
 from core.models.loading.layers import answers_in_tuples, enter, layer_list, states
+from core.results.statements import TWO_LINES, lead_of
 from core.studies.alignment.seeds.forward import batches
 from core.studies.alignment.stitching.study import _means
 from core.studies.alignment.stitching.tasks import stitch_pair
 from core.studies.alignment.stitching.text import (
     ABOVE,
+    AT_LAYER_0,
     BELOW,
-    EMPTY,
     EQUAL,
     REACHES,
     UNMODIFIED,
@@ -101,58 +102,93 @@ def means_of(**accuracy: float) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(low=0.0, high=1.0)
 
 
-@pytest.mark.parametrize(("value", "verdict"), [(0.1, ABOVE), (-0.1, BELOW), (0.01, EQUAL)])
-def test_the_best_map_is_compared_with_unmodified_models(value: float, verdict: str) -> None:
-    means = means_of(ols=0.6, ridge=0.7, identity=0.5, lookup=0.4)
-    difference = pd.DataFrame(
-        [
-            {
-                "method": "ridge",
-                "layer": 1,
-                "difference": value,
-                "low": value - 0.05,
-                "high": value + 0.05,
-            }
-        ]
+def differences_of(**value: float) -> pd.DataFrame:
+    """What ridge has more than each baseline at the middle layer, within .05."""
+    rows = [
+        {"method": "ridge", "layer": 1, "baseline": baseline, "difference": difference}
+        for baseline, difference in value.items()
+    ]
+    ends = pd.DataFrame(rows).assign(level=0.975)
+    ends["baseline"] = ends["baseline"].replace(
+        {"at_layer_0": AT_LAYER_0, "unmodified": UNMODIFIED}
     )
-    facts = statements_of(means, difference, 0.65)
-    reached = {fact.subject: fact.estimate.value for fact in facts if fact.verdict == REACHES}
-    assert reached == {"ridge": 0.7, "identity": 0.5, "lookup": 0.4, UNMODIFIED: 0.65}
+    return ends.assign(low=ends["difference"] - 0.05, high=ends["difference"] + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "answer"),
+    [(0.1, ABOVE, "Yes"), (-0.1, BELOW, "Only in part"), (0.01, EQUAL, "Yes")],
+)
+def test_the_best_map_is_compared_with_unmodified_models(
+    value: float, verdict: str, answer: str
+) -> None:
+    means = means_of(ols=0.6, ridge=0.7, identity=0.5, lookup=0.4)
+    means.loc[(means["method"] == "identity") & (means["layer"] == 2), "accuracy"] = 0.72
+    facts = statements_of(means, differences_of(unmodified=value, lookup=0.3, at_layer_0=0.2), 0.65)
+    reached = {
+        (fact.subject, *fact.layers): fact.number.value for fact in facts if fact.verdict == REACHES
+    }
+    assert reached == {
+        ("ridge", 1): 0.7, ("identity", 1): 0.5, ("identity", 2): 0.72, (UNMODIFIED,): 0.65
+    }  # fmt: skip
     (compared,) = [fact for fact in facts if fact.baseline == UNMODIFIED]
     assert (compared.subject, compared.verdict, compared.layers) == ("ridge", verdict, (1,))
-    assert compared.estimate.value == pytest.approx(100 * value)
-    assert all(fact.named_in(make_headline(facts)) for fact in facts)
-
-
-def test_what_needs_no_layer_and_what_needs_no_map_is_said() -> None:
-    means = means_of(ridge=0.7, identity=0.5)
-    means.loc[(means["method"] == "ridge") & (means["layer"] == 0), "accuracy"] = 0.68
-    means.loc[(means["method"] == "identity") & (means["layer"] == 2), "accuracy"] = 0.72
-    difference = {"method": "ridge", "layer": 1, "difference": 0.0, "low": -0.1, "high": 0.1}
-    facts = statements_of(means, pd.DataFrame([difference]), 0.7)
-    empty = {
-        (fact.subject, *fact.layers): fact.number.value for fact in facts if fact.verdict == EMPTY
-    }
-    assert empty == {("ridge", 0): 0.68, ("identity", 2): 0.72}
+    assert compared.number.value == pytest.approx(100 * value)
+    assert compared.number.level == 0.975
     said = make_headline(facts)
-    assert said.index("68 %") < said.index("72 %")
+    assert said.startswith(f"{answer}: ")
+    assert all(fact.named_in(said) for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("rivals", "said"),
+    [
+        ({"lookup": 0.3, "at_layer_0": 0.02}, "not detectably more than at layer 0"),
+        ({"lookup": 0.02, "at_layer_0": 0.2}, "not detectably more than with a per-subword"),
+        ({"lookup": 0.3, "at_layer_0": -0.2}, "less than at layer 0"),
+        ({"at_layer_0": 0.2}, "no per-subword average was fitted"),
+    ],
+)
+def test_a_map_that_does_not_beat_both_rivals_shows_nothing(
+    rivals: dict[str, float], said: str
+) -> None:
+    means = means_of(ridge=0.7, identity=0.5)
+    facts = statements_of(means, differences_of(unmodified=0.01, **rivals), 0.7)
+    headline = make_headline(facts)
+    assert headline.startswith("Not shown: ")
+    assert said in lead_of(headline)
+    assert len(lead_of(headline)) <= TWO_LINES
+    assert all(fact.named_in(headline) for fact in facts)
 
 
 def test_means_and_differences_are_those_of_a_slow_loop(rng) -> None:
     pairs = [rng.random((2, 30)) < 0.7 for _ in range(3)]
     own = {name: rng.random(30) < 0.8 for name in "ab"}
     counts = sentence_counts(30, 40, np.random.default_rng(0))
-    means, differences = _means({"ols": [pair.astype(float) for pair in pairs]}, own, counts)
+    maps = {name: [pair.astype(float) for pair in pairs] for name in ("ols", "ridge", "lookup")}
+    means, differences = _means(maps, own, counts)
+    assert len(differences) == 3 * 3 * 2
     for layer in range(2):
         stitched = np.array([[pair[layer, text] for pair in pairs] for text in range(30)]).mean(1)
         unmodified = np.array([[model[text] for model in own.values()] for text in range(30)]).mean(
             1
         )
-        drawn = [float(((stitched - unmodified) * draw).sum() / 30) for draw in counts]
-        row, apart = (table[table["layer"] == layer].iloc[0] for table in (means, differences))
+        row, beside, moved, risen = (
+            table[(table["layer"] == layer) & (table["method"] == "ols")].iloc[number]
+            for table, number in ((means, 0), *((differences, number) for number in range(3)))
+        )
         assert row["accuracy"] == pytest.approx(stitched.mean())
-        assert apart["difference"] == pytest.approx(stitched.mean() - unmodified.mean())
-        assert [apart["low"], apart["high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
+        assert [beside["baseline"], moved["baseline"], risen["baseline"]] == [
+            UNMODIFIED, "lookup", AT_LAYER_0
+        ]  # fmt: skip
+        first = np.array([[pair[0, text] for pair in pairs] for text in range(30)]).mean(1)
+        for apart, other in ((beside, unmodified), (risen, first)):
+            drawn = [float(((stitched - other) * draw).sum() / 30) for draw in counts]
+            assert apart["difference"] == pytest.approx(stitched.mean() - other.mean())
+            assert apart["level"] == 0.975  # of two maps; the per-subword average is none
+            ends = np.quantile(drawn, [0.0125, 0.9875])
+            assert [apart["low"], apart["high"]] == pytest.approx(ends)
+        assert moved["difference"] == 0
 
 
 def test_without_a_pair_nothing_is_stated() -> None:

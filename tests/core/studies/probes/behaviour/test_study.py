@@ -29,7 +29,7 @@ from core.studies.probes.behaviour.statements import (
 from core.studies.probes.behaviour.study import STUDY
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
 from core.studies.probes.behaviour.text import NAMES, make_headline, make_notices, pairs_sentence
-from core.studies.probes.minimal_pairs.own import OWN
+from core.studies.probes.minimal_pairs.pairs_file import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS, pair_groups
 from core.studies.probes.trees.statements import ABOVE, SIMILAR
 from tests.core.results.statements import false_statements

@@ -182,6 +182,9 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     near = stated(made, CLOSER)
     assert (near.subject, near.layers, near.estimate) == ("zoo:a", (0,), Estimate(0.25))
     assert stated(made, BY_CHANCE, "zoo:a").estimate == Estimate(1 / 25, kind="p")
+    made = nearness_statements({"zoo:a": vectors[:, :23]}, given[:23], words[:23])
+    assert stated(made, BY_CHANCE, "zoo:a").estimate == Estimate(1 / 20, kind="p")
+    assert stated(made, TOO_FEW)  # 20 spans: .05 at best, which is not below .05
     assert stated(nearness_statements({"zoo:b": vectors[1:]}, given, words), UNDECIDED)
     made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
     assert [each.verdict for each in made] == [TOO_FEW, BY_CHANCE] * 2  # 2 / 25 is above .05

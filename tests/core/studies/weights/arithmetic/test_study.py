@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError, SpecError
-from core.maths.statistics import sentence_counts
+from core.maths.statistics import corrected_level, sentence_counts
 from core.models import load_model, zoo_folder
 from core.models.identity import identify
 from core.models.loading.layers import body_weights
@@ -31,14 +32,14 @@ from core.studies.weights.arithmetic.spec import (
     sums_of,
 )
 from core.studies.weights.arithmetic.study import STUDY
-from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic
+from core.studies.weights.arithmetic.tables import build_alike, build_arithmetic, harms_in
 from core.studies.weights.arithmetic.tasks import (
     add_changes,
     compare_vectors,
     has_others,
     score_sums,
 )
-from core.studies.weights.arithmetic.text import REACHES, said
+from core.studies.weights.arithmetic.text import REACHES, make_headline, said, statements_of
 from core.text.labelled import read_labelled
 from tests.core.tiny_models import save_tiny
 
@@ -154,6 +155,51 @@ def test_tables_are_those_of_a_slow_loop() -> None:
             assert row["score_excess_low"] < row["score_excess"] < row["score_excess_high"]
         else:
             assert np.isnan(row["score_excess"])
+
+
+def test_intervals_of_all_harms_hold_together() -> None:
+    """One score, with another's change and without it, in one study of two harms and one of six."""
+    total, right = np.full(6, 5), np.array([[3, 4, 2, 5, 1, 3]])
+    widths = []
+    for refs in ("ab", "abc"):
+        sums = {ref: sums_of(ref, tuple(refs)) for ref in refs}
+        values: dict[str, Any] = {
+            ref: {
+                "total": total,
+                "hits": np.repeat(right, len(each), axis=0),
+                "random": np.repeat(np.array([[[2], [3], [4]]]).reshape(3, 1, 1), 6, axis=2)
+                + np.zeros((1, len(each), 1), dtype=int),
+            }
+            for ref, each in sums.items()
+        }
+        table = build_arithmetic(
+            values, sums, dict.fromkeys(refs, "UAS"), dict.fromkeys(refs, 0.1), 50, 0
+        )
+        harms = harms_in(table)
+        count = len(refs) * (len(refs) - 1)
+        assert len(harms) == count
+        assert harms["level"].tolist() == pytest.approx([corrected_level(count)] * count)
+        assert set(table["level"]) == {0.95, harms["level"].iloc[0]}
+        widths.append(float((harms["score_excess_high"] - harms["score_excess_low"]).iloc[0]))
+    assert widths[1] > 1.2 * widths[0]
+
+
+def test_a_clear_harm_is_named_before_a_larger_one_that_is_none() -> None:
+    rows = pd.DataFrame(
+        {
+            "model": ["a", "b"], "added": ["b", "a"], "metric": "UAS", "level": 0.975,
+            "score_change": [-0.3, -0.1], "score_excess": [-0.3, -0.1],
+            "score_excess_low": [-0.7, -0.15], "score_excess_high": [0.1, -0.05],
+        }
+    )  # fmt: skip
+    table = rows.assign(added="", way=ALONE, scale=1.0, score=0.8)
+    alike = pd.DataFrame(columns=["model", "other", "cosine", "conflict"])
+    facts = statements_of(table, rows, alike)
+    assert {(fact.subject, fact.number.level) for fact in facts} == {("b", 0.975)}
+    assert make_headline(facts, table, alike).startswith("Not without harm: with a's change added")
+    none = statements_of(table, rows.assign(score_excess_high=0.1), alike)
+    assert {fact.subject for fact in none} == {"a"}
+    assert make_headline(none, table, alike).startswith("No change harms another task detectably")
 
 
 @pytest.mark.exhaustive

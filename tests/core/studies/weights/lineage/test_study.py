@@ -23,7 +23,7 @@ from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.study import STUDY
 from core.studies.weights.lineage.tables import recorded_parents
 from core.studies.weights.lineage.tasks import calc_kurtosis
-from core.studies.weights.lineage.text import describe_tests
+from core.studies.weights.lineage.text import describe_tests, start_sentences, start_statements
 from tests.core.tiny_models import save_tiny
 
 MODELS = zoo_folder() / "models"
@@ -328,6 +328,35 @@ def test_a_fine_tune_whose_units_were_permuted_is_found(tmp_path: Path) -> None:
     assert "another order" in result.headline
     for name, table in result.tables.items():
         assert all(meaning(name, column) for column in table.columns)
+
+
+@pytest.mark.parametrize(
+    ("order_p", "matched_p", "outcome"),
+    [
+        (0.02, 0.5, tables.INDEPENDENT),
+        (0.01, 0.5, tables.IN_ORDER),
+        (0.5, 0.01, tables.REORDERED),
+        (0.5, 0.02, tables.INDEPENDENT),
+    ],
+)
+def test_both_tests_of_all_pairs_are_corrected_for(
+    order_p: float, matched_p: float, outcome: str
+) -> None:
+    """Of two pairs: .02 would be significant if only the pairs were counted."""
+    layers = np.zeros((2, 1))
+    value = {
+        "models": ["zoo:a", "zoo:b", "zoo:c"], "pairs": [(0, 1), (0, 2)], "related": [False] * 2,
+        "order": layers, "matched": layers, "agreeing": layers, "units": np.array([8]),
+        "order_log_p": np.log([order_p, 0.5]), "matched_log_p": np.log([matched_p, 0.5]),
+    }  # fmt: skip
+    tests = tables.build_independence(value)
+    assert tests["outcome"].tolist() == [outcome, tables.INDEPENDENT]
+    assert tests["corrected_p"].tolist() == pytest.approx([4 * min(order_p, matched_p), 1.0])
+    (fact,) = start_statements(tests)
+    assert fact.number.value == pytest.approx(tests["corrected_p"].min())
+    said = start_sentences((fact,), tests)
+    assert fact.number.value_text in said
+    assert ("corrected for 4 tests" in said) == (outcome == tables.INDEPENDENT)
 
 
 def test_two_seeds_are_not_detectably_related() -> None:

@@ -12,8 +12,8 @@ from core.errors import ModelError
 from core.maths.erasure import fit_eraser, measure_states, random_readout
 from core.models.loading.layers import Batch, states
 from core.models.loading.model import load_with_head
-from core.studies.probes.erasure.hooks import erased
 from core.studies.probes.minimal_pairs.scoring import score_words
+from extras.probes.removal.hooks import erased
 from tests.core.tiny_models import LAYERS, SENTENCES, save_tiny
 
 

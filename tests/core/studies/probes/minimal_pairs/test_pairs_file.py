@@ -8,7 +8,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import CorpusError
-from core.studies.probes.minimal_pairs.own import FEWEST_OWN, own_groups, own_pairs, read_own
+from core.studies.probes.minimal_pairs.pairs_file import FEWEST_OWN, own_groups, own_pairs, read_own
 from core.studies.probes.minimal_pairs.templates import make_pairs, pair_groups
 
 GOOD = "The boys that the girl saw were happy.\tThe boys that the girl saw was happy.\n"
