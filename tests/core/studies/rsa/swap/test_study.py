@@ -458,7 +458,7 @@ def test_a_layer_is_needed_only_if_its_loss_is_significant_among_all_layers() ->
 
     def needed(layers: int) -> tuple[int, ...]:
         right = np.stack([one, *[own] * (layers - 1)])
-        made: dict[str, Any] = {way: right for way in BASE_WAYS}
+        made: dict[str, Any] = dict.fromkeys(BASE_WAYS, right)
         made |= {"own": own, "total": own + 2}
         rows = exchange_rows("m", made, 0.1, 4000, 0)
         scores = pd.DataFrame([{"model": "m", "score": 0.8, "chance": 0.1}])
