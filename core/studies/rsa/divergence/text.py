@@ -77,10 +77,12 @@ def make_headline(statements: Sequence[Statement]) -> str:
     closest = facts[CLOSEST]
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))
-    name, base, apart = names[closest.subject], names[closest.baseline], closest.number.text
-    parts = [f"Predictions of {name} differ from {base}'s by {apart} bits per word (JS divergence)"]
+    name, base, apart = names[closest.subject], names[closest.baseline], closest.number
+    parts = [
+        f"Predictions of {name} differ from {base}'s by {apart.text} bits per word (JS divergence)"
+    ]
     if GAP in facts:
-        parts = [f"{name} predicts {_beside(facts[GAP], base, apart, names)}"]
+        parts = [f"{name} predicts {_beside(facts[GAP], base, apart.value_text, names)}"]
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
         parts[0] += _states(facts)
     if CHANCE in facts:
