@@ -224,7 +224,10 @@ def test_the_headline_follows_its_statements() -> None:
     near = [Statement("a", SIMILAR, Estimate(0.7, 0.65, 0.75)),
             Statement("c", SIMILAR_BASELINE, Estimate(0.5, 0.45, 0.55))]  # fmt: skip
     said = make_headline([*statements, gap, *near])
-    assert said.startswith("a predicts less like b than c does (.20 bits per word, .10 [.05, .20]")
+    assert said.startswith(
+        "a predicts less like b than c does (JS divergence .10 [.05, .20] bits more)"
+    )
+    assert "The divergence is .20 [.18, .22] bits per word." in said
     assert ", yet its states are more similar (.70 and .50; RSA)" in said
     far = [near[0], Statement("c", SIMILAR_BASELINE, Estimate(0.7, 0.6, 0.8))]
     assert "similarity of the top layers" in make_headline([*statements, gap, *far])
