@@ -53,6 +53,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.maths.similarity.scoring.sentence_band": SIMILARITIES,
     "core.studies.rsa.spaces.tasks._measured": ("angle of two spaces, coherent",),
     "core.maths.spectra.shape.shape_intervals": tuple(f"shape, {name}" for name in SHAPES),
+    "core.studies.rsa.spaces.tables.last_angles": ("angle of two spaces, coherent",),
     "core.studies.rsa.spaces.tables.layer_table": ("angle of two spaces, unlike",),
     "core.studies.rsa.swap.scores.own_row": ("share of texts",),
     "core.studies.rsa.swap.scores.exchange_rows": (
@@ -102,6 +103,7 @@ RANGES: Mapping[str, str] = {
 UNBANDED: Mapping[str, str] = {
     "extras.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.studies.alignment.seeds.charts._boxes": "boxes of pairs",
+    "core.studies.rsa.layers.tables.ratio_rows": "a factor that widens bands of ratios",
     "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of groups itself",
     "core.studies.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
     "extras.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",

@@ -37,12 +37,21 @@ def find_steps(patterns: Iterable[str], end: str, most: int) -> tuple[str, ...]:
 
 def notices_of_steps(patterns: Iterable[str], end: str, most: int) -> list[str]:
     """Say how many revisions each pattern of a Hub model matches, if not all of them are read, and
-    which steps are missing.
+    which steps are missing; and where included checkpoints come from.
 
     Args:
         patterns, end, most: As for `find_steps`.
     """
-    notices = []
+    patterns = tuple(patterns)
+    included = (each for each in patterns if each.strip().startswith("zoo:"))
+    runs = [
+        run_of(ref) for pattern in included for ref in _steps_of(pattern, end) if run_of(ref) != ref
+    ]
+    notices = [
+        f"The included checkpoints of {run} are of a second run of its recipe, which ends close to "
+        "it but not exactly at it."
+        for run in dict.fromkeys(runs)
+    ]
     for pattern in filter(is_of_revisions, patterns):
         steps = _steps_of(pattern, end)
         if len(steps) > most:

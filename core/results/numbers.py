@@ -79,7 +79,7 @@ def band_text(value: float, low: float, high: float, kind: Kind = "share") -> st
     """
     if not math.isfinite(value):
         return UNKNOWN
-    if kind in ("p", "probability"):
+    if kind == "p":
         return text_of(value, kind)
     banded = math.isfinite(low) and math.isfinite(high)
     decimals = _decimals(max(abs(value), (high - low) / 2 if banded else 0.0), kind)

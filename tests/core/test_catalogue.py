@@ -11,6 +11,8 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.options import Spec, options_of
+from tests import ROOT
+from tests.core.contracts import House, read_house
 
 STAGES = {
     "prepare": 2,
@@ -25,14 +27,27 @@ STAGES = {
 NUMBER = re.compile(r"The headline's number: `([\w.]+)`\.")
 
 
+@pytest.fixture(scope="module")
+def house() -> House:
+    """The modules of the repository."""
+    return read_house(ROOT)
+
+
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_study_s_module_names_what_computes_the_number_of_its_headline(name: str) -> None:
+def test_a_study_s_module_names_what_computes_the_number_of_its_headline(
+    name: str, house: House
+) -> None:
     module = inspect.getmodule(STUDIES[name].collect)
     assert module is not None
     named = NUMBER.search(module.__doc__ or "")
     assert named, module.__name__
     found = pydoc.locate(named[1])
     assert callable(found) or isinstance(found, Mapping), named[1]
+    reached, new = set(), {module.__name__}
+    while new:
+        reached |= new
+        new = {each for origin in new for each in house.arrows[origin]} - reached
+    assert named[1].rpartition(".")[0] in reached, f"{named[1]} is not imported by {name}"
 
 
 @pytest.mark.parametrize("name", STUDIES)

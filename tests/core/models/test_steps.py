@@ -9,6 +9,7 @@ from core.models.steps import (
     find_steps,
     in_order_of_training,
     missing_steps,
+    notices_of_steps,
     origin_of,
     progress_of,
     run_of,
@@ -19,6 +20,13 @@ def test_steps_come_in_the_order_of_training_without_the_end() -> None:
     steps = find_steps(("zoo:seed-0@step-*", "zoo:seed-0"), "zoo:seed-0", 2)
     assert [progress_of(ref)[0] for ref in steps] == [0, 50, 200, 800, 3200]
     assert "zoo:seed-0" not in steps
+
+
+def test_only_of_included_checkpoints_it_is_said_what_run_they_are_of() -> None:
+    (said,) = notices_of_steps(("zoo:seed-0@step-*", "zoo:seed-0@step-50"), "zoo:seed-0", 12)
+    assert said.startswith("The included checkpoints of zoo:seed-0 are of a second run")
+    elsewhere = ("hub:a/run@step1000", "path:/runs/a/checkpoint-300", "zoo:seed-1")
+    assert notices_of_steps(elsewhere, "zoo:seed-0", 12) == []
 
 
 @pytest.mark.parametrize(

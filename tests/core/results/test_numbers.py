@@ -49,6 +49,7 @@ def test_a_number_as_readers_see_it(value: float, kind: Kind, text: str) -> None
         (0.001, -0.05, 0.05, "change", ".001 [−.050, .050]"),
         (0.29, NAN, NAN, "share", ".29"),
         (0.03, NAN, NAN, "p", "p = .03"),
+        (0.0421, 0.0312, 0.0529, "probability", ".042 [.031, .053]"),
         (NAN, NAN, NAN, "share", "n/a"),
     ],
 )

@@ -9,7 +9,7 @@ References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching)
 map is fitted to the target's states and never trained on the task's loss, so that it cannot learn
 the task.
 
-The headline's number: `core.vectors.examples.hits`.
+The headline's number: `core.studies.alignment.seeds.forward.stitched_labels`.
 """
 
 from __future__ import annotations

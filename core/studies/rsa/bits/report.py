@@ -17,6 +17,7 @@ from core.studies.text_kit import (
     TWO_LINES,
     Estimate,
     Statement,
+    by_number,
     estimate_of,
     leading,
     listed,
@@ -97,7 +98,7 @@ def build_tables(
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:
     """State how many more bits per byte each fine-tune needs than its base, the model with the
-    fewest, and by how much the next has more.
+    fewest, and how many more each other model needs.
 
     Args:
         table: BITS.
@@ -113,10 +114,13 @@ def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, .
         Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base) for ref, base in tuned
     ]
     statements.append(Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte")))
-    if len(ordered) > 1:
-        second = str(ordered["model"].iloc[1])
-        statements.append(Statement(second, BEYOND, _gap(gaps, second, best), baseline=best))
-    return tuple(statements)
+    return (
+        *statements,
+        *(
+            Statement(ref, BEYOND, _gap(gaps, ref, best), baseline=best)
+            for ref in map(str, ordered["model"].iloc[1:])
+        ),
+    )
 
 
 def _gap(gaps: pd.DataFrame, model: str, other: str) -> Estimate:
@@ -135,7 +139,7 @@ def bits_sentence(result: Result) -> str:
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
     """Say how fine-tunes compare with their base, which model predicts the text with the fewest
-    bits, and whether the next needs more.
+    bits, and how many more the others need.
 
     Args:
         statements: See `statements_of`.
@@ -150,16 +154,16 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
 
 
 def _sentences(statements: Sequence[Statement]) -> list[str]:
-    """Write a sentence for each statement."""
+    """Write a sentence for each fine-tune, for the best model, and for all others."""
     names = short_names(dict.fromkeys(each.subject for each in statements))
     sentences: list[str] = []
-    beyond = [each for each in statements if each.verdict == BEYOND and not each.number.clear]
-    tied = listed([names[each.subject] for each in beyond])
+    beyond = [each for each in statements if each.verdict == BEYOND]
+    tied = listed([names[each.subject] for each in beyond if not each.number.clear])
     alike = f", not detectably fewer than {tied}" * bool(tied)
     for each in statements:
         number, name = each.number, names[each.subject]
-        needs = f"needs {number.direction('more', 'fewer')} bits per byte"
         if each.verdict == OF_BASE:
+            needs = f"needs {number.direction('more', 'fewer')} bits per byte"
             noise = "" if number.clear else ", not detectably different"
             better = "worse" if number.value > 0 else "better"
             how = f"{better} than" if number.clear else "about as well as"
@@ -169,8 +173,11 @@ def _sentences(statements: Sequence[Statement]) -> list[str]:
             best = f"predicts the text best, with {number.text} bits per byte"
             fewest = f"needs the fewest, {number.text}"
             sentences.append(f"{name} {fewest if sentences else best}{alike}.")
-        else:
-            sentences.append(f"{name} {needs} than {names[each.baseline]}.")
+    if beyond:
+        others = listed([names[each.subject] for each in beyond])
+        more = f"{listed([each.number.text for each in beyond])} more bits per byte"
+        need = by_number(len(beyond), "needs", "need")
+        sentences.append(f"{others} {need} {more} than {names[beyond[0].baseline]}.")
     return sentences
 
 

@@ -80,7 +80,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
     name, base, apart = names[closest.subject], names[closest.baseline], closest.number.text
     parts = [f"Predictions of {name} differ from {base}'s by {apart} bits per word (JS divergence)"]
     if GAP in facts:
-        parts = [f"{name} predicts {_beside(facts[GAP], base, apart, names)}"]
+        parts = [
+            f"{name} predicts {_beside(facts[GAP], base, names)}",
+            f"The divergence is {apart} bits per word",
+        ]
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
         parts[0] += _states(facts)
     if CHANCE in facts:
@@ -93,15 +96,15 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(f"{part}." for part in parts)
 
 
-def _beside(statement: Statement, base: str, apart: str, names: Mapping[str, str]) -> str:
+def _beside(statement: Statement, base: str, names: Mapping[str, str]) -> str:
     """Say whether a model predicts more like the base than a baseline does, and by how much."""
     gap, baseline = statement.number, names[statement.baseline]
     if not gap.clear:
         said, more = f"about as much like {base} as", "not detectably different"
     else:
         said = f"{'less' if gap.value > 0 else 'more'} like {base} than"
-        more = gap.direction("more", "less")
-    return f"{said} {baseline} does ({apart} bits per word, {more}; JS divergence)"
+        more = gap.direction("bits more", "bits less")
+    return f"{said} {baseline} does (JS divergence {more})"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:

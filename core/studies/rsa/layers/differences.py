@@ -155,8 +155,9 @@ def function_statements(
             similarity of its outputs alone.
 
     Returns:
-        One statement per model of which a layer changed. Its layers are the one that changed most
-        and those whose bands overlap with that one's; the estimate is that one's.
+        One statement per model of which a layer changed. Its layers are the one that changed most,
+        of those that moved further than after random changes if any did, and those whose bands
+        overlap with that one's; the estimate is that one's.
     """
     statements = []
     for model in dict.fromkeys(table["model"]):
@@ -171,9 +172,10 @@ def function_statements(
             among = rows[(rows["low"] <= most["high"]) | (rows.index == most.name)]
             verdict, score = CHANGED_MOST, estimate_of(most, "similarity")
         else:
-            most = against.loc[against["ratio"].idxmax()]
+            further = against[against["low_together"] > 1.0]
+            verdict = LIKE_RANDOM if further.empty else BEYOND_RANDOM
+            most = against.loc[(against if further.empty else further)["ratio"].idxmax()]
             among = against[(against["high"] >= most["low"]) | (against.index == most.name)]
-            verdict = LIKE_RANDOM if most["low"] <= 1.0 else BEYOND_RANDOM
             score = estimate_of(most, "ratio", "amount")
         layers = tuple(sorted(int(layer) for layer in among["layer"]))
         statements.append(Statement(str(model), verdict, score, layers, base))

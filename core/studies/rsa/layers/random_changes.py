@@ -35,7 +35,8 @@ RANDOM = (
     "So the distance of each output from the base's (1 - similarity) "
     "was divided by the same distance after the model's own weight change was rotated at random, "
     f"which keeps its singular values (geometric mean of {TURNS} rotations, "
-    f"up to {MOST_SENTENCES} sentences); bands are over sentences and rotations."
+    f"up to {MOST_SENTENCES} sentences); bands are over sentences and rotations. An output moved "
+    "further than at random if its band, corrected for the layers (Bonferroni), lies above 1."
 )
 
 

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import SpecError
-from core.maths.statistics import t_interval
+from core.maths.statistics import LEVEL, t_interval
 from core.models import parse_ref, read_manifest, zoo_folder
 from core.models.identity import describe_copies, find_copies, identities
 from core.models.patterns import matching_refs
@@ -203,9 +203,12 @@ def _pool(name: str, layer: Any, part: pd.DataFrame, lowest: float) -> dict[str,
 
 
 def pooled_band(
-    values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    level: float = LEVEL,
 ) -> tuple[float, float]:
-    """Compute the 95 % interval of the mean of two or more runs, over runs and sentences.
+    """Compute the interval of the mean of two or more runs, over runs and sentences.
 
     With few runs, Student's t with Welch's degrees of freedom would cover as little as 88 % where
     runs vary more than sentences.
@@ -213,9 +216,10 @@ def pooled_band(
     Args:
         values, low, high: Similarity of each run with its band over the sentences that all of them
             share, (run,).
+        level: Of these bands and of the interval.
     """
     mean = float(values.mean())
-    over_runs, _ = t_interval(mean, [values.var(ddof=1) / len(values)], [len(values) - 1])
+    over_runs, _ = t_interval(mean, [values.var(ddof=1) / len(values)], [len(values) - 1], level)
     # A band's shorter side may be cut off at the end of the measure's range.
     over_sentences = np.maximum(values - low, high - values)
     half = float(np.sqrt((mean - over_runs) ** 2 + (over_sentences**2).mean()))

@@ -9,7 +9,7 @@ Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
 Deviations: any of nine measures; bands, nulls and references are added.
 
-The headline's number: `core.maths.similarity.registry.MEASURES`.
+The headline's number: `core.studies.rsa.layers.random_changes.distance_ratios`.
 """
 
 from __future__ import annotations

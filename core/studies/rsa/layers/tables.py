@@ -9,10 +9,12 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
+from core.maths.statistics import LEVEL, corrected_level, t_interval
+from core.studies.rsa.layers.random_changes import TURNS
 from core.studies.rsa.layers.runs import pooled_band
 
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-RATIOS = ("model", "layer", "random_similarity", "ratio", "low", "high", "runs")
+RATIOS = ("model", "layer", "random_similarity", "ratio", "low", "high", "low_together", "runs")
 CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs", *CALIBRATED)
 
 
@@ -50,7 +52,10 @@ def grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
 
 def ratio_rows(values: Mapping[str, Value], groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Tabulate how far outputs moved compared with random changes, one row per model and layer:
-    RATIOS.
+    RATIOS, where `low_together` is of bands that hold for all layers of a model (Bonferroni).
+
+    It is widened on the logarithm, by Student's t with the degrees of freedom of the random changes
+    alone: with those of the sentences, which tasks count too, it would be a little higher.
 
     Args:
         values: Outputs of `random_changes.compare_random`, by model.
@@ -64,17 +69,28 @@ def ratio_rows(values: Mapping[str, Value], groups: Mapping[str, Sequence[str]])
         ratio, low, high = (
             np.log(np.stack([value[column] for value in mine])) for column in RATIOS[3:6]
         )
+        moved = int(np.isfinite(ratio).all(0).sum())
+        level, degrees = corrected_level(moved), [(TURNS - 1) * max(moved, 1)]
+        wide, single = (t_interval(0.0, [1.0], degrees, each)[1] for each in (level, LEVEL))
+        together = ratio + (low - ratio) * wide / single
         if len(mine) > 1:
-            bands = [pooled_band(*layer) for layer in zip(ratio.T, low.T, high.T, strict=True)]
-            low, high = np.array(bands).T[:, None]
+            upper = 2 * ratio - together
+            together = _pooled(ratio, together, upper, level)[:1]
+            low, high = _pooled(ratio, low, high, LEVEL)[:, None]
         columns = {
             "random_similarity": np.mean([value["random_similarity"] for value in mine], axis=0),
             **{
                 at: np.exp(part.mean(0))
-                for at, part in zip(RATIOS[3:6], (ratio, low, high), strict=True)
+                for at, part in zip(RATIOS[3:7], (ratio, low, high, together), strict=True)
             },
         }
         layers = np.arange(ratio.shape[1])
         frames.append(pd.DataFrame({"model": name, "layer": layers, **columns, "runs": len(mine)}))
     empty = pd.DataFrame(columns=[*RATIOS])
     return pd.concat(frames, ignore_index=True)[[*RATIOS]] if frames else empty
+
+
+def _pooled(ratio: np.ndarray, low: np.ndarray, high: np.ndarray, level: float) -> np.ndarray:
+    """The ends of the bands of runs, each (run, layer), pooled: (end, layer)."""
+    layers = zip(ratio.T, low.T, high.T, strict=True)
+    return np.array([pooled_band(*layer, level) for layer in layers]).T

@@ -3,7 +3,7 @@
 References: nostalgebraist 2020 (logit lens); Belrose et al. 2023 (tuned lens); Minder et al. 2025
 (words of the mean difference of states). Deviations: see `core.studies.rsa.lens.lenses`.
 
-The headline's number: `core.studies.rsa.lens.lenses.raise_words`.
+The headline's number: `core.studies.rsa.lens.tasks.promotion`.
 """
 
 from __future__ import annotations

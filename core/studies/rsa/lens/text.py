@@ -22,8 +22,6 @@ from core.studies.rsa.lens.tasks import LEAST_TYPICAL, NAMED, OFTEN, SHUFFLES, T
 from core.studies.text_kit import (
     Estimate,
     Statement,
-    by_number,
-    counted,
     estimate_of,
     listed,
     short_name,
@@ -97,7 +95,7 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
 
 
 def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Say which words the output of the first fine-tune favours, and whether they are of its text;
+    """Say which words the output of the first fine-tune favours, and how far they are of its text;
     "" without a fine-tune."""
     first = _first_favoured(tables)
     if first is None:
@@ -109,7 +107,7 @@ def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.Dat
 
 
 def states_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Say whether the change of the first fine-tune's states promotes words of its text; "" where
+    """Say how far the change of the first fine-tune's states promotes words of its text; "" where
     that is unknown."""
     first = _first_favoured(tables)
     beside = _beside_rival(statements, first[0], PROMOTES, "promote") if first else ""
@@ -171,30 +169,23 @@ def compared_models(statements: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def _beside_rival(statements: Sequence[Statement], model: str, verdict: str, verb: str) -> str:
-    """Write whether words of its text are promoted or favoured more than by the best rival; ""
-    where that is unknown."""
+    """Write how far words of its text are promoted or favoured, and by the best rival; "" where
+    that is unknown. AUCs have no interval, as tokens are not independent: nothing is tested."""
     mine = _areas(statements, TUNE, verdict)
     if model not in mine:
         return ""
     best, value = _best_rival(statements, verdict)
-    score = f"AUC {text_of(mine[model])}"
-    if not best:
-        return f"{verb}s words of its text with {score}"
-    does = f"{verb}s" if mine[model] > value else f"does not {verb}"
     rival = best if best == SHUFFLES_NAME else short_name(best)
-    return f"{does} words of its text more than rivals do ({score}; {rival} {text_of(value)})"
+    beside = f" (best rival, {rival}: {text_of(value)})" if best else ""
+    return f"{verb}s words of its text with AUC {text_of(mine[model])}{beside}"
 
 
 def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[str]:
-    """Say whether promoted words are those of the fine-tune's text, beside chance and rivals."""
+    """Say how far promoted words are those of the fine-tune's text, beside chance and rivals."""
     mine = _areas(statements, TUNE, PROMOTES)
     if not mine:
         return []
-    _, best = _best_rival(statements, PROMOTES)
-    above = sum(value > best for value in mine.values())
-    count = f"{above} of {counted(len(mine), 'fine-tune')}"
-    done = by_number(len(mine), "promotes words of its", "promote words of their")
-    said = [f"{count} {done} text above all rivals: AUC {_each(mine, names)}."]
+    said = [f"Words of the fine-tunes' text are promoted with AUC {_each(mine, names)}."]
     rivals = _areas(statements, RIVAL, PROMOTES)
     (null,) = (each.number.value_text for each in statements if each.verdict == SHUFFLED)
     listed_rivals = f"{_each(rivals, names)}, " if rivals else ""

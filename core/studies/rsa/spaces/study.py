@@ -34,8 +34,10 @@ from core.studies.rsa.spaces.charts import draw_spaces, first_relations
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
     PLACES,
+    SEEDS,
     TUNED,
     Angles,
+    last_angles,
     layer_table,
     pair_table,
     place_table,
@@ -130,7 +132,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         {ref: outputs.values[SHAPE, ref] for ref in refs if (SHAPE, ref) in outputs.values}
     )
     statements = (
-        *statements_of(related, every_two, pairs[TUNED]),
+        *statements_of(related, *(last_angles(angles, pairs[name]) for name in (SEEDS, TUNED))),
         *shape_statements(shapes),
     )
     made: dict[str, Any] = {

@@ -15,7 +15,7 @@ from core.maths.arrays import Value
 from core.maths.similarity.angles import aligned
 from core.maths.spectra.projections import calc_stress, draw_map
 from core.maths.spectra.shape import MEASURES
-from core.maths.statistics import bootstrap_interval
+from core.maths.statistics import bootstrap_interval, corrected_level, t_interval
 from core.models.steps import in_order_of_training, origin_of, progress_of, run_of
 
 PLACES = ("model", "layer", "steps", "tokens", "x", "y", "z")
@@ -169,6 +169,21 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
         last = {"layer": int(angles.layer.max()), "pairs": len(angles.chance)}
         rows.append({"relation": CHANCE, **shuffled, **last})
     return pd.DataFrame(rows, columns=list(BY_LAYER))
+
+
+def last_angles(angles: Angles, related: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """List the angle between two models of each pair in the last layer that both have, with
+    intervals over sentences that hold together (Bonferroni): model, layer, angle, low, high,
+    level."""
+    level, rows = corrected_level(len(related)), []
+    for pair in related:
+        layers = (set(angles.layer[angles.model == angles.refs.index(ref)]) for ref in pair)
+        layer = int(max(set.intersection(*layers)))
+        cell = sorted(angles.at(ref, layer) for ref in pair)
+        value, drawn = float(angles.values[*cell]), angles.pairs[cell[0], cell[1]]
+        low, high = t_interval(value, [drawn.var(ddof=1)], [len(drawn) - 1], level)
+        rows.append((pair[0], layer, value, float(low), float(high), level))
+    return pd.DataFrame(rows, columns=["model", "layer", "angle", "low", "high", "level"])
 
 
 def shape_table(values: Mapping[str, Value]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ said = words_beside(__file__).sentence
 NOTHING = said("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
-BEYOND = "further from its base than seeds are from each other, last layer"
+BEYOND = "further from its base than any two seeds are from each other, last layer"
 SAID = {
     SEEDS: "seeds are {} apart",
     TUNED: "fine-tunes are {} from their base",
@@ -23,16 +23,15 @@ SAID = {
 
 
 def statements_of(
-    by_layer: pd.DataFrame, pairs: pd.DataFrame, tuned: Sequence[tuple[str, str]]
+    by_layer: pd.DataFrame, seeds: pd.DataFrame, tuned: pd.DataFrame
 ) -> tuple[Statement, ...]:
     """State how far related models are from each other in their last layer, in the embeddings, and
-    with words in another order; and which fine-tunes are further from their base than seeds are
-    from each other.
+    with words in another order; and which fine-tunes are further from their base than any two
+    seeds are from each other.
 
     Args:
         by_layer: BY_LAYER.
-        pairs: PAIRS.
-        tuned: Fine-tunes with their base.
+        seeds, tuned: Of `last_angles`: pairs of seeds, and fine-tunes with their base.
     """
     statements = []
     for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
@@ -41,13 +40,10 @@ def statements_of(
             Statement(relation, verdict, estimate_of(row, "angle"), (int(row["layer"]),))
             for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
         ]
-    seeds = by_layer[by_layer["relation"] == SEEDS]
-    for ref, base in tuned if len(seeds) else ():
-        mine = pairs[pairs["model"].isin((ref, base)) & pairs["other"].isin((ref, base))]
-        top = mine[(mine["layer"] == mine["other_layer"]) & (mine["model"] != mine["other"])]
-        if len(top) and (row := top.iloc[-1])["low"] > seeds["high"].iloc[-1]:
-            layers = (int(row["layer"]),)
-            statements.append(Statement(ref, BEYOND, estimate_of(row, "angle"), layers, SEEDS))
+    statements += [
+        Statement(row["model"], BEYOND, estimate_of(row, "angle"), (row["layer"],), SEEDS)
+        for row in tuned[tuned["low"] > seeds["high"].max()].to_dict("records")
+    ]
     chance = by_layer[by_layer["relation"] == CHANCE]
     shuffled = (Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows())
     return (*statements, *shuffled)
@@ -104,7 +100,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if beyond := [each for each in statements if each.verdict == BEYOND]:
         names = short_names(each.subject for each in beyond)
         moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
-        parts.append(f"Further from the base than another seed: {listed(moved)}.")
+        parts.append(f"Further from the base than any two seeds are apart: {listed(moved)}.")
     if len(related) > 2:
         parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))

@@ -3,7 +3,9 @@
 A score is the share of right answers; sentences are resampled with all their answers. A loss is the
 unmodified fine-tune's score minus the swapped model's under the same draws, so answers that both
 get wrong do not widen its band. The excess is the loss minus the mean loss under a random change of
-equal size, with two sources of error: sentences, and draws of the random change.
+equal size, with two sources of error: sentences, and draws of the random change. A reader looks for
+the layers with a loss, so the bands of losses and excesses hold for all swapped layers of a model
+together (Bonferroni).
 
 Reference: none. Deviations: none.
 """
@@ -17,7 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
-from core.maths.statistics import bootstrap_interval, ratios, sentence_counts, t_interval
+from core.maths.statistics import (
+    bootstrap_interval,
+    corrected_level,
+    ratios,
+    sentence_counts,
+    t_interval,
+)
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 
 FloatArray = NDArray[np.float64]
@@ -59,6 +67,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     """
     counts, total = _counts(value, draws, seed)
     unmodified, own_drawn = ratios(value["own"][None], total, counts)
+    together = corrected_level(int(_swapped(value["layer"]).sum()))
     frames = []
     noise = {
         way: _noise(value[f"noise/{way}"], total, counts)
@@ -70,12 +79,13 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         score, drawn = ratios(right, total, counts)
         loss = unmodified - score
         band = bootstrap_interval(score, drawn)
-        loss_band = bootstrap_interval(loss, own_drawn - drawn)
+        loss_band = bootstrap_interval(loss, own_drawn - drawn, together)
         frame = _frame(ref, way, score, band, loss, loss_band)
         if way in noise:
             mean, mean_drawn, variance, degrees = noise[way]
+            over_sentences = (mean_drawn - drawn).var(0)
             edges = t_interval(
-                mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees]
+                mean - score, [over_sentences, variance], [len(total) - 1, degrees], together
             )
             excess = {"excess": mean - score, "excess_low": edges[0], "excess_high": edges[1]}
             compared = _swapped(value[f"noise/{way}"][0])
@@ -86,7 +96,8 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         freedom = [len(total) - 1, degrees]
         band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
         loss = unmodified - mean
-        loss_band = t_interval(loss, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        over_sentences = (own_drawn - mean_drawn).var(0)
+        loss_band = t_interval(loss, [over_sentences, variance], freedom, together)
         frame = _frame(ref, f"noise {way}", mean, band, loss, loss_band)
         frames.append(frame[_swapped(value[f"noise/{way}"][0])])
     table = pd.concat(frames, ignore_index=True)

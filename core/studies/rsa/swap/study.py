@@ -11,7 +11,7 @@ Reference:
 Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
 included ones.
 
-The headline's number: `core.vectors.examples.hits`.
+The headline's number: `core.studies.rsa.swap.scores.exchange_rows`.
 """
 
 from __future__ import annotations

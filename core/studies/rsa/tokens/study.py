@@ -10,7 +10,7 @@ Reference:
 Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords;
 centring and scaling by layer, without which the first axis only separates layers.
 
-The headline's number: `core.studies.rsa.tokens.distances.lowest_p`.
+The headline's number: `core.studies.rsa.tokens.questions.best_span`.
 """
 
 from __future__ import annotations

@@ -117,9 +117,8 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs),
-        `peaks` (the layer most similar to the final model, by checkpoint), `loss` (model, steps,
-        tokens, loss) and `others` (other runs).
+        A result with the tables `training` (COLUMNS), `peaks` (the layer most similar to the final
+        model, by checkpoint), `loss` (model, steps, tokens, loss) and `others` (other runs).
     """
     there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     others = [ref for ref in spec.others if ("other", ref) in outputs.values]
@@ -133,11 +132,6 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     columns_of = [*COLUMNS, *CALIBRATED]
     table = with_calibrated(table)
     training = table.loc[table["part"] == "step", columns_of].reset_index(drop=True)
-    if (table["part"] == "other").any():
-        first = table[
-            table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]
-        ].set_index("layer")
-        training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
     tables = {
         "training": training,
         "peaks": calibrate_peaks(find_peaks(training), outputs),

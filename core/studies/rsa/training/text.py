@@ -26,7 +26,6 @@ LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
 PASSES = "first checkpoint more similar to the final model than another run is, top layer"
 BEFORE = "similarity of the checkpoint before that one"
-SPECIFIC = "layer where the last checkpoint exceeds another run most"
 LOSS_FIRST, LOSS_LAST = "loss of the first checkpoint", "loss of the last checkpoint"
 NEAREST = "significantly the layer most similar to the final model"  # at so many checkpoints
 NO_NEAREST = "no layer is significantly the most similar to the final model"
@@ -54,9 +53,6 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         run = str(runs["model"].iloc[0])
         statements.append(_at(runs, run, OTHER_RUN, top, end))
         statements += _passing(table, models, statements[-1].number, top, end)
-        beyond = table[table["model"] == models[-1]].set_index("layer")["beyond"]
-        most = Estimate(float(beyond.max()), kind="change")
-        statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
     losses = tables["loss"][tables["loss"]["model"].isin(models)]
     ends = ((0, LOSS_FIRST), (-1, LOSS_LAST)) if len(losses) > 1 else ()
     statements += [
@@ -134,13 +130,6 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
         before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
         verb = "falls" if after.value < before.value else "rises"
         parts.append(f"{between}, the held-out loss {verb} from {before.text} to {after.text}.")
-    if SPECIFIC in facts and run is not None:
-        most = facts[SPECIFIC]
-        score = most.number.direction("higher", "lower")
-        parts.append(
-            f"Compared with {names[run.subject]}, {names[last.subject]} is most similar to the "
-            f"final model at layer {most.layers[0]} ({score})."
-        )
     return " ".join([*parts, _nearest(statements, steps)])
 
 

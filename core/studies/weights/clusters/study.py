@@ -9,7 +9,7 @@ layers).
 Deviations: the original vector is one of six, and every share of neighbours is compared with chance
 and with the share that the size of the update alone reaches.
 
-The headline's number: `core.maths.spectra.neighbours.calc_neighbour_shares`.
+The headline's number: `core.maths.spectra.neighbours.count_votes`.
 """
 
 from __future__ import annotations

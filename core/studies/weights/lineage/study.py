@@ -7,7 +7,7 @@ models were trained independently even where units were permuted since.
 References: Horwitz et al. 2025, ICLR; Zhu et al. 2025. Deviations: see `core.maths.spectra.forests`
 and `core.maths.independence`.
 
-The headline's number: `core.maths.spectra.forests.span_models`.
+The headline's number: `core.studies.weights.lineage.tables.build_rules`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from core.models.loading.model import load_with_head
 from core.results.columns import meaning
 from core.studies.rsa.bits.charts import figures
 from core.studies.rsa.bits.report import (
+    BEYOND,
     NOTHING,
     OF_BASE,
     build_tables,
@@ -170,7 +171,15 @@ def test_a_fine_tune_stands_beside_its_base_and_a_step_of_a_run_does_not() -> No
     said = make_headline(made, table)
     assert said.startswith("review-0 predicts the text worse than its base, decoder-0: it needs")
     assert all(each.named_in(said) for each in made)
+    assert sum(each.verdict == BEYOND for each in made) == 2
+    assert "decoder-1 needs the fewest, 1.70 [1.60, 2.00]." in said
+    others = "decoder-0 and review-0 need .10 [.05, .15] and .20 [.10, .30] more bits per byte than"
+    assert f"{others} decoder-1." in said
+    tied = make_headline(statements_of(table, gaps.assign(bits_gap_low=-0.5)), table)
+    assert "not detectably fewer than decoder-0." in tied, "review-0's interval has no 0"
     noise = gaps.assign(bits_gap_low=-0.5, bits_gap_high=0.5)
+    alike = make_headline(statements_of(table, noise), table)
+    assert "not detectably fewer than decoder-0 and review-0." in alike
     assert "about as well as its base" in make_headline(statements_of(table, noise), table)
     steps = table.replace({"zoo:review-0": "zoo:decoder-0@step-50"})
     apart = gaps.replace({"zoo:review-0": "zoo:decoder-0@step-50"})

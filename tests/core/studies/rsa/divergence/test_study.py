@@ -213,18 +213,21 @@ def test_a_page_shows_the_closest_model_and_the_baseline_first_in_their_own_colo
 
 
 def test_the_headline_follows_its_statements() -> None:
-    js = Estimate(0.2, 0.18, 0.22, kind="amount")
+    js = Estimate(0.2, 0.18, 0.22, kind="probability")
     statements = [Statement("a", CLOSEST, js, baseline="b")]
-    assert "0.2" in make_headline(statements)
+    assert ".20 [.18, .22]" in make_headline(statements)
     for low, words in ((0.1, "more"), (-0.1, "not detectably different")):
-        gap = Estimate(0.15, low, 0.2, kind="amount")
+        gap = Estimate(0.15, low, 0.2, kind="probability")
         said = make_headline([*statements, Statement("a", GAP, gap, baseline="c")])
         assert words in said
-    gap = Statement("a", GAP, Estimate(0.1, 0.05, 0.2, kind="amount"), baseline="c")
+    gap = Statement("a", GAP, Estimate(0.1, 0.05, 0.2, kind="probability"), baseline="c")
     near = [Statement("a", SIMILAR, Estimate(0.7, 0.65, 0.75)),
             Statement("c", SIMILAR_BASELINE, Estimate(0.5, 0.45, 0.55))]  # fmt: skip
     said = make_headline([*statements, gap, *near])
-    assert said.startswith("a predicts less like b than c does (0.20 [0.18, 0.22] bits per word")
+    assert said.startswith(
+        "a predicts less like b than c does (JS divergence .10 [.05, .20] bits more)"
+    )
+    assert "The divergence is .20 [.18, .22] bits per word." in said
     assert ", yet its states are more similar (.70 and .50; RSA)" in said
     far = [near[0], Statement("c", SIMILAR_BASELINE, Estimate(0.7, 0.6, 0.8))]
     assert "similarity of the top layers" in make_headline([*statements, gap, *far])

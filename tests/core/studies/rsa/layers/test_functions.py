@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 from core.errors import ModelError
 from core.maths.statistics import t_interval
@@ -320,7 +321,38 @@ def test_runs_are_pooled_by_their_geometric_mean() -> None:
     (row,) = ratio_rows({"a": value(2.0), "b": value(8.0)}, {"both": ("a", "b")}).itertuples()
     assert row.ratio == pytest.approx(4.0)
     assert row.low < 2.0 < 8.0 < row.high
+    assert row.low_together == pytest.approx(row.low), "there is one layer"
     assert row.runs == 2
+
+
+def test_an_output_moves_further_than_at_random_if_its_band_among_all_layers_says_so() -> None:
+    """The layer with the largest ratio need not be one that is significant."""
+
+    def made_of(*layers: tuple[float, float, float]) -> Statement:
+        ratio, low, high = np.array(layers).T
+        value = {"random_similarity": ratio, "ratio": ratio, "low": low, "high": high}
+        rows = ratio_rows({"zoo:a": value}, {"zoo:a": ("zoo:a",)})
+        similar = _table(a=[(0.5, 0.6, 0.7)] * len(layers))
+        (made,) = function_statements(similar, "zoo:base", rows)
+        return made
+
+    wide, narrow = (3.0, 0.9, 10.0), (2.0, 1.6, 2.5)
+    assert made_of(wide, narrow).verdict == BEYOND_RANDOM
+    assert made_of(wide, narrow).number.value == 2.0
+    assert made_of(wide, narrow).layers == (0, 1)
+    assert made_of(wide).verdict == LIKE_RANDOM
+    barely = (1.5, 1.02, 2.2)
+    assert made_of(barely).verdict == BEYOND_RANDOM
+    assert made_of(*[barely] * 7).verdict == LIKE_RANDOM
+
+
+def test_the_factor_of_a_corrected_band_is_that_of_student_s_t() -> None:
+    value = {"ratio": np.full(7, 2.0), "low": np.full(7, 1.0), "high": np.full(7, 4.0)}
+    value["random_similarity"] = value["ratio"]
+    rows = ratio_rows({"a": value}, {"a": ("a",)})
+    wide, single = stats.t.ppf([1 - 0.025 / 7, 0.975], 14)
+    assert rows["low_together"].to_numpy() == pytest.approx(2.0 ** (1 - wide / single))
+    assert (rows["low"] == 1.0).all()
 
 
 @pytest.mark.slow

@@ -220,6 +220,7 @@ def test_a_threshold_inside_a_band_leaves_open_whether_the_layer_differs() -> No
 
 def test_sizes_and_runs_are_stated_and_named() -> None:
     assert f"{100 * THRESHOLD:.0f} %" in RULE
+    assert "not corrected for the number of layers and models" in RULE
     curves = table(parse_0=[1.0, 0.5]).assign(relative_change=0.209)
     made = statements(curves)
     # as text: an estimate without an interval has NaN, which equals nothing from Python 3.13 on

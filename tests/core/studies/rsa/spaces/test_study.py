@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import ShapeError, SpecError
@@ -25,6 +26,7 @@ from core.studies.rsa.spaces.charts import (
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.study import STUDY
 from core.studies.rsa.spaces.tables import (
+    BY_LAYER,
     CLOUD,
     PLACES,
     SEEDS,
@@ -32,12 +34,14 @@ from core.studies.rsa.spaces.tables import (
     STEPS,
     TUNED,
     Angles,
+    last_angles,
     of_one_base,
     place_table,
     relations,
     shape_table,
 )
 from core.studies.rsa.spaces.tasks import CLOUDS, measure_angles, measure_shape
+from core.studies.rsa.spaces.text import BEYOND, statements_of
 from core.vectors.activations import extract
 from core.vectors.pairs import Items
 
@@ -90,6 +94,30 @@ def test_the_base_is_beside_its_first_step_and_its_fine_tunes() -> None:
     refs = ["zoo:nli-0", *steps, "zoo:seed-1", "zoo:seed-0", "zoo:decoder-0", "zoo:review-0"]
     assert of_one_base(refs) == ("zoo:seed-0", steps[1:], ["zoo:nli-0"])
     assert of_one_base(["zoo:nli-0"]) == ("zoo:nli-0", [], [])
+
+
+def test_a_fine_tune_is_further_than_the_two_seeds_that_are_furthest_apart() -> None:
+    """Seeds are 40 and 46 degrees apart, 43 on average; sentences move an angle by .1."""
+    refs, where = ("a", "b", "c", "near", "far"), np.array([0, 1])
+    values = np.zeros((10, 10))
+    for first, second, apart in ((0, 1, 40), (0, 2, 46), (1, 2, 43), (0, 3, 45), (0, 4, 47)):
+        values[2 * first + 1, 2 * second + 1] = values[2 * second + 1, 2 * first + 1] = apart
+    drawn = np.random.default_rng(0).standard_normal(200) / 10
+    pairs = {
+        (row, column): values[row, column] + drawn for row in range(10) for column in range(10)
+    }
+    made = Angles(
+        refs, np.repeat(range(5), 2), np.tile(where, 5), values, values, values, values[None],
+        pairs, np.zeros(0),
+    )  # fmt: skip
+    seeds = last_angles(made, [("a", "b"), ("a", "c"), ("b", "c")])
+    tuned = last_angles(made, [("near", "a"), ("far", "a")])
+    facts = statements_of(pd.DataFrame(columns=[*BY_LAYER]), seeds, tuned)
+    assert [(each.subject, each.verdict, each.layers) for each in facts] == [("far", BEYOND, (1,))]
+    assert tuned["level"].tolist() == [0.975, 0.975]
+    alone = last_angles(made, [("far", "a")]).iloc[0]
+    assert tuned["low"].iloc[1] < alone["low"] < 47
+    assert not statements_of(pd.DataFrame(columns=[*BY_LAYER]), last_angles(made, []), tuned)
 
 
 @pytest.mark.slow

@@ -163,7 +163,9 @@ def test_some_layers_are_swapped_as_among_all_and_have_the_only_rows(pair, value
     part = {**swap_layers(*pair, "", "", LABELLED, True, layers=some), **changes}
     whole, fewer = (exchange_rows("m", each, 0.5, 20, 0) for each in (value, part))
     rows = whole[whole["layer"].isin(some)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(fewer, rows)
+    ends = [f"{name}_{end}" for name in ("loss", "excess") for end in ("low", "high")]
+    pd.testing.assert_frame_equal(fewer.drop(columns=ends), rows.drop(columns=ends))
+    assert (fewer["loss_low"] >= rows["loss_low"]).all(), "fewer layers are corrected for"
     assert set(fewer[fewer["way"] == "removed"]["layer"]) == {2}
 
 
@@ -451,6 +453,24 @@ def test_losses_are_paired_and_noise_is_taken_from_the_excess(value) -> None:
     assert ("removed", 0) not in table.index
 
 
+def test_a_layer_is_needed_only_if_its_loss_is_significant_among_all_layers() -> None:
+    """Four of 40 sentences lose answers: 1.5 % of resamples have none of them."""
+    own = np.full(40, 10)
+    one = own - np.repeat([2, 0], [4, 36])
+
+    def needed(layers: int) -> tuple[int, ...]:
+        right = np.stack([one, *[own] * (layers - 1)])
+        made: dict[str, Any] = dict.fromkeys(BASE_WAYS, right)
+        made |= {"own": own, "total": own + 2}
+        rows = exchange_rows("m", made, 0.1, 4000, 0)
+        scores = pd.DataFrame([{"model": "m", "score": 0.8, "chance": 0.1}])
+        facts = statements_of({"own": scores, "swap": rows})
+        return next((each.layers for each in facts if each.verdict == NEEDED), ())
+
+    assert needed(1) == (0,)
+    assert needed(7) == ()
+
+
 def test_chance_is_the_commonest_answer() -> None:
     assert chance("sentence", (("a", "x"), ("b", "x"), ("c", "y"))) == ("x", pytest.approx(2 / 3))
     assert chance("words", ((("a", "b"), ("N", "V")), (("c",), ("N",)))) == (
@@ -655,10 +675,11 @@ def test_the_band_of_noise_is_students_over_its_draws() -> None:
     made |= {"own": same[0], "total": np.full(sentences, 10), "noise/layer": noise}
     rows = exchange_rows("m", made, 0.1, 50, 0)
     found = rows[rows["way"] == "noise layer"].iloc[0]
-    low, high = stats.t.interval(0.95, len(shares) - 1, shares.mean() / 10, stats.sem(shares / 10))
+    of_changes = len(shares) - 1, shares.mean() / 10, stats.sem(shares / 10)
     assert (found["score"], found["low"], found["high"]) == pytest.approx(
-        (shares.mean() / 10, low, high)
+        (shares.mean() / 10, *stats.t.interval(0.95, *of_changes))
     )
+    low, high = stats.t.interval(0.975, *of_changes)  # of both layers together
     assert (found["loss_low"], found["loss_high"]) == pytest.approx((0.8 - high, 0.8 - low))
     excess = rows[rows["way"] == "layer"].iloc[0]
     assert (excess["excess_low"], excess["excess_high"]) == pytest.approx((low - 0.8, high - 0.8))

@@ -19,7 +19,6 @@ from core.studies.rsa.training.text import (
     NO_NEAREST,
     NOTHING,
     OTHER_RUN,
-    SPECIFIC,
     make_headline,
     statements_of,
 )
@@ -60,9 +59,6 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     assert (last["similarity"] > other["similarity"]).all(), (
         "its own end is nearer than another run's"
     )
-    assert last["beyond"].to_numpy() == pytest.approx(
-        (last["similarity"] - other["similarity"]).to_numpy()
-    )
     peaks = result.tables["peaks"].set_index("model")
     for model, rows in result.table.groupby("model"):
         peak = peaks.loc[model]
@@ -87,7 +83,7 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
         assert (said.layers, said.baseline) == ((top,), "zoo:seed-0")
         assert said.estimate == estimate_of(rows.loc[top], "similarity")
     assert stated(made, OTHER_RUN).subject == "zoo:seed-1"
-    assert stated(made, SPECIFIC).layers == (int(last["beyond"].idxmax()),)
+    assert "Compared with" not in result.headline, "one other run says nothing of single layers"
     assert stated(made, LOSS_LAST).estimate == Estimate(
         result.tables["loss"]["loss"].iloc[1], kind="amount"
     )
@@ -106,7 +102,7 @@ def test_the_headline_says_when_a_run_resembles_its_end_more_than_another_run_do
                  for number in range(len(tops))]  # fmt: skip
         values = {"similarity": tops, "low": [top - 0.02 for top in tops],
                   "high": [top + 0.02 for top in tops], "null_high": 0.0}  # fmt: skip
-        return pd.DataFrame({"model": steps, "layer": 6, "beyond": 0.0, **values})
+        return pd.DataFrame({"model": steps, "layer": 6, **values})
 
     def said(*tops: float) -> str:
         tables = {
