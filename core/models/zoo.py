@@ -15,12 +15,14 @@ from typing import Any
 
 from core import COMMAND, DISTRIBUTION, INSTALLED
 from core.errors import ModelError
+from core.maths.progress import tick
 from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 READING = "qa"  # task of the models that answer questions
+PIECE = 2**20  # bytes of a file that are read at once
 BESIDE = Path(__file__).resolve().parents[2] / "zoo"
 
 
@@ -87,9 +89,17 @@ def not_included(name: str, folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Calculate the sha256 of a file's content, in hex."""
+    """Calculate the sha256 of a file's content, in hex.
+
+    Raises:
+        CancelledError: If the run was cancelled meanwhile.
+    """
+    digest, size = hashlib.sha256(), path.stat().st_size
     with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+        while piece := handle.read(PIECE):
+            digest.update(piece)
+            tick(handle.tell() / max(size, 1), f"reading {path.name}")
+    return digest.hexdigest()
 
 
 def how_to_restore_file(path: Path) -> str:
