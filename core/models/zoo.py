@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from core import COMMAND, DISTRIBUTION, INSTALLED
 from core.errors import ModelError
 from core.maths.progress import tick
+from core.runs import precomputed
 from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
@@ -23,12 +23,7 @@ MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 READING = "qa"  # task of the models that answer questions
 PIECE = 2**20  # bytes of a file that are read at once
-BESIDE = Path(__file__).resolve().parents[2] / "zoo"
-
-
-def zoo_folder() -> Path:
-    """Folder of the included models: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
-    return Path(os.environ.get("PALIMPSEST_ZOO") or BESIDE)
+BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
