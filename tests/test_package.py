@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from core import DISTRIBUTION
 from tests import ROOT
 from tests.browser.server import started
 from tests.release import link_sources
+
+PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +145,30 @@ def test_what_is_needed_is_what_is_pinned() -> None:
             (lowest,) = (one.version for one in needed.specifier if one.operator == ">=")
             assert version in needed.specifier
             assert version in SpecifierSet(f"~={lowest}.0"), f"{needed} was not tested"
+
+
+def test_what_is_imported_is_what_is_needed() -> None:
+    """An import that a dependency of a dependency happens to bring may go with its next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    needed = {canonicalize_name(Requirement(line).name) for line in lines}
+    brought, ours = metadata.packages_distributions(), {"palimpsest", *PARTS}
+    files = [ROOT / "app.py", *(path for part in PARTS for path in (ROOT / part).rglob("*.py"))]
+    imported = {name.partition(".")[0] for path in files for name in _imported(path)}
+    assert {
+        name
+        for name in imported - ours - sys.stdlib_module_names
+        if not needed & {canonicalize_name(each) for each in brought.get(name, ())}
+    } == set()
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """All modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or ""
 
 
 @pytest.mark.slow
