@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -23,6 +24,7 @@ from tests.browser.server import started
 from tests.release import link_sources
 
 PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
+OF_THE_REPOSITORY = re.compile(r"\bmake (app|zoo|precomputed)\b|git checkout|python -m core")
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +162,28 @@ def test_what_is_imported_is_what_is_needed() -> None:
         for name in imported - ours - sys.stdlib_module_names
         if not needed & {canonicalize_name(each) for each in brought.get(name, ())}
     } == set()
+
+
+def test_sentences_name_commands_that_an_installed_package_has() -> None:
+    """`core.COMMAND` and `core.models.zoo` know how it was installed; all else asks them."""
+    told = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for part in PARTS
+        for path in (ROOT / part).rglob("*.py")
+        if path not in (ROOT / "core" / "__init__.py", ROOT / "core" / "models" / "zoo.py")
+        for line, text in _texts(path)
+        if OF_THE_REPOSITORY.search(text)
+    ]
+    assert told == []
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    """All texts of a file with their lines, without docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf8"))
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in docstrings:
+            yield node.lineno, str(node.value)
 
 
 def _imported(path: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import core.runs.store as runs_store
+from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, JOINED, QUICK, STORY
 from core.errors import NotStoredError
@@ -226,7 +227,7 @@ def make_cards() -> Path:
     walked = walk(precomputed.get_many) if precomputed is not None else None
     if precomputed is None or walked is None or walked.missing or walked.unanswered:
         raise NotStoredError(
-            "Some precomputed results are missing. Make them with `make precomputed`."
+            f"Some precomputed results are missing. Make them with `{COMMAND} zoo precompute`."
         )
     path = precomputed.path.with_name(CARDS)
     path.write_text(cards_text(walked.results, precomputed), encoding="utf8")
