@@ -124,7 +124,7 @@ class Label:
         row: How its rows in TABLES begin.
         said: Words of docs/statistics.md.
         studies: Names of the studies that draw it; none where the app does not.
-        on_page: Words of those studies' caveat `core.results.notices.BANDS`.
+        on_page: Words of those studies' caveat that not every band covers 95 %.
     """
 
     row: str

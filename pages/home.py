@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models import read_manifest
-from core.models.zoo import read_adapters
+from core.models.zoo import read_adapters, restoring
 from ui.frame import shell
 from ui.home.examples import show_examples, show_questions, show_story
 from ui.home.included import included_table
@@ -44,6 +44,6 @@ if entries := read_manifest():
 else:
     st.info(
         "No models are included in this installation. "
-        "Train them with `make zoo`, or use models from the Hub.",
+        f"Restore them with {restoring('zoo')}, or use models from the Hub.",
         icon=":material/inventory_2:",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import COMMAND
 from ui.frame import shell
 from ui.lessons import LESSONS, handout_button, link_of
 
@@ -45,10 +46,11 @@ for lesson in LESSONS.values():
 with st.container(width=shell.PROSE):
     st.header("Before the class", anchor=False)
     st.markdown(
-        "- Start the app on one computer with `make app ADDRESS=0.0.0.0`. It then runs in shared "
-        "mode, and students open that computer's address.\n- Precomputed results open at once. "
-        "Other studies wait in one queue; students who ask for the same study get the same "
-        "result.\n- For the projector, add `?present=1` to a page's address: "
+        f"- Start the app on one computer with `{COMMAND} app --address=0.0.0.0`. It then runs in "
+        "shared mode, and students open that computer's address.\n"
+        "- Precomputed results open at once. Other studies wait in one queue; "
+        "students who ask for the same study get the same result.\n"
+        "- For the projector, add `?present=1` to a page's address: "
         "large text, no form, and the arrow keys change the view.\n- Print the handouts. "
         "The answers are on the last page."
     )

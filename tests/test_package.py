@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +22,9 @@ from core import DISTRIBUTION
 from tests import ROOT
 from tests.browser.server import started
 from tests.release import link_sources
+
+PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
+OF_THE_REPOSITORY = re.compile(r"\bmake (app|zoo|precomputed)\b|git checkout|python -m core")
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +147,52 @@ def test_what_is_needed_is_what_is_pinned() -> None:
             (lowest,) = (one.version for one in needed.specifier if one.operator == ">=")
             assert version in needed.specifier
             assert version in SpecifierSet(f"~={lowest}.0"), f"{needed} was not tested"
+
+
+def test_what_is_imported_is_what_is_needed() -> None:
+    """An import that a dependency of a dependency happens to bring may go with its next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    needed = {canonicalize_name(Requirement(line).name) for line in lines}
+    brought, ours = metadata.packages_distributions(), {"palimpsest", *PARTS}
+    files = [ROOT / "app.py", *(path for part in PARTS for path in (ROOT / part).rglob("*.py"))]
+    imported = {name.partition(".")[0] for path in files for name in _imported(path)}
+    assert {
+        name
+        for name in imported - ours - sys.stdlib_module_names
+        if not needed & {canonicalize_name(each) for each in brought.get(name, ())}
+    } == set()
+
+
+def test_sentences_name_commands_that_an_installed_package_has() -> None:
+    """`core.COMMAND` and `core.models.zoo` know how it was installed; all else asks them."""
+    told = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for part in PARTS
+        for path in (ROOT / part).rglob("*.py")
+        if path not in (ROOT / "core" / "__init__.py", ROOT / "core" / "models" / "zoo.py")
+        for line, text in _texts(path)
+        if OF_THE_REPOSITORY.search(text)
+    ]
+    assert told == []
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    """All texts of a file with their lines, without docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf8"))
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in docstrings:
+            yield node.lineno, str(node.value)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """All modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or ""
 
 
 @pytest.mark.slow

@@ -1,9 +1,9 @@
 """A page's main study, which all pages of studies show alike.
 
     form.draw(controls)
-    spec, view = asked_for(form, RsaSpec)        # or the view of an experiment, which ends the page
-    result = main_result(form, STUDY, spec, refs)
-    ...                                          # what only this page draws
+    spec, view = asked_for(form, STUDY)  # or the view of an experiment, which ends the page
+    result = main_result(form, STUDY, spec, refs, form.texts, name="RSA")
+    ...                                  # what only this page draws
     conclude(form, STUDY, spec, result)
 
 `studied` alone is for a study that a view asks for beside it.

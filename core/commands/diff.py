@@ -73,10 +73,11 @@ def main(arguments: argparse.Namespace) -> int:
             store=store,
             executor=executor,
         )
-    findings = " ".join(make_sentences(check, parts)[1:])
-    if findings:
-        print(findings, flush=True)  # before writing: a full disk does not lose it
-    files = write_pair(check, parts, arguments.out, command)
+    try:  # as of a study: the files are not lost if the output is full, nor the reverse
+        files = write_pair(check, parts, arguments.out, command)
+    finally:
+        if findings := " ".join(make_sentences(check, parts)[1:]):
+            print(findings, flush=True)
     for part in parts:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)

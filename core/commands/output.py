@@ -1,7 +1,9 @@
-"""Standard streams of a command that are closed, full, or a pipe that nobody reads any more."""
+"""Standard streams of a command that are closed, full, or a pipe that nobody reads, and its bar of
+progress on them."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from core.errors import PalimpsestError, PalimpsestWarning
+
+BAR, LINE = 30, 160  # characters of a progress bar, and with its text
 
 
 class Stream:
@@ -52,14 +56,31 @@ class Stream:
 
 
 def prepare_streams() -> None:
-    """Let this process write to all streams, and show warnings to users as notes."""
+    """Let this process write any text to all streams, and show warnings to users as notes."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed: the next file to be opened would get its number
+        stream = getattr(sys, name)
+        if stream is None:  # closed: the next file to be opened would get its number
             nothing = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(nothing, mode, encoding="utf8"))
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):  # a minus sign in any locale
+            encoding = None if stream.isatty() else "utf8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
     sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)
     if not sys.warnoptions:  # otherwise the user wants Python's own
         warnings.showwarning = note_warning
+
+
+def draw_bar(share: float, text: str) -> None:
+    """Draw a progress bar on a terminal, over the last one.
+
+    Args:
+        share: What is done of the whole, from 0 to 1.
+        text: What is written behind the bar.
+    """
+    if sys.stderr.isatty():
+        bar = ("█" * round(share * BAR)).ljust(BAR, "·")
+        line = f"{bar} {text}"
+        print(f"\r\033[K{line[:LINE]}", end="", file=sys.stderr)
 
 
 def note_warning(

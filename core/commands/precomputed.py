@@ -19,11 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import core.runs.store as runs_store
+from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, JOINED, QUICK, STORY
 from core.errors import NotStoredError
 from core.options import Spec
-from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
+from core.runs.precomputed import (
+    Precomputed,
+    default_precomputed,
+    included_precomputed,
+    write_precomputed,
+)
 from core.runs.process.remembered import file_state, remembered
 from core.runs.tasks import Signal
 from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec, run_sentences
@@ -202,8 +208,7 @@ def make(say: Callable[[str], None]) -> Path:
             f"The store could not keep all results ({', '.join(walked.unanswered)}). "
             "Increase its size limit and try again."
         )
-    precomputed = default_precomputed()
-    path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path
+    path = (default_precomputed() or included_precomputed()).path
     write_precomputed(path, walked.values)
     with runs_store.using(store):
         path.with_name(CARDS).write_text(
@@ -222,7 +227,7 @@ def make_cards() -> Path:
     walked = walk(precomputed.get_many) if precomputed is not None else None
     if precomputed is None or walked is None or walked.missing or walked.unanswered:
         raise NotStoredError(
-            "Some precomputed results are missing. Make them with `make precomputed`."
+            f"Some precomputed results are missing. Make them with `{COMMAND} zoo precompute`."
         )
     path = precomputed.path.with_name(CARDS)
     path.write_text(cards_text(walked.results, precomputed), encoding="utf8")

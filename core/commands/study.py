@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import COMMAND
 from core.catalogue import STUDIES
+from core.commands.output import draw_bar
 from core.commands.prices import agree, check_price
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of, refs_of
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from core.runs.store import Store
     from core.study import Study
 
-WIDTH = 30
 METAVARS: Mapping[str, str] = {
     "whole": "N",
     "number": "X",
@@ -197,13 +197,7 @@ class _Seen:
 
     def __call__(self, progress: Progress) -> None:
         self.stored, self.total, self.shipped = progress.stored, progress.total, progress.shipped
-        if self.quiet or not sys.stderr.isatty():
-            return
-        filled = round(progress.fraction * WIDTH)
-        left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
-        bar = "█" * filled + "·" * (WIDTH - filled)
-        print(
-            f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160],
-            end="",
-            file=sys.stderr,
-        )
+        if not self.quiet:
+            left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
+            text = f"{progress.done}/{progress.total}{left}  {progress.note}"
+            draw_bar(progress.fraction, text)

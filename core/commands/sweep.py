@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.commands.output import draw_bar
 from core.commands.prices import agree
 from core.commands.study import add_run_flags
 from core.results.numbers import text_of
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from core.runs.store import Store
     from core.sweep.folder import State
 
-WIDTH = 30
 MOST_NOTED = 20  # failures that are printed
 
 
@@ -95,12 +95,8 @@ def _warn_of_store(price: Price, store: Store) -> None:
 
 def _show(state: State) -> None:
     """Draw a progress bar on a terminal."""
-    if not sys.stderr.isatty():
-        return
     ended = len(state.ended)
-    filled = round(WIDTH * ended / max(state.cells, 1))
     left = f", {text_of(state.remaining, 'seconds')} left" if state.remaining else ""
     failed = f", {state.failed} failed" if state.failed else ""
-    bar = "█" * filled + "·" * (WIDTH - filled)
-    line = f"{bar} {ended}/{state.cells}{failed}{left}  {'; '.join(state.running)}"
-    print(f"\r\033[K{line[:160]}", end="", file=sys.stderr)
+    text = f"{ended}/{state.cells}{failed}{left}  {'; '.join(state.running)}"
+    draw_bar(ended / max(state.cells, 1), text)

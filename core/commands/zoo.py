@@ -87,7 +87,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not entries:
         raise ModelError(
             f"There are no included models in {folder}: manifest.json is missing. "
-            "Train them with `make zoo`."
+            f"{how_to_restore_file(folder / 'manifest.json')}"
         )
     if arguments.action == "list":
         print(json.dumps(entries, indent=2) if arguments.json else table(entries))

@@ -20,7 +20,8 @@ from core.models.hub.hashes import known_by
 from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.models.references import ModelRef, parse_ref
-from core.models.weights.origins import adapter_folder, base_of
+from core.models.weights.origins import adapter_folder, base_of, folder_of
+from core.runs.process.remembered import folder_state
 from core.runs.runner import Outputs
 from core.runs.store import current_store, key_of
 from core.runs.tasks import IDENTITY, Task, pure
@@ -106,16 +107,22 @@ def _as_stored(ref: ModelRef) -> tuple[str, str]:
 
 
 def content_at_hand(ref: str) -> str:
-    """Say what a model is known by without waiting for the Hub, for a page: of one on the Hub, how
-    often its commit has changed in this process; "" of one that cannot be read, as the study says.
-    """
+    """Say what changes in this process when a model does, for a page, which waits neither for the
+    Hub nor until gigabytes are hashed; "" of one that cannot be read, as the study says."""
     try:
         parsed = parse_ref(ref)
-        if parsed.kind == "hub":
-            return str(hub.changes(parsed.name, parsed.revision))
-        return describe(parsed).fingerprint
-    except PalimpsestError:
+        adapter = parsed.kind != "hub" and adapter_folder(parsed) is not None
+        models = (parsed, parse_ref(base_of(parsed))) if adapter else (parsed,)
+        return " ".join(map(_state_of, models))
+    except (PalimpsestError, OSError):
         return ""
+
+
+def _state_of(ref: ModelRef) -> str:
+    """The state of a folder's files; of a model on the Hub, how often its commit has changed."""
+    if ref.kind == "hub":
+        return str(hub.changes(ref.name, ref.revision))
+    return str(hash(folder_state(folder_of(ref))))
 
 
 BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of keys in the store

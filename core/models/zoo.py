@@ -9,24 +9,21 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from core import COMMAND, DISTRIBUTION, INSTALLED
 from core.errors import ModelError
+from core.maths.progress import tick
+from core.runs import precomputed
 from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 READING = "qa"  # task of the models that answer questions
-BESIDE = Path(__file__).resolve().parents[2] / "zoo"
-
-
-def zoo_folder() -> Path:
-    """Folder of the included models: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
-    return Path(os.environ.get("PALIMPSEST_ZOO") or BESIDE)
+PIECE = 2**20  # bytes of a file that are read at once
+BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
@@ -87,9 +84,17 @@ def not_included(name: str, folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Calculate the sha256 of a file's content, in hex."""
+    """Calculate the sha256 of a file's content, in hex.
+
+    Raises:
+        CancelledError: If the run was cancelled meanwhile.
+    """
+    digest, size = hashlib.sha256(), path.stat().st_size
     with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+        while piece := handle.read(PIECE):
+            digest.update(piece)
+            tick(handle.tell() / max(size, 1), f"reading {path.name}")
+    return digest.hexdigest()
 
 
 def how_to_restore_file(path: Path) -> str:

@@ -22,7 +22,7 @@ VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
 SUFFIX, IN_PLANES = ".safetensors", ".planes"
-MODELS = Path(__file__).resolve().parents[2] / "zoo"
+BESIDE = Path(__file__).resolve().parents[2] / "zoo"
 LARGEST = 2**28  # bytes read at once; larger entries count as missing, as a defence
 BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError)
@@ -105,10 +105,19 @@ def _smaller(payload: bytes) -> tuple[str, bytes]:
     return min(forms.items(), key=lambda form: len(zlib.compress(form[1], 9)))
 
 
+def zoo_folder() -> Path:
+    """Folder of the included models: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
+    return Path(os.environ.get("PALIMPSEST_ZOO") or BESIDE)
+
+
+def included_precomputed() -> Precomputed:
+    """Open the precomputed results of the included models."""
+    return Precomputed(zoo_folder() / FILE)
+
+
 def default_precomputed() -> Precomputed | None:
     """Open the precomputed results, or those in `PALIMPSEST_PRECOMPUTED`; none if it is `none`."""
     named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None
-    box = Path(os.environ.get("PALIMPSEST_ZOO") or MODELS)
-    return Precomputed(Path(named).expanduser().absolute() if named else box / FILE)
+    return Precomputed(Path(named).expanduser().absolute()) if named else included_precomputed()

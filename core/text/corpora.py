@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from core.errors import CorpusError
 from core.limits import Limits, current_limits
-from core.models.zoo import zoo_folder
+from core.models.zoo import restoring, zoo_folder
 from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
 from core.text.datasets import parse_hub_ref
 from core.text.sources import GENRES, read_demo, read_file, read_hub
@@ -110,7 +110,7 @@ def read_corpus(
         path = zoo_folder() / "corpus" / ("demo.txt" if base == "demo" else "demo-gold.conllu")
         if not path.is_file():
             raise CorpusError(
-                f"The demo corpus is missing ({path}): restore it with `git checkout zoo/corpus`."
+                f"The demo corpus is missing ({path}): restore it with {restoring('zoo/corpus')}."
             )
         named_genres = tuple(part.strip() for part in named.split(",") if part.strip())
         wanted = _genres(named_genres, genres)

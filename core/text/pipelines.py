@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.zoo import zoo_folder
+from core.models.zoo import how_to_restore_file, zoo_folder
 from core.runs.process.remembered import remembered
 
 BOX = "box"
@@ -99,10 +99,10 @@ def pipeline_folder(pipeline: str) -> Path:
     """
     if pipeline == BOX:
         folder = zoo_folder() / "parser"
-        if not (folder / "config.cfg").is_file():
+        if not all((folder / name).is_file() for name in ("config.cfg", "meta.json")):
             raise ModelError(
-                f"The included parser is missing ({folder}): make it with `make zoo`, "
-                "or install a spaCy pipeline such as en_core_web_sm and choose it."
+                f"The included parser is missing or incomplete ({folder}). "
+                f"{how_to_restore_file(folder)} Or choose an installed spaCy pipeline."
             )
         return folder
     if not _INSTALLED.fullmatch(pipeline):

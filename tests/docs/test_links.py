@@ -16,7 +16,7 @@ from tests.docs.blocks import blocks_of
 from tests.docs.links import URL, dead_links, sentences, slug, wrong_address
 
 FRONT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "zoo/LICENSES.md")
-PRODUCT = ("app.py", "pages", "ui", "core", "extras")
+PRODUCT = ("app.py", "pages", "ui", "core", "extras", "benchmarks")
 EXAMPLES = (
     "core/studies/rsa/length",
     "zoo/models/NAME",
@@ -102,10 +102,19 @@ def test_files_that_sentences_of_the_app_link_to_are_there() -> None:
 
 @pytest.mark.parametrize("place", sorted({*written(), *notebooks()}))
 def test_paths_and_modules_that_are_named_exist(place: str) -> None:
-    text = (written() | notebooks())[place]
+    assert missing((written() | notebooks())[place]) == []
+
+
+def test_paths_and_modules_that_code_names_exist() -> None:
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf8") for path in modules()}
+    assert {path: gone for path, text in texts.items() if (gone := missing(text))} == {}
+
+
+def missing(text: str) -> list[str]:
+    """Paths and modules that a text names and that are not there."""
     named = [*PATH.findall(text), *DOTTED.findall(text)]
     named = [name for name in named if not name.startswith(EXAMPLES)]
-    assert [name for name in named if not ((ROOT / name).exists() or exists(name))] == []
+    return [name for name in named if not ((ROOT / name).exists() or exists(name))]
 
 
 def exists(name: str) -> bool:

@@ -49,4 +49,4 @@ def former_name(study: str, option: str, *, added: bool) -> str:
         return f"{study.replace(' ', '_')}_{option}"
     if study not in OPTIONS:
         return ""
-    return OPTIONS.get(study, {}).get(option, option)
+    return OPTIONS[study].get(option, option)

@@ -51,9 +51,9 @@ def _import_all() -> None:
 def freeze_heavy_imports() -> bool:
     """Freeze the objects of the heavy imports for the garbage collector, once for each import.
 
-    Streamlit collects garbage after every script run: a third of a second under the interpreter's
-    lock once torch and transformers are loaded, which delays everybody in a class of thirty. The
-    collector skips frozen objects.
+    Each of Python's full collections takes half a second under the interpreter's lock once torch
+    and transformers are loaded, which delays everybody in a class of thirty; it takes a hundredth
+    once their objects are frozen, which the collector skips.
 
     Returns:
         Whether there was something new to freeze.

@@ -19,6 +19,7 @@ import streamlit as st
 from starlette.datastructures import Headers
 from streamlit import config
 
+from core import COMMAND
 from core.limits import current_limits, is_loopback
 from ui.server.refusals import refuse, warn_rarely
 
@@ -101,7 +102,7 @@ def _refusal(scope: Scope) -> str:
         return (
             f"Palimpsest does not answer to the name {_shown(hosts[0])}. "
             "Open it under localhost, or, if the name is yours, "
-            "start it with make app HOST=name or --server.allowedHosts=name."
+            f"start it with {COMMAND} app --host=name or --server.allowedHosts=name."
         )
     origin = headers.get("origin")
     if scope["type"] == "websocket" and origin is not None and not comes_from(origin, hosts[0]):

@@ -159,30 +159,27 @@ class Jobs:
             if job is not None and not only_stored:
                 job.only_stored = False
                 job = None if job.state is State.NOT_STORED else job
-            stopping = job is not None and job.signal.is_set()
-            if job is not None and (not again or job.complete or not (job.over or stopping)):
-                job.watchers[watcher] = self._clock()
-                self._jobs.move_to_end(key)
-                return job
-            if only_stored and len(self._looks) >= LOOKS:
-                raise QueueFullError("Too many pages wait for results: try again later.")
-            if most is not None and not only_stored:
-                self._make_room(watcher, most)
-            looking, seen = look or only_stored, {watcher: self._clock()}
-            job = Job(key, title, work, expected=expected, owner=watcher, watchers=seen)
-            job.looking, job.only_stored = looking, only_stored
-            self._jobs[key] = job
+            if job is None or (again and not job.complete and (job.over or job.signal.is_set())):
+                if only_stored and len(self._looks) >= LOOKS:
+                    raise QueueFullError("Too many pages wait for results: try again later.")
+                if most is not None and not only_stored:
+                    self._make_room(watcher, most)
+                job = Job(key, title, work, expected=expected, owner=watcher)
+                job.looking, job.only_stored = look or only_stored, only_stored
+                self._jobs[key] = job
+                (self._looks if job.looking else self._queue).append(job)
+                self._forget_oldest()
+                self._start_worker("look" if job.looking else "compute")
+                self._change.notify_all()
+            self.watch(job, watcher)
             self._jobs.move_to_end(key)
-            (self._looks if looking else self._queue).append(job)
-            self._forget_oldest()
-            self._start_worker("look" if looking else "compute")
-            self._change.notify_all()
             return job
 
     def watch(self, job: Job, watcher: str) -> None:
-        """Note that a session still watches this job."""
+        """Note that a session still watches this job; those who see its result are not kept."""
         with self._change:
-            job.watchers[watcher] = self._clock()
+            if not job.over:
+                job.watchers[watcher] = self._clock()
 
     def ahead(self, job: Job) -> int:
         """Count the jobs that run before this one; 0 when it runs or has ended."""
@@ -348,3 +345,5 @@ class Jobs:
         fitting = sum(held <= HELD for held in accumulate(job.size for job in results))
         for job in (*results[min(MOST, max(KEPT, fitting)) :], *looks[LOOKED:]):
             del self._jobs[job.key]
+        for gone in self._turns.keys() - {job.owner for job in self._jobs.values()}:
+            del self._turns[gone]

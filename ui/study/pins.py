@@ -128,7 +128,7 @@ def _multiples(
     assert study.compared is not None
     drawing = partial(small_multiples, pinned.result, this.result, study.compared, table)
     captions = (pinned.line, this.line, "Bands: 95 %, for all differences together.")
-    specs = page_specs(drawing, key="pinned", result=this.result, view=id(pinned))
+    specs = page_specs(drawing, key="pinned")  # of two results: what one owns would keep the other
     for number, (place, spec) in enumerate(
         zip(st.columns(len(specs), gap="medium"), specs, strict=True)
     ):

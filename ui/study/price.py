@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ import streamlit as st
 from core.commands.prices import Pricing, advice
 from core.errors import PalimpsestError, SpecError
 from core.limits import Limits, current_limits
+from core.models.hub.client import RESOLVED_FOR
 from core.options import refs_of
 from core.results.export import Result
 from core.runs.price import length
@@ -63,7 +65,9 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
             return _said(pricing, spec, current_limits())
         except PalimpsestError:
             return Said(False, 0.0, "")  # the study itself says what is wrong with it
-    look = Request("price", spec, lambda progress, signal: _look(pricing, spec), identity=name)
+    now = int(time.monotonic() / RESOLVED_FOR)  # a download and the Hub's answer change a price
+    asked = (name, now)
+    look = Request("price", spec, lambda progress, signal: _look(pricing, spec), identity=asked)
     looked = run_panel(look, again=again, quiet=True)
     return Said(**looked.provenance) if looked is not None else None
 

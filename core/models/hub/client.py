@@ -6,9 +6,8 @@ and tokenizer, at that commit. The commit that a name led to is written beside t
 the same name works offline later.
 
 Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree
-has no time-out
-in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files
-at one commit.
+has no time-out in huggingface_hub 2: a silent server would hang the app. What is fetched is the
+same: named files at one commit.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from core import COMMAND
 from core.errors import ModelError
 from core.models.architectures import class_in
 from core.models.describing import locate
@@ -100,7 +101,7 @@ def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
         next(read_deltas(match(origin, checkpoint)))  # refuses what comes from another base
     if not (folders[1] / layout.CONFIG).is_file():
         raise ModelError(
-            f"{tuned[0].ref} is a GGUF file: convert it first with `python -m core convert`."
+            f"{tuned[0].ref} is a GGUF file: convert it first with `{COMMAND} convert`."
         )
     tensors = _sums(origin, tuned, list(factors.values()))
     with writing(target) as written:

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
+from core.commands import diff, pair, pair_page
 from core.commands import main as cli
-from core.commands import pair
+from core.commands.output import Stream
 from core.commands.pair import (
     INTRUDERS,
     NO_COMMON_BASE,
@@ -140,6 +141,24 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
         "intruders.svg",
         "weights",
     }
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file that is always full")
+def test_the_report_is_written_where_the_output_is_full(
+    zoo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parts = [pair.Part(name, "", reason="Not today.") for name in (SIMILARITY, WEIGHTS)]
+    monkeypatch.setattr(diff, "run_pair", lambda *_, **options: parts)
+    monkeypatch.setattr(pair_page, "make_sentences", lambda *_: ["A pair.", "What it shows."])
+    out = tmp_path / "out"
+    with Path("/dev/full").open("w", encoding="utf8") as full:
+        monkeypatch.setattr("sys.stdout", Stream(full, True))
+        assert cli.main(["diff", "zoo:seed-0", "zoo:nli-0", "--out", str(out)]) == 2
+    assert "files that the command writes are complete" in capsys.readouterr().err
+    assert (out / diff.PAGE).is_file()
 
 
 def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.output import note_warning
+from core.commands.output import LINE, draw_bar, note_warning
 from core.errors import PalimpsestWarning
 from tests import ROOT
 from tests.cases import exhaustive
@@ -63,6 +63,25 @@ def test_a_list_that_finds_no_room_is_an_error() -> None:
     assert ended.returncode == 2
     assert ended.stderr.startswith("palimpsest: Standard output could not be written (No space")
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_minus_sign_is_written_to_a_file_in_any_locale() -> None:
+    line = "from core.commands.output import prepare_streams; import sys; prepare_streams(); "
+    write = "print('\u22121'); print('\u22121', file=sys.stderr)"
+    ended = run(f'PYTHONIOENCODING=cp1252 {sys.executable} -c "{line} {write}"')
+    assert (ended.stdout, ended.stderr) == ("\u22121\n", "\u22121\n")
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_bar(0.5, "1/2")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    draw_bar(0.5, f"1/2 {'x' * LINE}")
+    drawn = capsys.readouterr().err.removeprefix("\r\033[K")
+    assert drawn.startswith("█" * 15 + "·" * 15 + " 1/2 x")
+    assert len(drawn) == LINE
 
 
 def test_warnings_are_notes_without_lines_of_source_and_libraries_keep_theirs(

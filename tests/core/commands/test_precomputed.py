@@ -119,6 +119,20 @@ def test_no_answer_is_stale(walked: precomputed.Walk) -> None:
     assert set(BOX.keys()) == set(walked.values), MADE_BY
 
 
+def test_results_that_are_computed_anew_are_written_beside_the_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "none")
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path / "box"))
+    monkeypatch.chdir(tmp_path)
+    nothing = precomputed.Walk({}, set(), (), {})
+    monkeypatch.setattr(precomputed, "requests", dict)
+    monkeypatch.setattr(precomputed, "walk", lambda read: nothing)
+    monkeypatch.setattr(precomputed, "cards_text", lambda results, file: "{}")
+    assert precomputed.make(print) == tmp_path / "box" / FILE
+    assert (tmp_path / "box" / FILE).with_name(precomputed.CARDS).read_text() == "{}"
+
+
 @needs_precomputed
 def test_the_cards_can_be_written_without_computing(
     walked: precomputed.Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

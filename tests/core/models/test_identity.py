@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.catalogue import STUDIES
+from core.models.files import checkpoints
 from core.models.hub import client as hub
-from core.models.identity import as_identified
+from core.models.identity import as_identified, content_at_hand
 from core.runs import tasks
 from core.runs.process.remembered import forget_all
 from core.runs.runner import Task, run
@@ -21,6 +23,8 @@ from core.runs.store import Store
 from core.studies.rsa.tokens.study import word_vectors
 from tests.core.contents import run_as
 from tests.core.hub_server import HubServer
+from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
+from tests.core.small_zoo import base_tensors, write_model
 from tests.core.tiny_models import save_tiny
 from ui.frame.identity import contents
 
@@ -94,6 +98,23 @@ def test_a_page_tells_two_uploads_of_one_name_apart() -> None:
     asked = [contents("zoo:seed-0", texts={"upload:a.txt": text}) for text in (b"a", b"b", b"a")]
     assert asked[0] == asked[2] != asked[1]
     assert asked[0][1:] == contents("zoo:seed-0")
+
+
+def test_a_page_sees_a_changed_file_without_hashing_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "content_hash", lambda path: pytest.fail(f"hashed {path}"))
+    base = write_model(tmp_path / "base", base_tensors())
+    adapter = write_adapter(tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0))
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = str(base)
+    (adapter / "adapter_config.json").write_text(json.dumps(config))
+    seen = [content_at_hand(f"path:{folder}") for folder in (base, adapter, base, adapter)]
+    assert seen[:2] == seen[2:]
+    (base / "config.json").write_text((base / "config.json").read_text() + " ")
+    changed = [content_at_hand(f"path:{folder}") for folder in (base, adapter)]
+    assert all(new and new != old for new, old in zip(changed, seen, strict=False))
+    assert content_at_hand(f"path:{tmp_path / 'nowhere'}") == ""
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_demo_gold_has_trees_tags_and_genres():
 
 def test_a_box_without_its_corpus_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
-    assert "git checkout zoo/corpus" in refused(read_corpus, "demo")
+    assert "git checkout -- zoo/corpus" in refused(read_corpus, "demo")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "demo.txt").write_text("news\tAll well here.\nno tab\n")
     assert "demo.txt, sentence 2" in refused(read_corpus, "demo")

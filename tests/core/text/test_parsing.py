@@ -303,6 +303,10 @@ def test_an_empty_box_says_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="make zoo"):
         parse_sentences([("a",)])
     assert box_scores() == {}
+    (tmp_path / "parser").mkdir()
+    (tmp_path / "parser" / "config.cfg").touch()  # without meta.json, as a copy that was cut short
+    with pytest.raises(ModelError, match="missing or incomplete"):
+        pipeline_fingerprint()
 
 
 @pytest.mark.slow

@@ -217,6 +217,19 @@ def test_finished_jobs_are_bounded_and_the_oldest_goes_first(
     assert list(jobs._jobs) == ["2", "3", "last"]
 
 
+def test_sessions_are_forgotten_with_their_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "MOST", 2)
+    monkeypatch.setattr(jobs_module, "KEPT", 0)
+    jobs = Jobs()
+    for n in range(20):
+        job = finish(jobs.ask(str(n), "", lambda progress, signal: 1, watcher=str(n)))
+    assert len(jobs._turns) <= 3
+    for n in range(20, 40):
+        assert jobs.ask("19", "", lambda progress, signal: 1, watcher=str(n)) is job
+        jobs.watch(job, f"tab {n}")
+    assert [*job.watchers] == ["19"]
+
+
 @pytest.mark.parametrize(
     ("size", "held", "left"), [(10, 1_000, 30), (100, 500, 5), (100, 1, 3), (10, 1_000_000, 30)]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelError
+from core.errors import CancelledError, ModelError
 from core.limits import LOCAL
-from core.models import describe, load_model, load_tokenizer, tokenizer_fingerprint
+from core.models import describe, load_model, load_tokenizer, tokenizer_fingerprint, zoo
 from core.models.files import checkpoints
 from core.models.files.checkpoints import read_config
 from core.models.weights.tensors import open_folder
@@ -38,10 +39,24 @@ def edit(path: Path, **changes: Any) -> None:
 
 def test_the_hash_is_remembered_until_the_file_changes(folder, monkeypatch) -> None:
     describe(f"path:{folder}")
-    monkeypatch.setattr(
-        checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again")
-    )
+    monkeypatch.setattr(zoo, "tick", lambda *arguments: pytest.fail("read again"))
     describe(f"path:{folder}")
+
+
+def test_a_hash_can_be_seen_and_cancelled_and_is_that_of_the_file(folder, monkeypatch) -> None:
+    path, seen = folder / "model.safetensors", []
+
+    def cancelled(fraction: float, note: str) -> None:
+        seen.append((fraction, note))
+        if len(seen) == 2:
+            raise CancelledError("cancelled")
+
+    monkeypatch.setattr(zoo, "PIECE", path.stat().st_size // 4)
+    monkeypatch.setattr(zoo, "tick", cancelled)
+    with pytest.raises(CancelledError):
+        checkpoints.content_hash(path)
+    assert seen == [(pytest.approx(part, abs=0.01), f"reading {path.name}") for part in (0.25, 0.5)]
+    assert checkpoints.content_hash(path) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
