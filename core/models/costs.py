@@ -273,13 +273,14 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
 
 def expected_seconds(tasks: Sequence[Task]) -> dict[str, float]:
     """Estimate processor seconds of tasks by key; what several share is counted at the first, which
-    computes it. Raises ModelError as `price_tasks` does."""
+    computes it. A task that declares no cost, or whose model has no size, is left out."""
     sizes, expected, shared = Sizes(), dict[str, float](), dict[Hashable, Cost]()
-    for task in tasks:
-        cost = task.cost(sizes)
-        first = [cost.shared[key].seconds for key in cost.shared.keys() - shared.keys()]
-        expected.setdefault(task.key, STARTING_TASK + cost.seconds + sum(first))
-        shared.update(cost.shared)
+    for task in (task for task in tasks if task.is_priced):
+        with suppress(ModelError):
+            cost = task.cost(sizes)
+            first = [cost.shared[key].seconds for key in cost.shared.keys() - shared.keys()]
+            expected.setdefault(task.key, STARTING_TASK + cost.seconds + sum(first))
+            shared.update(cost.shared)
     return expected
 
 

@@ -2,9 +2,8 @@
 
 A task's key is made of the identity that is written down at its function (`@pure("rsa.compare",
 version=3)`), with the version that its author raises when the mathematics changes, and its
-arguments; what is stored under that key is not computed again. A function may move to another
-module without the loss of any result. Inside a task, `core.maths.progress.tick` reports progress,
-and a cancelled one ends."""
+arguments; what is stored under that key is not computed again, wherever the function moves. Inside
+a task, `core.maths.progress.tick` reports progress, and a cancelled one ends."""
 
 from __future__ import annotations
 
@@ -84,8 +83,8 @@ class Task:
         role: What its output is for the study, such as ("model", "zoo:parse-0"); the name where
             none is given.
         group: Says which tasks share a model and should stay together.
-        fleeting: Whether the output is not stored. Reading a file is: what it holds is known only
-            when it was read, so the task always runs, in this process, and may return any object.
+        fleeting: Whether the output is not stored, as of reading a file, whose content is not known
+            before: the task always runs, in this process, and may return any object.
     """
 
     name: str
@@ -119,15 +118,18 @@ class Task:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Plain values by name: a settings object stands for its fields, whatever the argument is
-        called."""
+        """Plain values by name; a settings object stands for its fields."""
         return _unfolded(dict(self.arguments))
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether its function declares what it costs."""
+        return getattr(self.function, _COST) is not None
 
     @cached_property
     def key(self) -> str:
-        """The sha256 of the function's identity and version and of the values.
-
-        A fleeting task is known by its role alone: its arguments may be any object.
+        """The sha256 of the function's identity and version and of the values; of a fleeting task,
+        whose arguments may be any object, of its role.
 
         Raises:
             TypeError: If an argument is not a plain value.

@@ -36,9 +36,15 @@ def shares(own: float) -> dict[str, float]:
     return {"own": own}
 
 
+@pure("tests.unpriced")
+def unpriced() -> dict[str, float]:
+    return {}
+
+
 def test_what_tasks_share_is_expected_of_the_first() -> None:
     first, second = (Task.of(str(own), shares, own=own) for own in (1.0, 3.0))
-    expected = costs.expected_seconds([first, second, first])
+    expected = costs.expected_seconds([first, second, first, Task.of("unpriced", unpriced)])
+    assert len(expected) == 2
     assert expected[first.key] == pytest.approx(3.0 + costs.STARTING_TASK)
     assert expected[second.key] == pytest.approx(3.0 + costs.STARTING_TASK)
 
