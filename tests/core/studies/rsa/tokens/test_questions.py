@@ -14,6 +14,7 @@ import torch
 
 from core.errors import listed
 from core.models import load_model, load_tokenizer, load_with_head
+from core.results.drawing.context import Context
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.studies.rsa.tokens import charts
@@ -256,9 +257,15 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
         assert ("rings" in str(drawn["title"])) == model.startswith("hub")
-        sure = f"layer {LAYERS}: probability {text_of(top['chance'], 'probability')}"
-        assert (sure in str(drawn["title"])) == model.startswith("hub")
         assert ("datum.predicted" in str(drawn["layer"])) == model.startswith("hub")
+    for layer, chance in enumerate(spans["chance"]):
+        drawn = charts.token_chart(result, layer, "hub:someone/spans").to_dict()
+        sure = f"its answer at this layer (probability {text_of(chance, 'probability')}"
+        assert sure in str(drawn["title"])
+    moving = Context(zooms=True, moves=True)  # words of all layers are in one chart
+    drawn = charts.token_chart(result, LAYERS, "hub:someone/spans", context=moving).to_dict()
+    assert "its answer at this layer" in str(drawn["title"])
+    assert "probability" not in str(drawn["title"])
 
 
 def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
