@@ -166,7 +166,7 @@ def test_roles_follow_the_answer_and_what_supports_it() -> None:
     assert found[5:] == [OTHER, ANSWER, OTHER, OTHER]
     found, notices = roles(passage, ("ran", "away"), ())
     assert set(found[2:]) == {OTHER}
-    assert notices == [said("missing_part", what="answer", words="ran away")]
+    assert notices == [said("missing_part", what="expected answer", words="ran away")]
 
 
 def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chance() -> None:
@@ -266,6 +266,22 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     drawn = charts.token_chart(result, LAYERS, "hub:someone/spans", context=moving).to_dict()
     assert "its answer at this layer" in str(drawn["title"])
     assert "probability" not in str(drawn["title"])
+
+
+def test_an_answer_that_is_not_in_the_passage_is_no_score(box: dict[str, Path]) -> None:
+    spec = TokenMapSpec((f"path:{box['spans']}",), TEXT, question=ASKED, answer="a zebra")
+    result = tokens.STUDY.run(spec)
+    assert result.caution == said("missing_part", what="expected answer", words="a zebra")
+    assert result.tables["spans"]["f1"].isna().all()
+    assert "F1" not in result.headline
+
+
+def test_without_a_question_none_is_said_to_be_asked(box: dict[str, Path]) -> None:
+    for question, asked in ((ASKED, True), ("", False)):
+        spec = TokenMapSpec((f"path:{box['spans']}",), TEXT, question=question)
+        result = tokens.STUDY.run(spec)
+        assert result.headline.startswith(said("unasked")) != asked
+        assert bool(result.caution) == asked  # the default answer is not in this passage
 
 
 def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
