@@ -8,7 +8,6 @@ from core.maths.maps.registry import METHODS
 from core.results.drawing.axes import Plane
 from core.results.drawing.curves import HEIGHT, Look, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY
-from core.studies.alignment.seeds.curves import ERROR_TITLE
 from core.studies.alignment.seeds.tables import OVERALL
 from core.studies.kit import PAGE, Chart, Context, Result
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
@@ -43,7 +42,7 @@ def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         looks,
         "A rotation with one scale and a linear map",
         "solid: held out, with 95 % intervals; dashed: in-sample",
-        y_title=ERROR_TITLE,
+        y_title="Error (1 = target's mean)",
         ends=(0.0, top),
         line="Map",
         context=context,

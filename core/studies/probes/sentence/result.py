@@ -3,6 +3,7 @@ the report."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from core.studies.probes.sentence.charts import arcs_chart
 from core.studies.probes.sentence.study import SentencesRead
 from core.studies.probes.sentence.word_charts import distance_charts, plane_chart
 from core.studies.probes.trees.result import TrainedResult, conllu_block
-from core.studies.text_kit import Estimate, Statement, short_name
+from core.studies.text_kit import Estimate, Statement, counted, short_name
 
 PREDICTED, NO_EDGES = "edges predicted", "no edges"
 LABELLED = "edges predicted with head and label"
@@ -76,23 +77,19 @@ class PredictedTree:
         """Draw the arcs, which are as large wherever they are drawn."""
         return arcs_chart(self.view)
 
-    def distances(self, *, context: Context) -> tuple[Chart, Chart]:
-        """Draw the distances between words, in the parse and predicted."""
-        return distance_charts(self.view, context=context)
+    def distances(self, *, context: Context) -> Sequence[Chart]:
+        """Draw the distances between words, in the parse and predicted; nothing of one word."""
+        return distance_charts(self.view, context=context) if len(self.view.words) > 1 else ()
 
-    def plane(self, *, context: Context) -> Chart:
-        """Draw the words in the probe's subspace."""
-        return plane_chart(self.view, context=context)
+    def plane(self, *, context: Context) -> Sequence[Chart]:
+        """Draw the words in the probe's subspace; nothing of one word."""
+        return (plane_chart(self.view, context=context),) if len(self.view.words) > 1 else ()
 
     def figures(self, context: Context = PAGE) -> dict[str, Chart]:
         """Draw every chart, by file name; the arcs first."""
-        parse, predicted = self.distances(context=context)
-        return {
-            "arcs": self.arcs(context=context),
-            "distances-parse": parse,
-            "distances-predicted": predicted,
-            "plane": self.plane(context=context),
-        }
+        names = ("arcs", "distances-parse", "distances-predicted", "plane")
+        beyond = (*self.distances(context=context), *self.plane(context=context))
+        return dict(zip(names, (self.arcs(context=context), *beyond), strict=False))
 
     def conllu(self) -> bytes:
         """Write the predicted tree as CoNLL-U."""
@@ -132,8 +129,9 @@ def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
         return Statement(model, NO_EDGES, None, (layer,))
     if view.labels:
         right = Estimate(view.labelled, kind="whole")
-        return Statement(model, LABELLED, right, (layer,), f"{edges} edges")
-    return Statement(model, PREDICTED, Estimate(agreed, kind="whole"), (layer,), f"{edges} edges")
+        return Statement(model, LABELLED, right, (layer,), counted(edges, "edge"))
+    right = Estimate(agreed, kind="whole")
+    return Statement(model, PREDICTED, right, (layer,), counted(edges, "edge"))
 
 
 def sentence_headline(statement: Statement, *, parsed: bool, adjacent: int | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.errors import listed
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.style import (
     DASHES,
@@ -139,20 +140,23 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
         axis={"grid": True, "labelLimit": 180, "labelOverlap": False},
     )
     scale = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
-    below = legend()
-    colour = channel("name:N", title=None, scale=scale, legend=below)
+    colour = channel("name:N", title=None, scale=scale, legend=legend())
     forms = {"domain": list(looks), "range": [look.shape for look in looks.values()]}
-    shape = channel("name:N", title=None, scale=forms, legend=below)
+    shape = channel("name:N", title=None, scale=forms, legend=legend())
     base = Chart(drawn.assign(who=drawn["name"])).encode(y=y, color=colour, tooltip=tooltip)
     bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x={**x, "field": "low"}, x2="high:Q")
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=shape)
     reference = short_names((str(result.spec["base"]),))[str(result.spec["base"])]
     what = f"Divergence from the predictions of {reference}"
     said = rows[rows["by"] == ALL]
+    every = short_names(tuple(dict.fromkeys(result.tables["coloured"]["model"])))
+    undrawn = listed([name for ref, name in every.items() if ref not in names], 3)
+    below = "by part of speech and frequency in the text; bars: 95 %"
+    below += f"; not drawn: {undrawn}" if undrawn else ""
     return layered(bars, points).properties(
         width="container",
         height=max(context.height(GROUPS), ROW_LETTERS * context.letter * rows["group"].nunique()),
-        title=heading(what, "by part of speech and frequency in the text; bars: 95 %"),
+        title=heading(what, below),
         description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
     )
 

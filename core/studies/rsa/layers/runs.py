@@ -32,7 +32,7 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
-from core.results.notices import base_left_out
+from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import Outputs, words_beside
 from core.studies.rsa.layers.spec import RsaSpec
 
@@ -67,11 +67,11 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     """Find the models that references and patterns name.
 
     Args:
-        base: Reference of the base; a pattern never names it.
+        base: Reference of the base, which is left out.
         patterns: References, or patterns with * and ? for included models or folders.
 
     Raises:
-        SpecError: If a pattern matches nothing that can be compared.
+        SpecError: If a pattern matches nothing that can be compared, or only the base is named.
         ModelError: If something is not a reference.
     """
     entries = {str(entry["ref"]): entry for entry in read_manifest()}
@@ -79,10 +79,10 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     notices: list[str] = []
     for pattern in patterns:
         matches = list(matching_refs(pattern))
+        if base in matches:
+            notices.append(base_left_out(base))
+            matches.remove(base)
         if is_pattern(pattern):
-            if base in matches:
-                notices.append(base_left_out(base))
-                matches.remove(base)
             elsewhere = [
                 ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)
             ]
@@ -94,12 +94,14 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
             if variants and len(variants) < len(matches):
                 notices.append(said("other_settings", names=", ".join(variants)))
                 matches = [ref for ref in matches if ref not in variants]
-        if not matches:
+        if not matches and pattern != base:
             raise SpecError(
                 f"No model that can be compared with {base} matches {pattern!r}: "
                 "choose other models."
             )
         refs += matches
+    if not refs:
+        raise nothing_but_base(base)
     return Compared(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(notices)))
 
 

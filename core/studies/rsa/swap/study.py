@@ -17,7 +17,6 @@ The headline's number: `core.studies.rsa.swap.scores.exchange_rows`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from core.errors import CorpusError, TaskError
 from core.models import read_manifest
 from core.models.identity import Identity, depths
 from core.options import layer_numbers
-from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -68,19 +66,13 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
         SpecError: If a pattern matches nothing, or there is no model but the base.
     """
     compared = find_compared(spec.base, spec.compare)
-    refs = tuple(ref for ref in compared.refs if ref != spec.base)
-    if not refs:
-        raise nothing_but_base(spec.base)
-    if spec.base in compared.refs:
-        notices = (*compared.notices, base_left_out(spec.base))
-        compared = replace(compared, refs=refs, notices=notices)
-    siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
+    siblings = {sibling for ref in compared.refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
         "read examples",
         read_examples,
         role="examples",
         fleeting=True,
-        refs=refs,
+        refs=compared.refs,
         labelled=spec.labelled,
         corpus=spec.corpus,
         genres=spec.genres,
@@ -90,7 +82,7 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
     return [
         reading,
         given_task(COMPARED, compared),
-        *identity_tasks((spec.base, *refs, *sorted(siblings))),
+        *identity_tasks((spec.base, *compared.refs, *sorted(siblings))),
     ]
 
 

@@ -121,8 +121,8 @@ def token_chart(
             size=260, strokeWidth=2, color=style.PURPLE
         )
         drawn.append(ring.encode(x=x, y=y))
-    if of_model["predicted"].any():
-        notes.append(f"purple rings: its answer ({_sureness(result.tables['spans'], model)})")
+        sure = "" if moves else f" ({_sureness(result.tables['spans'], model, layer)})"
+        notes.append(f"purple rings: its answer at this layer{sure}")
     missing = int((~rows["named"]).sum())
     if missing and not notes[0] and not context.zooms:  # a page says how to zoom, below the map
         notes.append(f"{missing} words have no label: point at them to read them")
@@ -136,11 +136,11 @@ def token_chart(
     return maps.moved(chart, frames, layers.index(layer)) if moves else chart
 
 
-def _sureness(spans: pd.DataFrame, model: str) -> str:
-    """Write how probable a model's answer is at the top layer, and how far it is the true one."""
-    top = spans[spans["model"] == model].iloc[-1]
-    overlap = f", F1 {text_of(top['f1'])}" if np.isfinite(top["f1"]) else ""
-    return f"layer {top['layer']}: probability {text_of(top['chance'], 'probability')}{overlap}"
+def _sureness(spans: pd.DataFrame, model: str, layer: int) -> str:
+    """Write how probable a model's answer at a layer is, and how far it is the true one."""
+    given = spans[(spans["model"] == model) & (spans["layer"] == layer)].iloc[0]
+    overlap = f", F1 {text_of(given['f1'])}" if np.isfinite(given["f1"]) else ""
+    return f"probability {text_of(given['chance'], 'probability')}{overlap}"
 
 
 def _with_names(

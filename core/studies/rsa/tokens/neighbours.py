@@ -118,8 +118,8 @@ def shared_words(rows: pd.DataFrame, layer: int, models: Sequence[str]) -> int:
 
 
 def neighbour_sentence(result: Result, position: int, layer: int, models: Sequence[str]) -> str:
-    """Say how many of a word's nearest words two models share, with how many they would by chance;
-    of one model, which word is nearest.
+    """Say how many of a word's nearest words two models share, with how many they would by chance,
+    where there are more words than these; of one model, which word is nearest.
 
     Args:
         result: Of the token map.
@@ -143,7 +143,10 @@ def neighbour_sentence(result: Result, position: int, layer: int, models: Sequen
             f"“{first['word']}” ({text_of(float(first['distance']), 'measure')}). {space}"
         )
     pair, count = models[:2], len(here)
-    by_chance = count * count / (table["position"].nunique() - 1)
+    others = table["position"].nunique() - 1
+    if count == others:  # all are shared
+        return space
+    by_chance = count * count / others
     return (
         f"At layer {layer}, {names[pair[0]]} and {names[pair[1]]} share "
         f"{shared_words(rows, layer, pair)} of the {count} words nearest to “{word}” "

@@ -194,7 +194,7 @@ def roles(
     roles_of_words, notices = [OTHER] * len(passage.words), []
     place, support = _where(passage.words, answer), _where(passage.words, supporting)
     for words, at, what in (
-        (answer, place, "answer"),
+        (answer, place, "expected answer"),
         (supporting, support, "supporting sentence"),
     ):
         if words and at is None:

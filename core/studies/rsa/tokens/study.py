@@ -235,7 +235,9 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         )
     every, notices = _roles(spec, asked)
     given = [every[place] for place in drawn]
-    spans = questions.answer_table(values, asked.passage, asked.answer)
+    # no span can be scored against an answer that is not in the passage
+    answer = asked.answer if questions.ANSWER in every else ()
+    spans = questions.answer_table(values, asked.passage, answer)
     frames, explained = [], np.zeros(AXES)
     if models:
         points, explained = project(np.stack([arrays[ref] for ref in models]))
@@ -261,7 +263,10 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         else:
             statements += distances.gathering_statements(table)
     return Findings(
-        headline=tokens_text.make_headline(statements, spans, models, len(words)),
+        headline=tokens_text.make_headline(
+            statements, spans, models, len(words), asked=bool(asked.passage.question)
+        ),
+        caution=" ".join(notices) if asked.passage.question else "",
         statements=statements,
         tables={
             "tokens": table,

@@ -23,7 +23,12 @@ REST, SPANS, WORDS = "other words of the passage", "other spans of the passage",
 
 
 def make_headline(
-    statements: Sequence[Statement], spans: pd.DataFrame, models: Sequence[str], words: int
+    statements: Sequence[Statement],
+    spans: pd.DataFrame,
+    models: Sequence[str],
+    words: int,
+    *,
+    asked: bool = True,
 ) -> str:
     """Say what the models answer, whether the question is close to it, and how much the map shows.
 
@@ -32,12 +37,14 @@ def make_headline(
         spans: The answers by layer; may be empty.
         models: References, in order.
         words: How many words are drawn.
+        asked: Whether a question was asked.
     """
     if not models:
         return NOTHING
     names = short_names(tuple(models))
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
-    parts = [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
+    parts = [] if asked else [said("unasked")]
+    parts += [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
     shown = next(statement for statement in statements if statement.verdict == EXPLAINED)
     named = listed([names[ref] for ref in models])
     parts.append(

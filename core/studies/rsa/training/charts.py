@@ -12,7 +12,7 @@ from core.studies.chart_kit import PAGE, Chart, Context, Result, span_of
 
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw a line per layer with its band, rings round the most similar layer, other runs as dashed
+    """Draw a line per layer with its band, rings round the most similar layer, other runs as grey
     rules.
 
     Args:
@@ -30,14 +30,14 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
              {"step": names[row.model], "layer": last})
         for number, row in enumerate(tops.itertuples())
     ]  # fmt: skip
-    dashed = "; dashed: another run's final model" if rules else ""
+    grey = "; grey: another run's final model" if rules else ""
     return step_chart(
         rows,
         "similarity",
         f"{label} with the final model",
         graded([f"layer {layer}" for layer in layers], point=False),
         f"Checkpoints compared with the final model, {short_name(str(result.spec['end']))}",
-        f"rings: the most similar layer; bands: 95 %, over sentences{dashed}",
+        f"rings: the most similar layer; bands: 95 %, over sentences{grey}",
         ends=span_of(table["low"], table["similarity"], zero=True, top=1.0),
         rules=rules,
         under=[rings(result.tables["peaks"])],

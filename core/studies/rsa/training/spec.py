@@ -21,7 +21,7 @@ class TrainingSpec(options.Spec):
         ("zoo:seed-1",),
         least=0,
         most=8,
-        help="Final models of other runs, drawn as dashed lines for comparison.",
+        help="Final models of other runs, drawn as grey lines for comparison.",
     )
     measure: str = measure_option()
     corpus: str = options.corpus()

@@ -210,7 +210,7 @@ def neighbour_sentence(
         more: What else stands between the brackets.
     """
     reached, chance = share.number.value_text, expected.number.value_text
-    near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
+    near = nearest_in_words(k)
     if share.verdict == TOO_FEW:
         each = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
         return (
@@ -228,6 +228,11 @@ def neighbour_sentence(
         else f"do not detectably share a {word}"
     )
     return f"Neighbours {claim}: {reached} of the {near} do on average {tested}."
+
+
+def nearest_in_words(k: int) -> str:
+    """Write which neighbours are looked at: "nearest", "two nearest"."""
+    return "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
 
 
 def _size(size: Statement, row: pd.Series) -> str:

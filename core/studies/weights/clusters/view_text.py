@@ -20,6 +20,7 @@ from core.studies.weights.clusters.text import (
     EXPECTED,
     LOWER,
     TOO_FEW,
+    nearest_in_words,
     neighbour_sentence,
     row_of,
     state_ranks,
@@ -69,7 +70,8 @@ def neighbours_sentence(result: Result) -> str:
     )
     if not shares:
         return ""
-    chance = _chance(result).number.value_text
+    near = nearest_in_words(int(result.arrays["k"]))
+    chance = f"{_chance(result).number.value_text} of the {near}"
     if all(share.verdict == TOO_FEW for share in shares):
         return (
             f"{_models(result)} models are too few to test any vector (chance {chance}): "

@@ -110,13 +110,13 @@ def _parents(share: Statement, by_kind: pd.DataFrame, first: bool) -> str:
         by_kind.loc[(share.subject, rule)] for rule in (BY_NORM, RANDOM, NEAREST)
     )
     counts = f"{int(row['right'])} of {int(row['of'])} {share.subject}s"
-    rival = text_of(float(chance["share"]), "per cent")
+    rival, closest = (text_of(float(rule["share"]), "per cent") for rule in (chance, nearest))
     if not first:
         return f"Trees do so for {counts} ({share.number.value_text}; with random roots {rival})."
     return (
         f"Trees of the weights give {counts} ({share.number.value_text}) their recorded parent; "
         f"random roots would give it to {rival} ({text_of(float(row['p_value']), 'p')}), the "
-        f"nearest model to {int(nearest['right'])}."
+        f"nearest model to {closest}."
     )
 
 

@@ -16,13 +16,14 @@ from core.commands import main as cli
 from core.errors import CancelledError, CorpusError, ShapeError, SpecError
 from core.maths.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.maths.structural.positions import SIZE
-from core.maths.structural.predict import SentenceView
+from core.maths.structural.predict import SentenceView, view_sentence
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import TWO_LINES, Statement
 from core.runs.runner import run
 from core.runs.tasks import Task
 from core.studies.probes.sentence import charts as sentence_charts
 from core.studies.probes.sentence import word_charts
+from core.studies.probes.sentence.result import PredictedTree, statement_of
 from core.studies.probes.sentence.study import (
     SentenceSpec,
     ranked_sentences,
@@ -858,6 +859,19 @@ def test_every_chart_is_drawn_and_what_is_not_there_is_refused(
     for chart in (sentence_charts.arcs_chart(view), *word_charts.distance_charts(view)):
         assert chart.to_dict()
     assert word_charts.plane_chart(view).to_dict()
+
+
+def test_one_word_has_arcs_alone_and_one_edge_is_no_edges() -> None:
+    def tree(*heads: int) -> PredictedTree:
+        view = view_sentence(
+            ("Hello", "you")[: len(heads)], heads, np.ones(len(heads), dtype=bool),
+            np.eye(len(heads), 4), np.eye(4, 2),
+        )  # fmt: skip
+        return PredictedTree(view, statement_of(view, "zoo:a", 1), parsed=True)
+
+    assert set(tree(0).figures()) == {"arcs"}
+    assert len(tree(0, 1).figures()) == 4
+    assert tree(0, 1).headline.startswith("a predicts 1 of 1 edge of the parse at layer 1;")
 
 
 def test_arcs_that_overlap_have_different_heights() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from core.errors import SpecError
 from core.results.notices import base_left_out
 from core.studies.rsa.layers import runs
 from core.studies.rsa.layers.spec import RsaSpec
@@ -39,7 +40,10 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
     )
     assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
     assert base_left_out(BASE) in runs.find_compared(BASE, ["zoo:seed-*", "zoo:s*"]).notices
-    assert runs.find_compared(BASE, [BASE]).refs == (BASE,)
+    named = runs.find_compared(BASE, [BASE, "zoo:parse-0"])
+    assert (named.refs, named.notices) == (("zoo:parse-0",), (base_left_out(BASE),))
+    with pytest.raises(SpecError, match="cannot be compared with itself: choose another model"):
+        runs.find_compared(BASE, [BASE])
     assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == (
         "zoo:parse-frozen-2",
         "zoo:parse-frozen-4",

@@ -78,8 +78,11 @@ def test_shared_words_are_counted_by_place_at_one_layer() -> None:
 
 
 def test_the_sentence_counts_shared_words_beside_chance(result, refs: tuple[str, ...]) -> None:
-    both = neighbour_sentence(result, 4, 1, refs)
-    assert "share 7 of the 7 words nearest to “door” (7.0 by chance)" in both
+    longer = tokens.STUDY.run(TokenMapSpec(refs, f"{TEXT} {TEXT}", question="", answer=""))
+    both = neighbour_sentence(longer, 4, 1, refs)
+    shared = shared_words(neighbour_rows(longer, 4), 1, refs)
+    assert f"share {shared} of the 10 words nearest to “door” (6.7 by chance)" in both
+    assert "share" not in neighbour_sentence(result, 4, 1, refs), "all other words are near ones"
     alone = neighbour_sentence(result, 4, 1, refs[:1])
     nearest = neighbour_rows(result, 4).query("layer == 1 and model == @refs[0]").iloc[0]["word"]
     assert f"is “{nearest}”" in alone

@@ -14,6 +14,7 @@ import torch
 
 from core.errors import listed
 from core.models import load_model, load_tokenizer, load_with_head
+from core.results.drawing.context import Context
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.studies.rsa.tokens import charts
@@ -165,7 +166,7 @@ def test_roles_follow_the_answer_and_what_supports_it() -> None:
     assert found[5:] == [OTHER, ANSWER, OTHER, OTHER]
     found, notices = roles(passage, ("ran", "away"), ())
     assert set(found[2:]) == {OTHER}
-    assert notices == [said("missing_part", what="answer", words="ran away")]
+    assert notices == [said("missing_part", what="expected answer", words="ran away")]
 
 
 def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chance() -> None:
@@ -259,9 +260,31 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
         assert ("rings" in str(drawn["title"])) == model.startswith("hub")
-        sure = f"layer {LAYERS}: probability {text_of(top['chance'], 'probability')}"
-        assert (sure in str(drawn["title"])) == model.startswith("hub")
         assert ("datum.predicted" in str(drawn["layer"])) == model.startswith("hub")
+    for layer, chance in enumerate(spans["chance"]):
+        drawn = charts.token_chart(result, layer, "hub:someone/spans").to_dict()
+        sure = f"its answer at this layer (probability {text_of(chance, 'probability')}"
+        assert sure in str(drawn["title"])
+    moving = Context(zooms=True, moves=True)  # words of all layers are in one chart
+    drawn = charts.token_chart(result, LAYERS, "hub:someone/spans", context=moving).to_dict()
+    assert "its answer at this layer" in str(drawn["title"])
+    assert "probability" not in str(drawn["title"])
+
+
+def test_an_answer_that_is_not_in_the_passage_is_no_score(box: dict[str, Path]) -> None:
+    spec = TokenMapSpec((f"path:{box['spans']}",), TEXT, question=ASKED, answer="a zebra")
+    result = tokens.STUDY.run(spec)
+    assert result.caution == said("missing_part", what="expected answer", words="a zebra")
+    assert result.tables["spans"]["f1"].isna().all()
+    assert "F1" not in result.headline
+
+
+def test_without_a_question_none_is_said_to_be_asked(box: dict[str, Path]) -> None:
+    for question, asked in ((ASKED, True), ("", False)):
+        spec = TokenMapSpec((f"path:{box['spans']}",), TEXT, question=question)
+        result = tokens.STUDY.run(spec)
+        assert result.headline.startswith(said("unasked")) != asked
+        assert bool(result.caution) == asked  # the default answer is not in this passage
 
 
 def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:

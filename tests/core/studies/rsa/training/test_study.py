@@ -74,7 +74,10 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     assert set(few.tables["peaks"]["layer"]) <= {0, 6}
     drawn = figures(result)
     assert set(drawn) == {"training", "training-loss"}
-    words = drawn["training"].to_dict()["description"]
+    spec = drawn["training"].to_dict()
+    # layers differ in their dashes, too
+    assert spec["title"]["subtitle"].endswith("grey: another run's final model")
+    words = spec["description"]
     assert all(f"layer {layer}: " in words for layer in range(7))
     assert "seed-1, layer 6: " in words
     top, made = 6, result.statements

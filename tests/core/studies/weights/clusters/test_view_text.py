@@ -86,6 +86,7 @@ def test_every_vector_is_on_its_side_of_significance() -> None:
     first, _, rest = above.partition("norms (51 %)")
     assert rest.count("%") == len(SHARES) - 1
     assert percents(first) == {12}
+    assert "(12 % of the two nearest)" in first
     assert percents(above) == {round(100 * share) for share in SHARES.values()} | {12}
 
 

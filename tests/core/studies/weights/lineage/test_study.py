@@ -16,6 +16,7 @@ from core.models.identity import identify
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.results.export import Result
+from core.results.numbers import text_of
 from core.studies.weights.lineage import independence, tables
 from core.studies.weights.lineage.charts import AGREES, APART, DIFFERS, figures, tree_rows
 from core.studies.weights.lineage.independence import MOST_UNITS
@@ -90,7 +91,7 @@ def test_parents_of_included_models_are_found_in_two_trees() -> None:
     assert related["cosine"] > 0.99
     assert related["permuted_cosine"] < 0.1
     assert all(said.named_in(result.headline) for said in result.statements)
-    nearest = int(rules.loc[tables.NEAREST, "right"])
+    nearest = text_of(rules.loc[tables.NEAREST, "share"], "per cent")  # as of the other rules
     assert f"the nearest model to {nearest}." in result.headline
     for name, table in result.tables.items():
         assert all(meaning(name, column) for column in table.columns)
