@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.studies.rsa.tokens.distances import CLEAR, lowest_p, span_ratios
+from core.maths.statistics import SIGNIFICANT
+from core.studies.rsa.tokens.distances import lowest_p, span_ratios
 
 REPLICATES = 400
 SENTENCES, LENGTH, ASKED, LAYERS, WIDTH = 5, 12, 6, 7, 32
@@ -40,12 +41,12 @@ def gaps_of(pull: float, rng: np.random.Generator) -> np.ndarray:
 
 
 def main() -> None:
-    """Print the share of passages with p up to .05, by pull."""
+    """Print the share of passages with p below .05, by pull."""
     answer = np.zeros(SENTENCES * LENGTH, bool)
     answer[ANSWER] = True
     supported = answer.copy()
     supported[2 * LENGTH : 3 * LENGTH] = True
-    print(f"Share of {REPLICATES} simulated passages with p <= {CLEAR}.\n")
+    print(f"Share of {REPLICATES} simulated passages with p < {SIGNIFICANT}.\n")
     print(f"{'pull':>5}{'app':>8}{'raw':>8}{'with sentence':>15}{'with sentence, raw':>20}")
     for pull in PULLS:
         rng, hits = np.random.default_rng(0), []
@@ -53,7 +54,11 @@ def main() -> None:
             gaps = gaps_of(pull, rng)
             ratios = [span_ratios(gaps, near) for near in (answer, supported)]
             hits.append(
-                [lowest_p(r, standardise=way) <= CLEAR for r in ratios for way in (True, False)]
+                [
+                    lowest_p(each, standardise=way) < SIGNIFICANT
+                    for each in ratios
+                    for way in (True, False)
+                ]
             )
         app, raw, both, both_raw = np.mean(hits, 0)
         print(f"{pull:>5.2f}{app:>8.3f}{raw:>8.3f}{both:>15.3f}{both_raw:>20.3f}")
