@@ -19,9 +19,11 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.alignment.seeds.bands._band": (
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
-    "core.studies.alignment.barrier.tables._peak": ("loss between weights",),
-    "core.studies.alignment.barrier.tables.barrier_tables": ("loss between weights",),
-    "core.studies.alignment.barrier.tables.score_tables": ("swap, score", "swap, loss"),
+    "core.studies.alignment.barrier.tables.base_table": ("loss between weights",),
+    "core.studies.alignment.barrier.tables.ends": (
+        *("loss between weights", "swap, score", "swap, loss", "swap, score of random changes"),
+        "swap, loss of random changes",
+    ),
     "core.studies.alignment.stitching.study._accuracy": ("share of texts",),
     "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
     "core.studies.probes.behaviour.tables._margins": ("difference of shares of pairs",),
@@ -77,7 +79,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "cost": ("erasure, cost", "erasure, cost of random subspaces"),
     "effective_rank": ("shape, effective_rank",),
     "excess": ("swap, excess",),
-    "excess_score": ("swap, loss",),
+    "excess_score": ("swap, loss", "swap, loss of random changes"),
     "first_share": ("shape, first_share",),
     "loss": ("swap, loss",),
     "mean_cosine": ("shape, mean_cosine",),

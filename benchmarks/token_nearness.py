@@ -41,7 +41,7 @@ def gaps_of(pull: float, rng: np.random.Generator) -> np.ndarray:
 
 
 def main() -> None:
-    """Print the share of passages with p up to .05, by pull."""
+    """Print the share of passages with p below .05, by pull."""
     answer = np.zeros(SENTENCES * LENGTH, bool)
     answer[ANSWER] = True
     supported = answer.copy()
@@ -54,7 +54,11 @@ def main() -> None:
             gaps = gaps_of(pull, rng)
             ratios = [span_ratios(gaps, near) for near in (answer, supported)]
             hits.append(
-                [lowest_p(r, standardise=w) < SIGNIFICANT for r in ratios for w in (True, False)]
+                [
+                    lowest_p(each, standardise=way) < SIGNIFICANT
+                    for each in ratios
+                    for way in (True, False)
+                ]
             )
         app, raw, both, both_raw = np.mean(hits, 0)
         print(f"{pull:>5.2f}{app:>8.3f}{raw:>8.3f}{both:>15.3f}{both_raw:>20.3f}")

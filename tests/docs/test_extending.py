@@ -207,6 +207,31 @@ def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
     assert any("#777777" in json.dumps(chart.to_dict()) for chart in STUDY.figures(result).values())
 
 
+def test_a_model_family() -> None:
+    """Its names are those of the model class: every matrix of a layer is found, none is left."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    space: dict[str, Any] = {}
+    exec(example("core/models/architectures/decoders/persimmon.py"), space)
+    (family,) = space["FAMILY"]
+    config = AutoConfig.for_model(
+        family.types[0], hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, vocab_size=50,
+    )  # fmt: skip
+    with torch.device("meta"):
+        model = AutoModel.from_config(config)
+    layers = model.get_submodule(family.stack)
+    assert len(layers) == config.num_hidden_layers
+    assert all(model.get_submodule(path) for path in (family.embedding, family.norm))
+    stacked = {name for name, value in model.named_parameters() if value.ndim == 2}
+    described = {
+        name for name in stacked if any(tensor.pattern.search(name) for tensor in family.matrices)
+    }
+    assert stacked - described == {f"{family.embedding}.weight"}
+    assert len(described) == 4 * len(layers)
+
+
 def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
     from core.commands.study import add_flag
     from core.options import options_of

@@ -68,7 +68,7 @@ class Line:
         """Subtract what lies between both ends."""
         return self.mapped(lambda part: excess_of(part, SHARES))
 
-    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Interval over sentences, and over random changes where there are some, (share,) each."""
         if self.changes is None:
             return bootstrap_interval(self.score, self.drawn)
@@ -103,7 +103,7 @@ def barrier_tables(
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
         excess = _mean(paths).excess()
-        columns = (SHARES, excess.score, *excess.interval())
+        columns = (SHARES, excess.score, *excess.ends())
         means += [(*kind, *numbers, len(paths)) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
 
@@ -174,7 +174,7 @@ def score_tables(
     for kind, paths in together.items():
         line = _mean(paths)
         excess = line.excess()
-        columns = (SHARES, line.score, *line.interval(), excess.score, *excess.interval())
+        columns = (SHARES, line.score, *line.ends(), excess.score, *excess.ends())
         more = (len(paths), chances[kind[2]])
         means += [(*kind, *numbers, *more) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
@@ -183,7 +183,7 @@ def score_tables(
 def _peak(line: Line) -> tuple[float, float, float, float]:
     """Find the largest excess over the chord, its interval, and the share there."""
     at, barrier = calc_barrier(line.score, SHARES)
-    low, high = (float(end[at]) for end in line.excess().interval())
+    low, high = (float(end[at]) for end in line.excess().ends())
     return barrier, low, high, SHARES[at]
 
 

@@ -115,8 +115,9 @@ def make_headline(
             leads.append(f"of {relation}, {_beside(loss)}")
         else:
             parted = loss.clear and loss.value > 0
-            verdict = "cannot" if parted else "have no detectable barrier"
-            leads.append(f"Models of {relation} {verdict}: halfway the loss is {_loss(loss)}")
+            verdict = "have no detectable barrier in the loss: halfway it"
+            verdict = "cannot: halfway the loss" if parted else verdict
+            leads.append(f"Models of {relation} {verdict} is {_loss(loss)}")
         rivals += [
             f"{halfway[way].value_text} {text}{f' ({relation})' if several else ''}"
             for way, text in {**BEST, **RIVALS}.items()
