@@ -223,14 +223,16 @@ def drawn_names(
     shown: Sequence[str],
 ) -> list[Any]:
     """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
-    its colour."""
+    its colour, which is dotted where the line ends before the plot does."""
     if not rows:
         return []
     chart = Chart(pd.DataFrame(rows))
     at = plane.y_of("at")
+    early = {row["name"]: {"strokeDash": [1, 3]} for row in rows if row["x"] < row["end"]}
+    look: dict[str, Any] = {"strokeWidth": 1.5, "xOffset": 4, "x2Offset": 13}
     strokes = [
         chart.filtered(equals("name", name))
-        .mark_rule(color=colours[name], strokeWidth=1.5, xOffset=4, x2Offset=13)
+        .mark_rule(color=colours[name], **look, **early.get(name, {}))
         .encode(x={**x, "field": "x"}, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
         for name in shown
         if any(row["name"] == name for row in rows)

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from core.maths.evaluation.scoring import normalised
-from core.maths.statistics import LEVEL, jackknife_variance, t_interval
+from core.maths.statistics import LEVEL, corrected_level, jackknife_variance, t_interval
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,13 @@ class Replicates:
         """Return columns of a table: the statistic under a name, and the ends of its interval."""
         low, high = self.band(level)
         return {name: self.point, "low": low, "high": high}
+
+    def lowest(self) -> Bool[np.ndarray, " layer"]:
+        """Find the layers that are not detectably above the lowest; the intervals of their
+        differences from it hold together (Bonferroni)."""
+        gap = self - self.at([int(np.argmin(self.point))])
+        low, _ = gap.band(corrected_level(len(self.point) - 1))
+        return ~(low > 0)
 
     def band_of_difference(self, other: Replicates) -> tuple[np.ndarray, np.ndarray]:
         """Compute the interval of self - other, maps of different models on the same rows: models

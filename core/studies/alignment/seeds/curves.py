@@ -27,8 +27,8 @@ NO_GAIN = "no gain"
 GAINED = {  # names of the gains in charts
     "state over window": "hidden state over static window",
     "window over word": "static window over static word",
-    "window beside state": "both over hidden state",
-    "state beside window": "both over static window",
+    "window beside state": "state and window over state",
+    "state beside window": "state and window over window",
 }
 GROUPS = {"models": "first group", "against": "second group"}
 
@@ -118,7 +118,7 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
     columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
     rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
     looks = {
-        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], DASHES[0] if number else (1, 0))
+        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], ((1, 0), *DASHES)[number])
         for number, (gain, (method, _)) in enumerate(PAIRS.items())
     }
     return layer_chart(

@@ -44,7 +44,7 @@ def statements_of(
 
     Args:
         methods: group, method, words, nmse, low, high; controls included.
-        layers: group, method, words, layer, nmse, low, high.
+        layers: group, method, words, layer, nmse, low, high, tied.
         differences: group, method, other_group, other_method, words, difference, low, high, level.
         gains: group, gain, words, layer, difference, low, high, level, where there is a static
             window.
@@ -99,17 +99,19 @@ def statements_of(
 
 
 def layer_statements(by_layer: pd.DataFrame, method: str) -> list[Statement]:
-    """State at which layer a map's error is lowest and, of several layers, at which it is highest.
+    """State a map's lowest error, with the layers that are not distinguishable from it, and, of
+    several layers, its highest.
 
     Args:
-        by_layer: layer, nmse, low, high of one map.
+        by_layer: layer, nmse, low, high, tied of one map.
         method: The map.
     """
     ordered = [row for _, row in by_layer.sort_values("nmse", kind="stable").iterrows()]
-    ends = dict(zip((LOWEST, HIGHEST), (*ordered[:1], *ordered[1:][-1:]), strict=False))
-    return [
-        Statement(method, verdict, estimate_of(row, "nmse"), (int(row["layer"]),))
-        for verdict, row in ends.items()
+    tied = tuple(sorted(int(row["layer"]) for row in ordered if row["tied"]))
+    lowest = [Statement(method, LOWEST, estimate_of(row, "nmse"), tied) for row in ordered[:1]]
+    return lowest + [
+        Statement(method, HIGHEST, estimate_of(row, "nmse"), (int(row["layer"]),))
+        for row in ordered[1:][-1:]
     ]
 
 

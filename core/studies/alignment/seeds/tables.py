@@ -155,7 +155,12 @@ def band_tables(
     estimates = dict(_replicates(values))
     by_layer = [
         pd.DataFrame(
-            {**dict(zip(BANDS[:3], kind, strict=True)), "layer": layers, **estimate.columns("nmse")}
+            {
+                **dict(zip(BANDS[:3], kind, strict=True)),
+                "layer": layers,
+                **estimate.columns("nmse"),
+                "tied": estimate.lowest(),
+            }
         )
         for kind, (_, layers, estimate) in estimates.items()
     ]
@@ -166,7 +171,7 @@ def band_tables(
     groups = list(spec.groups)
     overall.sort(key=lambda row: (groups.index(row[0]), WORDS.index(row[2]), row[3]))
     return (
-        joined(by_layer, (*BANDS[:3], "layer", *BANDS[3:])),
+        joined(by_layer, (*BANDS[:3], "layer", *BANDS[3:], "tied")),
         pd.DataFrame(overall, columns=list(BANDS)),
         pd.DataFrame(_differences(means), columns=list(DIFFERENCES)),
         _gains(estimates),

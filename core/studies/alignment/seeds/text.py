@@ -216,11 +216,14 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:
-    """Where the error is lowest and where it is highest, of `layer_statements`."""
+    """Where the error is lowest, as far as layers can be told apart, of `layer_statements`."""
     most, least = ends
+    if least.layers[0] in most.layers:
+        return f"no layer agrees detectably most ({most.number.value_text} to {least.number.text})"
+    agree = "agrees" if len(most.layers) == 1 else "agree"
     return (
-        f"layer {most.layers[0]} agrees most (error {most.number.text}) and layer "
-        f"{least.layers[0]} least ({least.number.value_text})"
+        f"{layers_in_words(most.layers)} {agree} most (error {most.number.text}; elsewhere up to "
+        f"{least.number.value_text})"
     )
 
 

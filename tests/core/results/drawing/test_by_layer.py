@@ -143,3 +143,11 @@ def test_nothing_to_draw_is_said() -> None:
         heatmap(empty, "All", x="layer", y="family", value="value", context=PAGE),
     ):
         assert chart.to_dict()["description"] == "All: nothing could be drawn."
+
+
+def test_a_line_that_ends_early_is_joined_to_its_name_by_dots() -> None:
+    table = rows("score").iloc[:3]  # b ends where a goes on
+    spec = layer_chart(table, "score", LOOKS, "All", context=PAGE).to_dict()
+    strokes = [layer for layer in spec["layer"] if marked(layer, "rule")]
+    dotted = {each["transform"][0]["filter"][-3:]: "strokeDash" in each["mark"] for each in strokes}
+    assert dotted == {'"a"': False, '"b"': True}

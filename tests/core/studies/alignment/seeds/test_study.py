@@ -18,6 +18,7 @@ from core.models.identity import Identity
 from core.options.layer_numbers import EVERY_LAYER
 from core.results.estimates import Estimate
 from core.results.statements import Statement
+from core.studies.alignment.seeds.bands import leave_out
 from core.studies.alignment.seeds.charts import method_chart, pair_chart
 from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, errors_chart
 from core.studies.alignment.seeds.space import space_chart
@@ -42,6 +43,7 @@ from core.studies.alignment.seeds.tables import COLUMNS
 from core.studies.alignment.seeds.text import (
     WHICH,
     again_sentence,
+    layer_clause,
     lead_sentence,
     make_headline,
     make_notices,
@@ -440,12 +442,26 @@ def test_the_layers_of_the_lowest_and_the_highest_error_are_stated() -> None:
             "nmse": e,
             "low": e,
             "high": e,
+            "tied": e < 0.5,
         }
         for n, e in enumerate((0.3, 0.1, 0.6))
     ]
     facts = stated(methods_table(ols=0.5), pd.DataFrame(rows), difference(0.1, 0.05))
     ends = {fact.verdict: (fact.layers, fact.estimate.value) for fact in facts if fact.layers}
-    assert ends == {LOWEST: ((1,), 0.1), HIGHEST: ((2,), 0.6)}
+    assert ends == {LOWEST: ((0, 1), 0.1), HIGHEST: ((2,), 0.6)}
+    most, least = (fact for fact in facts if fact.layers)
+    clause = layer_clause([most, least])
+    assert clause == "layers 0 and 1 agree most (error .10 [.10, .10]; elsewhere up to .60)"
+    all_tied = replace(most, layers=(0, 1, 2))
+    assert layer_clause([all_tied, least]).startswith("no layer agrees detectably most")
+
+
+def test_a_layer_is_lowest_as_far_as_its_units_tell() -> None:
+    drawn = np.random.default_rng(0)
+    noise = drawn.normal(size=(2, 1, 40))
+    error = np.stack([noise[0] + 10, noise[0] + 10.001 + noise[1], noise[0] + 14], axis=1)
+    estimate = leave_out(error, np.full((1, 3, 40), 20.0), [("a", "b")])
+    assert estimate.lowest().tolist() == [True, True, False]
 
 
 def test_without_any_pair_nothing_is_stated() -> None:
