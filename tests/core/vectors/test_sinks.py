@@ -232,7 +232,9 @@ def test_models_that_share_their_words_leave_out_the_union() -> None:
 
 def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None:
     def keys(name: str, sinks: str) -> list[str]:
-        spec = RsaSpec(models[name], (models[name],), references=False, grid=True, sinks=sinks)
+        spec = RsaSpec(
+            models[name], (f"random:{models[name]}",), references=False, grid=True, sinks=sinks
+        )
         ready = read_first(study.prepare(spec, corpus()))
         return [task.key for task in study.plan(spec, ready)]
 
@@ -243,7 +245,8 @@ def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None
 
 @pytest.mark.slow
 def test_a_study_of_encoders_finds_what_is_stored(models: dict[str, str], tmp_path: Path) -> None:
-    spec = RsaSpec(models["encoder"], (models["encoder"],), references=False)
+    encoder = models["encoder"]
+    spec = RsaSpec(encoder, (f"random:{encoder}",), references=False)
     with using(Store(tmp_path)):
         study.STUDY.run(replace(spec, sinks="keep"), corpus())
         outputs = run(study.plan(spec, read_first(study.prepare(spec, corpus()))))
