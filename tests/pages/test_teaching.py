@@ -38,6 +38,18 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     assert not any("Compare it with the figure" in line for line in said)
 
 
+@pytest.mark.usefixtures("box", "precomputed_results")
+@pytest.mark.parametrize(
+    ("page", "row"), [("seed_alignment", "ridge"), ("probe_trees", "control trees")]
+)
+def test_what_a_lesson_asks_about_is_in_its_figure(page: str, row: str) -> None:
+    app = open_page(f"pages/{page}.py", lesson="1")
+    next(button for button in app.button if button.label == "Look").click()
+    spec = settle(app.run()).get("vega_lite_chart")[0].proto.spec
+    assert row in spec
+    assert "Show all rivals" not in [toggle.label for toggle in app.toggle], "all are drawn"
+
+
 @pytest.mark.usefixtures("box")
 def test_a_class_sees_its_guesses_in_the_figure_once_they_are_revealed(
     monkeypatch: pytest.MonkeyPatch,

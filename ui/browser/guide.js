@@ -1,4 +1,5 @@
-// The guide of a first visit: callouts at the form, the figure and the views of the first figure that is shown.
+// The guide of a first visit: a box in the corner, and an outline at the form, the figure and the views of the first
+// figure that is shown.
 //
 // Whether it has been shown is kept in the browser (localStorage); a browser that keeps nothing is not guided, because it
 // would be at every visit. Nothing is sent to the server.
@@ -7,10 +8,7 @@
   window.palimpsestGuide = true;
   const KEY = __KEY__;
   const STEPS = __STEPS__; // [selector, sentence]
-  const FIGURE = "[data-testid='stVegaLiteChart'] svg .role-mark", VIEWS = ".st-key-views";
-  const READ = "h1, h2.headline, .st-key-views"; // what it leaves free: question, finding, and the views to choose from
-  const HEADER = "[data-testid='stHeader']"; // lies over everything, on a telephone
-  const EDGE = 16, GAP = 8; // pixels
+  const FIGURE = "[data-testid='stVegaLiteChart'] svg .role-mark", VIEWS = ".st-key-views", POINTED = "guided";
   const asked = () => new URLSearchParams(window.location.search);
 
   try {
@@ -32,38 +30,25 @@
     skip.textContent = "Skip";
     let step = 0, target = null;
 
-    function place() {
+    function point() {
       if (!target?.isConnected) target = document.querySelector(steps[step][0]);
       if (!target || !document.querySelector(VIEWS)) return end(); // the reader went to another page
-      const at = target.getBoundingClientRect(), own = box.getBoundingClientRect();
-      const inside = (value, size, room, least = EDGE) => Math.max(least, Math.min(value, room - size - EDGE));
-      const below = Math.max(EDGE, document.querySelector(HEADER)?.getBoundingClientRect().bottom ?? 0);
-      const free = [...document.querySelectorAll(READ), target].map((node) => node.getBoundingClientRect());
-      const lowest = Math.max(...free.slice(0, -1).map((each) => each.bottom));
-      const places = [ // below the target, above it, below all that is read, beside it, at the window's end
-        [at.left, at.bottom + GAP], [at.left, at.top - own.height - GAP], [at.left, lowest + GAP],
-        [at.right + GAP, at.top], [at.left - own.width - GAP, at.top], [at.left, window.innerHeight],
-      ].map(([x, y]) => [inside(x, own.width, window.innerWidth), inside(y, own.height, window.innerHeight, below)]);
-      // of a figure, which may be as large as a telephone's screen, a part may be covered rather than of the rest
-      const covered = ([x, y]) => free.reduce((sum, each, number) => sum + (number + 1 < free.length ? 100 : 1)
-        * Math.max(0, Math.min(x + own.width, each.right) - Math.max(x, each.left))
-        * Math.max(0, Math.min(y + own.height, each.bottom) - Math.max(y, each.top)), 0);
-      const [left, top] = places.reduce((best, each) => (covered(each) < covered(best) ? each : best));
-      box.style.left = `${left}px`;
-      box.style.top = `${top}px`;
+      target.classList.add(POINTED);
     }
 
     function show() {
-      target = document.querySelector(steps[step][0]);
+      target?.classList.remove(POINTED);
+      target = null;
       text.textContent = steps[step][1];
       count.textContent = `${step + 1} of ${steps.length}`;
       box.setAttribute("aria-label", `Guide, ${count.textContent}`);
       skip.hidden = step + 1 === steps.length;
       next.textContent = skip.hidden ? "Done" : "Next";
-      place();
+      point();
     }
 
     function end() {
+      target?.classList.remove(POINTED);
       box.remove();
       window.clearInterval(clock);
       document.removeEventListener("keydown", leave);
@@ -81,7 +66,7 @@
     };
     document.addEventListener("keydown", leave);
     document.body.appendChild(box);
-    const clock = window.setInterval(place, 250); // the page grows while it is drawn, and scrolls within itself
+    const clock = window.setInterval(point, 250); // what it speaks of is drawn again
     show();
   }
 

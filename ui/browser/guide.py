@@ -1,4 +1,4 @@
-"""The guide of a first visit: up to three callouts on the first figure, never again in this
+"""The guide of a first visit: up to three sentences about the first figure, never again in this
 browser."""
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ PROBES = Lesson(
         start=0,
         axis="x",
         truth=_best_layers,
-        near=1,
+        near=0,  # a layer outside the set is distinguishable from those in it
         words=layer_of,
         shown="%.0f",
     ),
@@ -57,7 +57,7 @@ PROBES = Lesson(
         "Embeddings represent words without context. Attention adds the context in the layers "
         "above, and the top layers specialise in predicting the masked word. In between, the "
         "curve is often flat: check whether the bands overlap before you call one layer the best. "
-        "Choose *Show all rivals* and check the grey lines before you call the score syntax. "
+        "Check the grey lines before you call the score syntax. "
         "Linking adjacent words predicts many edges, and so does a probe on word positions, on an "
         "untrained model, or on the embeddings of a word and its neighbours (the static window). "
         "Evidence of syntax in the layers is the margin over these baselines, which is much "

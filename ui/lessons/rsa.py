@@ -47,7 +47,7 @@ RSA = Lesson(
         start=0,
         axis="x",
         truth=_changed_layers,
-        near=1,
+        near=0,  # a layer outside the set is distinguishable from those in it
         words=layer_of,
         shown="%.0f",
     ),

@@ -102,7 +102,8 @@ def show_view(
         Whether there are charts.
     """
     part = ("part", view.name, choices)
-    fewer = form is not None and made_once(result, part, lambda: view.leaves_out(result, *choices))
+    mark = lessons.mark(lesson)  # a lesson asks about all that its figure can show
+    fewer = not mark and made_once(result, part, lambda: view.leaves_out(result, *choices))
     first = form is not None and fewer and not _all_rivals(form)
     drawing, shown = view.drawing(result, *choices, first=first), (view.name, *choices, first)
     if not show_charts(
@@ -111,7 +112,7 @@ def show_view(
         alt_text=result.cautioned(),
         result=result,
         view=shown,
-        mark=lessons.mark(lesson),
+        mark=mark,
         pick=pick,
     ):
         if view.missing:

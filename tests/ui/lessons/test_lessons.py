@@ -76,7 +76,7 @@ def test_a_guess_is_judged_by_the_result(guess: float, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("guess", "verdict"), [(2, "right"), (1, "close"), (0, "too low"), (6, "too high")]
+    ("guess", "verdict"), [(2, "right"), (1, "too low"), (0, "too low"), (6, "too high")]
 )
 def test_a_guessed_layer_is_right_at_any_layer_that_cannot_be_told_apart(
     guess: float, verdict: str
