@@ -120,10 +120,8 @@ def show_view(
         return False
     if below is not None:
         further, value = below(result)
-        further_key = f"{key} below"
-        show_charts(
-            further, key=further_key, alt_text=result.cautioned(), result=result, view=value
-        )
+        under = f"{key} below"
+        show_charts(further, key=under, alt_text=result.cautioned(), result=result, view=value)
         drawing, shown, name = joined(drawing, further), (*shown, value), f"{name} {value}"
     show_downloads(
         result,

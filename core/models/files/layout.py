@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from core import COMMAND
 from core.errors import ModelError, by_number, listed
 
 CONFIG = "config.json"
@@ -47,6 +49,12 @@ PART = re.compile(r"(?P<stem>.+)-(?P<part>\d{5,6})-of-(?P<parts>\d{5,6})\.(?:saf
 PYTORCH = re.compile(r"pytorch_model.*\.bin")  # other .bin files hold settings of a training
 PROJECTOR = re.compile(r"(?i)(?:.*[-_.])?mmproj(?:[-_.].*)?\.gguf")  # the image part of a model
 MOST_NAMED = 3  # files named in a sentence
+
+
+def refuse_gguf(name: str, folder: Path) -> None:
+    """Raise ModelError where a folder has no configuration, as that of a GGUF file alone."""
+    if not (folder / CONFIG).is_file():
+        raise ModelError(f"{name} is a GGUF file: convert it first with `{COMMAND} convert`.")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from core import COMMAND
 from core.errors import ModelError
 from core.models.architectures import class_in
 from core.models.describing import locate
@@ -99,10 +98,7 @@ def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
     )
     for checkpoint in tuned:
         next(read_deltas(match(origin, checkpoint)))  # refuses what comes from another base
-    if not (folders[1] / layout.CONFIG).is_file():
-        raise ModelError(
-            f"{tuned[0].ref} is a GGUF file: convert it first with `{COMMAND} convert`."
-        )
+    layout.refuse_gguf(tuned[0].ref, folders[1])
     tensors = _sums(origin, tuned, list(factors.values()))
     with writing(target) as written:
         plain = plain_config(checkpoints.read_json(folders[1] / layout.CONFIG), tuned[0].config)

@@ -19,12 +19,11 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from core import COMMAND
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import ADAPTER_WEIGHTS, AdapterConfig, read_adapter
 from core.models.files.checkpoints import read_config
-from core.models.files.layout import CONFIG
+from core.models.files.layout import refuse_gguf
 from core.models.files.opening import ROUNDING
 from core.models.files.safetensors import LocalFile, Stored
 from core.models.weights.factors import Sides, Sorted, product_of, sort_tensors, unplaced
@@ -132,11 +131,7 @@ def merge(adapter: Path, base: Path) -> Merge:
             damaged.
     """
     settings = read_config(base)
-    if not (base / CONFIG).is_file():
-        raise ModelError(
-            f"{base.name} is a GGUF file, into which nothing is merged: "
-            f"convert it first with `{COMMAND} convert`."
-        )
+    refuse_gguf(base.name, base)
     config = read_adapter(adapter)
     held = open_checkpoint(adapter.name, {}, [LocalFile(adapter / ADAPTER_WEIGHTS)])
     opened = open_folder(base.name, base, settings)

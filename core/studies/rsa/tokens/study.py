@@ -219,6 +219,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         SpecError: If the models differ in d_model or depth.
     """
     asked: Asked = ready.values["passage"]
+    asked_one = bool(asked.passage.question)
     values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
     models = list(values)
     drawn = drawn_words(values.values(), len(asked.passage.together))
@@ -249,37 +250,30 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
                     shift = len(asked.passage.question)
                     frame["predicted"] |= frame["position"].between(first + shift, last + shift)
                 frames.append(frame)
-    table = (
-        pd.concat(frames, ignore_index=True)
-        if frames
-        else layer_rows("", 0, (), drawn[:0], np.zeros((0, AXES)), ())
-    )
+    nothing = layer_rows("", 0, (), drawn[:0], np.zeros((0, AXES)), ())
+    table = pd.concat(frames or [nothing], ignore_index=True)
     statements: tuple[Statement, ...] = ()
     if models:
         shown = distances.explained_statement(models, float(explained[:2].sum()))
         statements = (*distances.answer_statements(spans), shown)
-        if asked.passage.question:
+        if asked_one:
             statements += distances.nearness_statements(arrays, given, words)
         else:
             statements += distances.gathering_statements(table)
     return Findings(
-        headline=tokens_text.make_headline(
-            statements, spans, models, len(words), asked=bool(asked.passage.question)
-        ),
-        caution=" ".join(notices) if asked.passage.question else "",
+        headline=tokens_text.make_headline(statements, spans, models, len(words), asked=asked_one),
+        caution=" ".join(notices) if asked_one else "",
         statements=statements,
         tables={
             "tokens": table,
             "axes": pd.DataFrame({"axis": np.arange(1, AXES + 1), "explained": explained}),
         }
-        | ({"spans": spans} if asked.passage.question else {})
+        | ({"spans": spans} if asked_one else {})
         | distances.nearness_tables(statements),
         arrays=nearest_arrays(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
-        methods=" ".join(
-            map(tokens_text.said, ["methods", *(["question"] if asked.passage.question else [])])
-        ),
+        methods=" ".join(map(tokens_text.said, ["methods", *["question"] * asked_one])),
         cites=CITATIONS,
     )
 
