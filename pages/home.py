@@ -36,8 +36,10 @@ st.header("Included models", anchor=False)
 with st.container(width=shell.PROSE):
     st.markdown(
         "Small BERTs and decoders of about two million parameters, trained for this app, so that "
-        "everything runs offline and without a graphics card. You can use any other model instead: "
-        "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
+        "they run offline and without a graphics card; adapters of a model from the Hub (`hub:`) "
+        "need that model, too. Scores are on held-out examples of each model's task; a study "
+        "scores a model on its own text, so its scores differ. You can use any other model "
+        "instead: `hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
 if entries := read_manifest():
     st.table(included_table([*entries, *read_adapters()]), border="horizontal", hide_index=True)

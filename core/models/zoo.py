@@ -79,7 +79,7 @@ def not_included(name: str, folder: Path) -> str:
     hint = f"; the nearest name is {near[0]}" if near else ""
     return (
         f"Among the included models there is no model {name!r}{hint}. "
-        f"`{COMMAND} zoo list` shows all {len(there)}."
+        f"The app's first page and `{COMMAND} zoo list` show all {len(there)}."
     )
 
 

@@ -34,7 +34,8 @@ def say(option: Option, value: Any) -> str:
     """Write a value with its separator, such as ", 200 sentences"; "" if it is empty."""
     words = _words(option, value)
     if option.phrase:
-        return option.phrase.format(words) if words else ""
+        phrase = option.phrase.removesuffix("s") if value == 1 else option.phrase
+        return phrase.format(words) if words else ""
     label = _lower(option.label)
     if option.kind == "flag":
         return f"; {label}" if value else f"; no {label}"

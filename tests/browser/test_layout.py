@@ -54,6 +54,15 @@ def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str
         assert box["x"] + box["width"] < following["x"]
 
 
+@pytest.mark.exhaustive
+def test_the_table_of_models_is_whole_on_a_telephone(page: Page, app_url: str) -> None:
+    page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
+    page.goto(app_url)
+    table = page.locator("[data-testid=stTable] table")
+    expect(table).to_be_visible()
+    assert table.evaluate("node => node.scrollWidth <= node.parentElement.clientWidth")
+
+
 @pytest.mark.parametrize(("name", "scheme"), exhaustive(WALKS, *WALKED))
 def test_no_view_is_grave_for_axe_or_says_too_much_or_ends_below_the_fold_and_each_is_one_entry(
     page: Page, app_url: str, name: str, scheme: str

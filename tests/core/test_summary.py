@@ -18,6 +18,10 @@ def test_the_default_study_in_a_line() -> None:
     )
 
 
+def test_one_sentence_is_no_plural() -> None:
+    assert summary(RsaSpec(), 1).endswith(", 1 sentence")
+
+
 def test_what_differs_is_named() -> None:
     spec = RsaSpec(genres=("legal",), one_per_word=True, references=False, seed=1_000)
     assert summary(spec).endswith(

@@ -32,10 +32,8 @@ TIMEOUT = 120  # seconds; a slow machine is no fault of the app
 SMALL = {
     "sentences": "20",
     "words": "40",
-    "draws": "20",
     "references": "false",
     "compare": "zoo:parse-0",
-    "method": "ridge",
 }
 
 

@@ -48,9 +48,10 @@ def errors_shown() -> Iterator[None]:
 def show_failures(result: Result) -> None:
     """Say what was left out of a result, and why."""
     for names, sentence in by_cause(result.failures).items():
-        were = by_number(len(names), "was", "were")
+        were, who = by_number(len(names), "was", "were"), ", ".join(names)
+        said = sentence.replace(f"{who} is ", "it is ", 1)
         st.warning(
-            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
+            f"**{plain(who)}** {were} left out: {plain(said)}",
             icon=":material/warning:",
         )
 

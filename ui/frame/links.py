@@ -266,6 +266,11 @@ class Address:
                     f"The link asks for the study {quote(' '.join(asked))}, "
                     "which this page does not show beside its own. It is ignored."
                 )
+        options = {STUDY, *held.values(), *(option.name for option in self.options.values())}
+        for name in sorted(given.keys() - options):
+            refused[name] = (
+                f"The link asks for {quote(name)}, which is no option of this page. It is ignored."
+            )
         for key, name in held.items():
             value, texts = self.options[key].default, given.get(name)
             if texts and name == "view":

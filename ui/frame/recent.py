@@ -1,7 +1,7 @@
 """The sidebar's links: a button that copies the link of the page, and the recent studies.
 
 Links hold settings, never an uploaded file. On a shared instance a session sees its own studies
-only; on a personal computer it also sees those of earlier tabs.
+only; on a personal computer it also sees those of other tabs, below its own.
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ def _view_of(given: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _draw() -> None:
-    kept = st.session_state.get(OWN, {}) if current_limits().shared else shown_here()
+    elsewhere = [] if current_limits().shared else [*shown_here()]
+    kept: dict[tuple[str, str], Link] = {}
+    for link in (*reversed([*st.session_state.get(OWN, {})]), *reversed(elsewhere)):
+        kept.setdefault(link[:2], link)  # the session's own first
     place = st.session_state.get(PLACE)
     if not kept or place is None:
         return
@@ -136,7 +139,7 @@ def _draw() -> None:
     titles = {entry.path: entry for entry in PAGES}
     with place.container(gap="xxsmall"):
         st.caption("Recent studies")
-        for page, words, given in reversed(list(kept)):
+        for page, words, given in list(kept.values())[:KEPT]:
             if page not in titles:
                 continue
             view = _view_of(dict(given))

@@ -127,25 +127,26 @@ def run_panel(
         told: Place of that line, emptied while there is no result; None for this place.
 
     Returns:
-        The result, or None while there is none; the panel then shows why.
+        The result, a precomputed one until it is recomputed; None while the panel says why.
     """
     key = request.key
     if told is not None:
         told.empty()  # what it says of another study on this page is not said of this one
+    wanted = request
     if anew := key in st.session_state.setdefault(AFRESH, set()):
         key = key_of(key, AFRESH)
-        request = replace(request, run=without_precomputed(request.run))
+        wanted = replace(request, run=without_precomputed(request.run))
     asked = st.session_state.setdefault(ASKED, set())
     left = st.session_state.setdefault(LEFT, set())
     if again:
         left.discard(key)
-    st.session_state[ENDED_WITHOUT] = False
+    st.session_state[ENDED_WITHOUT] = key in left
     if key in left:
-        st.session_state[ENDED_WITHOUT] = True
         _offer_again(CANCELLED, key)
         return None
     try:
-        job = _ask(key, request, again=again or key not in asked, look=True)
+        job = _ask(key, wanted, again=again or key not in asked, look=True)
+        earlier = _ask(request.key, request, look=True) if anew else job
     except QueueFullError as error:
         st.session_state[ENDED_WITHOUT] = True
         _offer_again(plain(str(error)), key)
@@ -157,6 +158,9 @@ def run_panel(
         waited.add(key)
         st.session_state.setdefault(WATCHED, set()).add(key)
         _watch(job, request.key if anew else "")
+        if earlier.state is State.DONE:
+            (told or st).caption(f"{PRECOMPUTED}, until it is recomputed", width="content")
+            return cast("Result", earlier.result)
     elif job.state == State.DONE:
         if not quiet and len(job.result.table):  # otherwise there is nothing to show
             note_study(request.spec)
@@ -165,13 +169,11 @@ def run_panel(
                 (told or st).caption(describe_done(job, key in waited), width="content")
         show_failures(job.result)
         return cast("Result", job.result)
-    elif job.state == State.CANCELLED:
-        st.session_state[ENDED_WITHOUT] = True
-        _offer_again(CANCELLED, key)
     else:
         st.session_state[ENDED_WITHOUT] = True
-        show_error(job.error or RuntimeError("the study ended without a result"))
-        _offer_again("", key)
+        if not (cancelled := job.state == State.CANCELLED):
+            show_error(job.error or RuntimeError("the study ended without a result"))
+        _offer_again(CANCELLED if cancelled else "", key)
     return None
 
 

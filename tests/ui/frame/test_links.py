@@ -73,6 +73,14 @@ def test_one_wrong_model_of_a_link_leaves_the_others() -> None:
     assert "`garbage`" in warning.value
 
 
+def test_a_name_that_is_no_option_is_announced() -> None:
+    app = AppTest.from_function(models_page, default_timeout=30)
+    app.query_params.update(bogus="1", split="sentence")
+    app.run()
+    (warning,) = app.warning
+    assert "`bogus`" in warning.value
+
+
 @pytest.mark.parametrize(
     ("models", "said"),
     [

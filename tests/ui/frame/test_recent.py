@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
 from core.options import options_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.weights.clusters.spec import WeightsSpec
 from extras.alignment.check.spec import CheckSpec
-from ui.frame.recent import LONGEST, words_of
+from ui.frame import recent
+from ui.frame.recent import KEPT, LONGEST, words_of
 from ui.views import (
     alignment,
     alignment_experiments,
@@ -50,3 +56,22 @@ def test_nothing_that_a_page_only_shows_sets_a_study_apart() -> None:
 
 def test_what_a_link_says_at_length_is_cut() -> None:
     assert len(words_of(RsaSpec, (("passage", ("word " * 1_000,)),))) == LONGEST
+
+
+def test_own_studies_stand_before_those_of_other_tabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui.frame import recent
+
+        st.session_state[recent.PLACE] = st.empty()
+        st.session_state[recent.OWN] = {("pages/rsa.py", "mine", ()): None}
+        recent._draw()
+
+    others = OrderedDict.fromkeys(("pages/rsa.py", str(number), ()) for number in range(KEPT))
+    monkeypatch.setattr(recent, "shown_here", lambda: others)
+    labels: list[str] = []
+    monkeypatch.setattr(recent.st, "page_link", lambda *_, label, **__: labels.append(label))
+    assert not AppTest.from_function(page).run().exception
+    assert "mine" in labels[0]
+    assert len(labels) == KEPT

@@ -386,10 +386,10 @@ def test_a_study_of_which_every_task_failed_is_not_among_the_recent(
 ) -> None:
     recent: list[object] = []
     monkeypatch.setattr("ui.study.run_panel.note_study", recent.append)
-    failures = {"zoo:nli-0": "It is not there."}
+    failures = {"zoo:nli-0": "zoo:nli-0 is not there."}
     STUDIES["a"].result = Outcome(failures=failures, tables={"rows": rows, "baselines": [1]})
     app = finish(open_page())
-    assert "It is not there" in app.warning[0].value
+    assert "left out: it is not there" in app.warning[0].value
     assert bool(recent) == bool(noted)
     assert any("Computed in" in each.value for each in app.caption) == bool(noted)
 
@@ -436,6 +436,8 @@ def test_a_cancelled_recomputation_shows_the_precomputed_result_again(
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
     STUDIES["a"] = Shipped(waits=True)
     app = press(open_page("a"), "Recompute here")
+    assert "From the box" in texts(app), "the earlier result stays meanwhile"
+    assert f"{PRECOMPUTED}, until it is recomputed" in texts(app)
     press(app, "Cancel")
     app.run()
     assert "From the box" in texts(app)

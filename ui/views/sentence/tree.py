@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.errors import counted
 from core.studies.probes.sentence.result import predicted_tree
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -86,7 +87,8 @@ def _show(tree: PredictedTree, result: Result) -> None:
 
 def _draw_arcs(tree: PredictedTree) -> None:
     """Draw the arcs at their own width, so that a long sentence is scrolled, not compressed."""
-    agreed, edges = len(tree.view.agreed), len(tree.view.agreed) + len(tree.view.missed)
+    agreed, missed = len(tree.view.agreed), len(tree.view.missed)
+    both = f"{agreed} of {counted(agreed + missed, 'edge is', 'edges are')}"
     shared = page_specs(tree.arcs, key="arcs", result=tree)[0]
     spec = {name: part for name, part in shared.items() if name != "autosize"}
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
@@ -96,6 +98,6 @@ def _draw_arcs(tree: PredictedTree) -> None:
             spec,
             width="content",
             key="arcs_chart",
-            alt_text=f"Parse above, predicted tree below: {agreed} of {edges} edges are in both.",
+            alt_text=f"Parse above, predicted tree below: {both} in both.",
         )
         st.html(ARROWS_SHOWN if tree.view.labels else ARCS_SHOWN)

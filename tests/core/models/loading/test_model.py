@@ -358,7 +358,7 @@ def test_what_is_missing_or_damaged_in_the_box_can_be_restored(box, file) -> Non
 def test_a_name_that_is_not_included_is_answered_with_the_nearest(box) -> None:
     with pytest.raises(
         ModelError,
-        match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` shows all [0-9]+\.",
+        match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` show all [0-9]+\.",
     ):
         describe("zoo:seed-9")
 
