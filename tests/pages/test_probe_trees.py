@@ -95,7 +95,7 @@ def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> N
     settle(app.run())
     assert not app.exception
     assert not app.error
-    assert figures(app) == 4
+    assert figures(app) == (4 if " " in text else 1)  # a word alone has no distances
     assert text not in sentences(app)  # what is typed is drawn, never rendered
 
 

@@ -72,7 +72,8 @@ def test_line_caption_and_record_give_one_number(
 ) -> None:
     """With few words sampled some sentences hold none of them; they were read all the same."""
     model = f"path:{save_tiny(tmp_path / 'tiny', 'bert', max_position_embeddings=512)}"
-    spec = RsaSpec(model, (model,), corpus=corpus, sentences=asked, words=40, references=False)
+    options = {"sentences": asked, "words": 40, "references": False}
+    spec = RsaSpec(model, (f"random:{model}",), corpus=corpus, **options)
     result = study.STUDY.run(spec, {"upload:mine.txt": TEXT})
     assert result.sentences_read == result.provenance["corpus"]["sentences"] == read
     assert items_in_words(spec, 40, read) in result.methods

@@ -78,7 +78,7 @@ def test_weights_say_so_and_measure_the_rounding(tmp_path: Path, models: Models)
 def test_plain_models_have_no_such_notice(tmp_path: Path, models: Models) -> None:
     study = STUDIES["rsa"]
     with using(Store(tmp_path)):
-        result = study.run(study.Spec(base=models.base, compare=(models.base,), **RSA))
+        result = study.run(study.Spec(base=models.base, compare=(f"random:{models.base}",), **RSA))
     assert not any("quantised" in notice for notice in result.notices)
 
 

@@ -83,8 +83,11 @@ def neighbours_sentence(result: Result) -> str:
     if not above:
         none = f"Neighbours do not detectably share a {word} by any vector"
         return f"{none} (chance {chance}): {_shares(rest)}."
-    text = f"Neighbours share a {word} beyond chance ({chance}) by {_shares(above)}"
-    return f"{text}, not detectably by {_shares(rest)}." if rest else f"{text}."
+    expected, several = _chance(result).number.value_text, int(result.arrays["k"]) > 1
+    who = f"The {near} share" if several else "The nearest shares"
+    text = f"{who} a {word} beyond chance ({expected}) by {_shares(above)}"
+    named = listed([_named(each) for each in rest])
+    return f"{text}, not detectably by {named}." if rest else f"{text}."
 
 
 def state_distances(result: Result) -> tuple[Statement, ...]:
@@ -182,10 +185,14 @@ def _shares(shares: Sequence[Statement]) -> str:
     """ "projectors and delta (100 %) and norms (92 %)": vectors with one share together."""
     return listed(
         [
-            f"{listed([title_of(each.subject).partition(' (')[0] for each in group])} ({text})"
+            f"{listed([_named(each) for each in group])} ({text})"
             for text, group in groupby(shares, key=lambda share: share.number.value_text)
         ]
     )
+
+
+def _named(share: Statement) -> str:
+    return title_of(share.subject).partition(" (")[0]
 
 
 def _models(result: Result) -> int:

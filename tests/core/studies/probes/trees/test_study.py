@@ -865,7 +865,7 @@ def test_one_word_has_arcs_alone_and_one_edge_is_no_edges() -> None:
     def tree(*heads: int) -> PredictedTree:
         view = view_sentence(
             ("Hello", "you")[: len(heads)], heads, np.ones(len(heads), dtype=bool),
-            np.eye(len(heads), 4), np.eye(4, 2),
+            np.eye(len(heads), 4), np.eye(2, 4), None,
         )  # fmt: skip
         return PredictedTree(view, statement_of(view, "zoo:a", 1), parsed=True)
 
