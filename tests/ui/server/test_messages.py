@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import tomllib
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from core.limits import MEGABYTE
 from core.runs.process import remembered as memory
 from tests import ROOT
+from tests.load.tab import run_alone
 from tests.ui.server.log import warnings_in
 from ui.frame import errors
 from ui.server import messages, refusals, start
@@ -180,7 +180,7 @@ def test_a_server_logs_what_a_visitor_causes_once_a_minute(
 
     monkeypatch.setattr(start, "warm", lambda: None)
     try:
-        asyncio.run(serve())
+        run_alone(serve())
         logged = [record.name for record in caplog.records if record.exc_info]
         assert logged == [errors.__name__, jobs.__name__]
     finally:
