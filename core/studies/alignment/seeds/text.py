@@ -216,7 +216,7 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:
-    """Where the error is lowest, as far as layers can be told apart, of `layer_statements`."""
+    """Where the error is lowest, of `layer_statements`: all layers that are not distinguishable."""
     most, least = ends
     if least.layers[0] in most.layers:
         return f"no layer agrees detectably most ({most.number.value_text} to {least.number.text})"
