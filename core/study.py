@@ -305,8 +305,7 @@ class Study:
         if shipped is not None and shelf.is_wanted(options):
             return shipped
         ready = read_first(self.prepare(spec, texts), **options)
-        tasks = self.plan(spec, ready)
-        outputs = self.perform(spec, tasks, expected=expected_seconds(tasks), **options)
+        outputs = self.perform(spec, self.plan(spec, ready), expected=expected_seconds, **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
         return result if shipped is None else shelf.compared(result, shipped)
 

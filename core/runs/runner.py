@@ -126,7 +126,7 @@ class _Work:
 
     ledger: Ledger
     by_key: dict[str, list[Task]]
-    expected: Mapping[str, float]
+    expected: Mapping[str, float] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
     failures: dict[str, Outcome] = field(default_factory=dict)
@@ -212,7 +212,7 @@ def run(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     signal: Signal | None = None,
-    expected: Mapping[str, float] | None = None,
+    expected: Callable[[Sequence[Task]], Mapping[str, float]] | None = None,
 ) -> Outputs:
     """Run tasks, taking values from the store where they are there.
 
@@ -224,7 +224,8 @@ def run(
         progress: Called in this thread at the start, a few times a second and at the end.
         signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also
             ask the run to give way, or to bring only what is stored.
-        expected: Processor seconds of tasks by key; all take the same without it.
+        expected: Estimates the processor seconds of tasks, by key; asked where something is to be
+            computed. All take the same without it.
 
     Returns:
         Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures`
@@ -244,13 +245,15 @@ def run(
         by_key.setdefault(task.key, []).append(task)
     signal = signal or Signal()
     ledger = Ledger(uuid.uuid4().hex, store or current_store(), signal)
-    work = _Work(ledger, by_key, expected or {})
+    work = _Work(ledger, by_key)
     lasting = [key for key, together in by_key.items() if not together[0].fleeting]
     work.values, work.shipped = ledger.store.find(lasting)
     work.stored = set(work.values)
     report = progress or (lambda _: None)
-    report(work.progress())
     missing = [together[0] for key, together in by_key.items() if key not in work.values]
+    if missing and expected is not None and not signal.look_only:
+        work.expected = expected(tasks)
+    report(work.progress())
     if signal.look_only and not all(task.fleeting for task in missing):
         raise NotStoredError("Not everything is stored.")
     if missing:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -374,7 +375,9 @@ def test_progress_counts_tasks_by_what_they_are_expected_to_take(store: Store) -
     short, long = (Task.of(f"square {n}", square, number=n) for n in (1, 2))
     run([long], store=store)
     seen: list[Progress] = []
-    expected = {short.key: 10.0, long.key: 30.0}
+    expected = mock.Mock(return_value={short.key: 10.0, long.key: 30.0})
+    run([long], store=store, expected=expected)
+    assert not expected.called  # where nothing is to be computed
     run([short, long], store=store, progress=seen.append, expected=expected)
     assert seen[0].fraction == pytest.approx(30 / 40)
     assert seen[0].remaining is not None  # before anything is measured: what two cores take
