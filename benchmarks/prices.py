@@ -7,7 +7,7 @@ There are three pairs of models: two included seeds (6 layers of 128), and model
 with the included tokenizer, of 6 layers of 384 and of 12 layers of 768, which are created if they
 are missing. Every study is small, so that the widest models take a few minutes; prices of larger
 studies are extrapolated. Processor seconds include all threads, children and imports, so that other
-load matters little; memory is the peak resident size (VmHWM). Measurements are kept and not
+load matters little; memory is the peak resident size (VmHWM) of all. Measurements are kept and not
 repeated.
 """
 
@@ -188,22 +188,30 @@ def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def used() -> dict[str, float]:
-    """Measure this process: `cpu`, processor seconds with those of its children, and `hwm`,
-    gigabytes at its peak.
+    """Measure this process and its children: `cpu`, processor seconds, and `hwm`, gigabytes at the
+    peaks of those that run.
 
     The peak is VmHWM where the system has it, because ru_maxrss begins with what the parent had.
     """
     import resource
 
-    own, children = (
+    own, ended = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
-    seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    status = Path("/proc/self/status")
-    if not status.is_file():
+    seconds = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+    place = Path("/proc")
+    if not place.is_dir():
         return {"cpu": seconds, "hwm": own.ru_maxrss / 1e9}
-    peak = status.read_text().partition("VmHWM:")[2].split()[0]
-    return {"cpu": seconds, "hwm": int(peak) * 1024 / 1e9}
+    lists = (each.read_text() for each in place.glob("self/task/*/children"))
+    children = [place / number for numbers in lists for number in numbers.split()]
+    for child in children:  # which have not ended, so that nothing above has their seconds
+        ticks = (child / "stat").read_text().rpartition(")")[2].split()[11:13]
+        seconds += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    peaks = [
+        int((each / "status").read_text().partition("VmHWM:")[2].split()[0])
+        for each in (place / "self", *children)
+    ]
+    return {"cpu": seconds, "hwm": sum(peaks) * 1024 / 1e9}
 
 
 def _study(command: str, values: dict[str, Any]) -> tuple[Study, Any]:

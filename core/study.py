@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 import core.results.drawing.panels as panels
-from core.models.costs import Sizes, expected_outputs, expected_seconds, price_tasks
+from core.models.costs import Sizes, expected_costs, expected_outputs, price_tasks
 from core.results.differences import ComparedTable
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.paper import Drawing
@@ -305,7 +305,7 @@ class Study:
         if shipped is not None and shelf.is_wanted(options):
             return shipped
         ready = read_first(self.prepare(spec, texts), **options)
-        outputs = self.perform(spec, self.plan(spec, ready), expected=expected_seconds, **options)
+        outputs = self.perform(spec, self.plan(spec, ready), expected=expected_costs, **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
         return result if shipped is None else shelf.compared(result, shipped)
 

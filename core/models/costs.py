@@ -12,6 +12,7 @@ import heapq
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
+from dataclasses import replace
 
 from core.errors import ModelError, PalimpsestError, counted
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
@@ -21,6 +22,7 @@ from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Cost, Price, on_this_machine, wall_seconds
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.process.remembered import remembered
+from core.runs.process.second import helps
 from core.runs.runner import Failure, Outputs
 from core.runs.tasks import Task
 
@@ -251,7 +253,8 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     costs = [*each, *shared.values(), *collected]
     starting = {True: STARTING, False: STARTING_LIGHT}
     seconds = [starting[torch] for torch in {cost.torch for cost in costs}]
-    seconds += [cost.seconds for cost in costs]
+    second = bool(helps(dict(enumerate(each))))  # a process, which loads the libraries too
+    seconds += [cost.seconds for cost in costs] + [STARTING] * second
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
     peak = (
         sum(at_once)
@@ -262,7 +265,7 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     fetched = max((cost.fetched for cost in each), default=1.0)
     return Price(
         seconds=on_this_machine(wall_seconds(seconds)),
-        memory=libraries + peak / 1e9,
+        memory=libraries * (1 + second) + peak / 1e9,
         download=fetched * sum(size.download for size in sizes.values()) / 1e9,
         store=sum(cost.store for cost in costs) / 1e9,
         work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",
@@ -271,15 +274,17 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     )
 
 
-def expected_seconds(tasks: Sequence[Task]) -> dict[str, float]:
-    """Estimate processor seconds of tasks by key; what several share is counted at the first, which
-    computes it. A task that declares no cost, or whose model has no size, is left out."""
-    sizes, expected, shared = Sizes(), dict[str, float](), dict[Hashable, Cost]()
+def expected_costs(tasks: Sequence[Task]) -> dict[str, Cost]:
+    """Estimate what tasks take, by key; the seconds of what several share are counted at the first,
+    which computes it. A task that declares no cost, or whose model has no size, is left out."""
+    sizes, expected, shared = Sizes(), dict[str, Cost](), dict[Hashable, Cost]()
     for task in (task for task in tasks if task.is_priced):
         with suppress(ModelError):
             cost = task.cost(sizes)
             first = [cost.shared[key].seconds for key in cost.shared.keys() - shared.keys()]
-            expected.setdefault(task.key, STARTING_TASK + cost.seconds + sum(first))
+            held = max((part.memory for part in cost.shared.values()), default=0.0)
+            seconds = STARTING_TASK + cost.seconds + sum(first)
+            expected.setdefault(task.key, replace(cost, seconds=seconds, memory=cost.memory + held))
             shared.update(cost.shared)
     return expected
 

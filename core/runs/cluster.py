@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, cast
 
 from core.errors import SpecError
+from core.runs.price import Cost
 from core.runs.tasks import Task, stop_here
 
 CONNECT_SECONDS = 5
@@ -37,7 +38,7 @@ class ClusterExecutor(Executor):
         """Return the same cluster for a study whose tasks prefer these workers."""
         return ClusterExecutor(self._client, tuple(workers))
 
-    def place(self, tasks: Sequence[Task]) -> None:
+    def place(self, tasks: Sequence[Task], costs: Mapping[str, Cost]) -> None:
         """Assign workers to groups of tasks in proportion, the largest group first."""
         present = [*self.workers()]
         workers = [address for address in present if address in self._within] or present

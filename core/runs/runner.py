@@ -11,15 +11,17 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError, TaskError
 from core.runs.cluster import ClusterExecutor, cluster
-from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
-from core.runs.process.memory import give_back_free_memory, give_back_large_blocks
+from core.runs.price import Cost
+from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.memory import give_back_free_memory
+from core.runs.process.second import LocalExecutor, local_executor
 from core.runs.store import Store, current_store, decode
 from core.runs.tasks import Ledger, Outcome, Signal, Task, opened_ledger, perform
 
@@ -35,6 +37,7 @@ __all__ = [
 POLL_SECONDS = 0.2
 # How long a cancelled run waits for tasks to reach their next tick; they end there anyway.
 GRACE_SECONDS = 0.5
+ONE_SECOND = Cost(1.0)
 PRIOR = 5.0  # expected processor seconds that count like measured ones in a run's speed
 AGAIN = "Run it again; finished tasks are kept."
 CANCELLED = f"it was cancelled. {AGAIN}"
@@ -126,7 +129,7 @@ class _Work:
 
     ledger: Ledger
     by_key: dict[str, list[Task]]
-    expected: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, Cost] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
     failures: dict[str, Outcome] = field(default_factory=dict)
@@ -168,11 +171,11 @@ class _Work:
         ended = self.values.keys() | self.failures.keys()
         done, stored, shipped = map(self._count, (ended, self.stored, self.shipped))
         fractions = list(self.ledger.fractions.items())
-        running = sum(part * self._weigh([key]) for key, part in fractions if key not in ended)
-        at_work = running + self._weigh(ended - self.stored)
+        running = sum(part * self.weigh([key]) for key, part in fractions if key not in ended)
+        at_work = running + self.weigh(ended - self.stored)
         seconds = time.monotonic() - self.began
-        whole = self._weigh(self.by_key)
-        left = whole - self._weigh(ended) - running
+        whole = self.weigh(self.by_key)
+        left = whole - self.weigh(ended) - running
         prior = PRIOR if self.expected else 0.0
         measurable = prior or (seconds > 0.5 and at_work > 0.02)
         unfinished = len(ended) < len(self.by_key)
@@ -183,9 +186,9 @@ class _Work:
         note = self.ledger.note
         return Progress(done, total, stored, fraction, note, seconds, remaining, shipped)
 
-    def _weigh(self, keys: Iterable[str]) -> float:
+    def weigh(self, keys: Iterable[str]) -> float:
         """Sum up what the tasks with these keys are expected to take."""
-        return sum(self.expected.get(key, 1.0) for key in keys)
+        return sum(self.expected.get(key, ONE_SECOND).seconds for key in keys)
 
     def _count(self, keys: Iterable[str]) -> int:
         """Count the tasks with these keys."""
@@ -212,7 +215,7 @@ def run(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     signal: Signal | None = None,
-    expected: Callable[[Sequence[Task]], Mapping[str, float]] | None = None,
+    expected: Callable[[Sequence[Task]], Mapping[str, Cost]] | None = None,
 ) -> Outputs:
     """Run tasks, taking values from the store where they are there.
 
@@ -224,8 +227,8 @@ def run(
         progress: Called in this thread at the start, a few times a second and at the end.
         signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also
             ask the run to give way, or to bring only what is stored.
-        expected: Estimates the processor seconds of tasks, by key; asked where something is to be
-            computed. All take the same without it.
+        expected: Estimates what tasks take, by key; asked where something is to be computed. All
+            take the same without it.
 
     Returns:
         Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures`
@@ -274,8 +277,8 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
     CancelledError as `run` does."""
     if not tasks:
         return Outputs({})
-    with _threads() as pool:
-        return run(tasks, **(options | {"executor": pool}))
+    with local_executor() as executor:
+        return run(tasks, **(options | {"executor": executor}))
 
 
 def _run_missing(
@@ -284,10 +287,10 @@ def _run_missing(
     """Submit the tasks and wait for them, reporting progress."""
     signal = work.ledger.signal
     futures: dict[Future[Outcome], str] = {}
-    if isinstance(executor, ClusterExecutor):
-        executor.place(missing)
+    if isinstance(executor, (ClusterExecutor, LocalExecutor)):
+        executor.place(missing, work.expected)
     try:
-        for task in missing:
+        for task in sorted(missing, key=lambda task: -work.weigh([task.key])):
             try:
                 futures[executor.submit(perform, task, work.ledger.identifier)] = task.key
             except BrokenExecutor:
@@ -330,18 +333,5 @@ def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
         with cluster(address) as executor:
             yield executor
         return
-    with _threads() as pool:
-        yield pool
-
-
-@contextlib.contextmanager
-def _threads() -> Iterator[Executor]:
-    limit_threads()
-    give_back_large_blocks()
-    pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
-    try:
-        yield pool
-    finally:
-        # A run has waited for its tasks; one that was cancelled does not wait for one that never
-        # ticks.
-        pool.shutdown(wait=False, cancel_futures=True)
+    with local_executor() as executor:
+        yield executor

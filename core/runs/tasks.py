@@ -31,6 +31,7 @@ IDENTITY = "identity"  # ending of arguments that identify a model or a parser
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]
+Elsewhere = Callable[["Task", Store], bool]  # computes a task into a store, or does not
 
 
 def pure(
@@ -182,10 +183,8 @@ def key_for(function: Callable[..., Any], **arguments: Any) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A task's outcome: a value (bytes, from another process), a failure, or neither if cancelled.
-
-    `error` is the failure as it was raised, in the process that started the run.
-    """
+    """A task's outcome: a value (bytes, from another process), a failure, or neither if cancelled;
+    `error` is the failure as it was raised, in the process that started the run."""
 
     value: Any = None
     stored: bool = False
@@ -286,12 +285,12 @@ def drop_with_value(keys: Iterable[str]) -> None:
         place.pieces.extend(keys)
 
 
-def perform(task: Task, identifier: str) -> Outcome:
+def perform(task: Task, identifier: str, elsewhere: Elsewhere | None = None) -> Outcome:
     """Run one task of the run `identifier` in this thread or process.
 
-    In the process that started the run the caller's store is used; in any other one that process's
-    own, and the value returns as safetensors bytes. A PalimpsestError becomes a failure; any other
-    error is a bug and is raised.
+    In the process that started the run the caller's store is used, into which `elsewhere` may have
+    computed the value; in any other one that process's own, and the value returns as safetensors
+    bytes. A PalimpsestError becomes a failure; any other error is a bug and is raised.
     """
     ledger = _LEDGERS.get(identifier)
     if ledger is not None and ledger.pid != os.getpid():
@@ -303,9 +302,10 @@ def perform(task: Task, identifier: str) -> Outcome:
         with using(ledger.store if ledger else default_store()) as store:
             if task.fleeting:
                 return Outcome(task.compute())
+            there = elsewhere is not None and elsewhere(task, store)
             value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
             store.drop([*place.checkpoints, *place.pieces])
-        return Outcome(value if ledger else encode(value), stored)
+        return Outcome(value if ledger else encode(value), stored and not there)
     except CancelledError:
         return Outcome()
     except PalimpsestError as error:

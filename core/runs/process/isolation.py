@@ -24,7 +24,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -120,7 +120,12 @@ class Apart:
         self._end()
 
     def ask(
-        self, request: object, patience: Patience, note: str, characters: int = UNBOUNDED
+        self,
+        request: object,
+        patience: Patience,
+        note: str,
+        characters: int = UNBOUNDED,
+        waiting: Callable[[], object] | None = None,
     ) -> Iterator[Any]:
         """Yield replies to a request, one request at a time.
 
@@ -129,6 +134,8 @@ class Apart:
             patience: How long it may take.
             note: What the reader of a progress bar is told.
             characters: Of all replies, as JSON.
+            waiting: Called a few times a second meanwhile, in place of reporting `note`; may raise
+                to give up.
 
         Raises:
             RefusedError: With the sentence of the process, which goes on.
@@ -143,7 +150,7 @@ class Apart:
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()
         try:
-            for reply in self._replies(patience, note, characters):
+            for reply in self._replies(patience, note, characters, waiting):
                 if "end" not in reply:
                     yield reply["reply"]
                     continue
@@ -155,7 +162,13 @@ class Apart:
             if not whole:
                 self.close()
 
-    def _replies(self, patience: Patience, note: str, left: int) -> Iterator[dict[str, Any]]:
+    def _replies(
+        self,
+        patience: Patience,
+        note: str,
+        left: int,
+        waiting: Callable[[], object] | None,
+    ) -> Iterator[dict[str, Any]]:
         from core.maths.progress import (
             tick,  # the store's imports, which a list of the commands does not need
         )
@@ -163,7 +176,7 @@ class Apart:
         began = heard = time.monotonic()
         rest = _Rest(self._process.pid)
         while True:
-            tick(0.0, note)
+            waiting() if waiting else tick(0.0, note)
             now = time.monotonic()
             if patience.idle is not None and rest.seconds > patience.idle:
                 raise ApartError

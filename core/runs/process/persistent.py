@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from core.runs.process.isolation import UNBOUNDED, Apart, Patience
@@ -38,6 +39,7 @@ class PersistentProcess:
         memory: int,
         rest: float | None = None,
         characters: int = UNBOUNDED,
+        listen: Callable[[Any], object] | None = None,
     ) -> list[Any]:
         """Return all replies to a request.
 
@@ -46,17 +48,23 @@ class PersistentProcess:
             memory: Bytes that the process may take, where the request starts it.
             rest: Seconds without a request after which the process ends; 0 ends it before this
                 method returns, None never.
+            listen: Called a few times a second with the last reply, None before the first, in place
+                of reporting `note`; may raise to give up.
 
         Raises:
             ApartError, BusyError, CancelledError: As `Apart.ask`.
         """
+        replies: list[Any] = []
+        waiting = None if listen is None else partial(_hear, listen, replies)
         with turn(self._turn, self._waiting):
             if self._end is not None:
                 self._end.cancel()
             if self._process is None or not self._process.alive:
                 self._process = Apart(self._module, memory, **self._environment)
             try:
-                return list(self._process.ask(request, patience, note, characters))
+                for reply in self._process.ask(request, patience, note, characters, waiting):
+                    replies.append(reply)
+                return replies
             finally:
                 if rest == 0:
                     self._process.close()
@@ -70,3 +78,7 @@ class PersistentProcess:
         with self._turn:
             if self._process is not None:
                 self._process.close()
+
+
+def _hear(listen: Callable[[Any], object], replies: list[Any]) -> None:
+    listen(replies[-1] if replies else None)

@@ -43,10 +43,10 @@ def unpriced() -> dict[str, float]:
 
 def test_what_tasks_share_is_expected_of_the_first() -> None:
     first, second = (Task.of(str(own), shares, own=own) for own in (1.0, 3.0))
-    expected = costs.expected_seconds([first, second, first, Task.of("unpriced", unpriced)])
+    expected = costs.expected_costs([first, second, first, Task.of("unpriced", unpriced)])
     assert len(expected) == 2
-    assert expected[first.key] == pytest.approx(3.0 + costs.STARTING_TASK)
-    assert expected[second.key] == pytest.approx(3.0 + costs.STARTING_TASK)
+    assert expected[first.key].seconds == pytest.approx(3.0 + costs.STARTING_TASK)
+    assert expected[second.key].seconds == pytest.approx(3.0 + costs.STARTING_TASK)
 
 
 def test_the_size_of_a_folder_is_read_from_headers(monkeypatch: pytest.MonkeyPatch) -> None:

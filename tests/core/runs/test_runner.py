@@ -36,6 +36,7 @@ from core.maths.progress import span, tick
 from core.models.loading.tokenizers import open_tokenizer
 from core.models.references import parse_ref
 from core.runs.cluster import ClusterExecutor
+from core.runs.price import Cost
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here
 from core.runs.store import Store, default_store
@@ -375,7 +376,7 @@ def test_progress_counts_tasks_by_what_they_are_expected_to_take(store: Store) -
     short, long = (Task.of(f"square {n}", square, number=n) for n in (1, 2))
     run([long], store=store)
     seen: list[Progress] = []
-    expected = mock.Mock(return_value={short.key: 10.0, long.key: 30.0})
+    expected = mock.Mock(return_value={short.key: Cost(10.0), long.key: Cost(30.0)})
     run([long], store=store, expected=expected)
     assert not expected.called  # where nothing is to be computed
     run([short, long], store=store, progress=seen.append, expected=expected)
@@ -739,7 +740,7 @@ def test_a_group_stays_together_and_all_workers_have_work(
         for n in range(sizes[group])
     ]
     executor = ClusterExecutor(Client())
-    executor.place(tasks)
+    executor.place(tasks, {})
     where: dict[str, set] = {}
     for task in tasks:
         with pytest.raises(AssertionError, match="submitted"):

@@ -1,0 +1,182 @@
+"""A second process that computes tasks for a run of this one.
+
+Python lets one thread run at a time, and two that make many small calls of torch hold each other
+up: a study of the included models took a third longer than on two cores of their own. So one of a
+run's two threads lets another process compute its tasks, into the same store. What does not arrive
+there is computed here: a task that fails, one that needs what only this process knows (a measure
+registered in a notebook), one whose process the system has ended.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import os
+import pickle
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.errors import TaskError
+from core.limits import UNLIMITED, current_limits
+from core.maths.devices import choose_device
+from core.maths.progress import tick
+from core.runs.price import Cost
+from core.runs.process.cores import TASKS_AT_ONCE, available_cores, limit_threads
+from core.runs.process.isolation import ApartError, Patience
+from core.runs.process.memory import give_back_large_blocks
+from core.runs.process.persistent import PersistentProcess
+
+if TYPE_CHECKING:
+    from core.runs.store import Store
+    from core.runs.tasks import Task
+
+WORTH = 10.0  # processor seconds of tasks from which the process is worth the seconds of its start
+SHORT = 1.0  # processor seconds of a task that is quicker done than handed over
+LARGE = 5e8  # bytes of a task that stays here: its process has large products to do, and no memory
+REST = 300.0  # seconds without a task after which the process ends
+ENDLESS = Patience(float("inf"), float("inf"))
+LOOK_UP_SECONDS = 0.2
+SETTINGS = ("PALIMPSEST_", "HF_", "HOME", "XDG_")  # how variables begin that change what is read
+
+Key = TypeVar("Key", bound=Hashable)
+_process = PersistentProcess(__name__)
+_using = threading.Lock()
+_environment: dict[str, str] = {}  # with which the process was started
+
+
+class LocalExecutor(ThreadPoolExecutor):
+    """Two threads of this process, one of which uses the second process at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
+        self._helped = frozenset[str]()
+
+    def place(self, tasks: Sequence[Task], costs: Mapping[str, Cost]) -> None:
+        """Choose which of the tasks to come the second process may compute."""
+        keys = [task.key for task in tasks] if available_cores() > 1 else []
+        self._helped = helps({key: costs[key] for key in keys if key in costs})
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit `core.runs.tasks.perform` with a task; see concurrent.futures.Executor."""
+        if self._helped and args[0].key in self._helped:
+            kwargs["elsewhere"] = computes
+        return super().submit(function, *args, **kwargs)
+
+
+@contextmanager
+def local_executor() -> Iterator[LocalExecutor]:
+    """Open an executor on this machine."""
+    limit_threads()
+    give_back_large_blocks()
+    executor = LocalExecutor()
+    try:
+        yield executor
+    finally:
+        # A run has waited for its tasks; one that was cancelled does not wait for one that never
+        # ticks.
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def helps(costs: Mapping[Key, Cost]) -> frozenset[Key]:
+    """Choose the tasks that the second process may compute, of those that a run is to compute.
+
+    Args:
+        costs: What each takes, by key.
+
+    Returns:
+        Their keys; none for a short run, or on an instance that many share, which has no memory for
+        two.
+    """
+    if sum(cost.seconds for cost in costs.values()) < WORTH or current_limits().shared:
+        return frozenset()
+    return frozenset(
+        key
+        for key, cost in costs.items()
+        if cost.torch and cost.seconds >= SHORT and cost.memory <= LARGE
+    )
+
+
+def computes(task: Task, store: Store) -> bool:
+    """Let the second process compute a task into a store, unless it is at work for another thread;
+    return whether it did.
+
+    Raises:
+        CancelledError: If the run is cancelled meanwhile.
+    """
+    if not _using.acquire(blocking=False):
+        return False
+    try:
+        if choose_device() != "cpu":
+            return False
+        settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
+        if _environment != settings:
+            _process.close()
+            _environment.clear()
+            _environment.update(settings)
+        request = {
+            "task": base64.b64encode(pickle.dumps(task)).decode(),
+            "store": {
+                "folder": str(store.folder),
+                "size_limit": store.size_limit,
+                "precomputed": str(store.precomputed.path) if store.precomputed else "",
+            },
+        }
+        _process.ask(request, ENDLESS, "", memory=UNLIMITED, rest=REST, listen=_tell)
+    except (ApartError, pickle.PicklingError, AttributeError, TypeError):
+        return False  # the last three: what pickle says of a function that no module has
+    finally:
+        _using.release()
+    return True
+
+
+def _tell(reply: tuple[float, str] | None) -> None:
+    """Report what the second process last said of its progress."""
+    tick(*(reply or (0.0, "")))
+
+
+def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
+    """Compute a task in this process; yield how far it is.
+
+    Raises:
+        TaskError: If it brings no value.
+    """
+    from core.runs.tasks import Ledger, Outcome, Signal, opened_ledger, perform
+
+    limit_threads()
+    store = _opened(**request["store"])
+    future = Future[Outcome]()
+    with opened_ledger(Ledger(__name__, store, Signal())) as ledger:
+        try:
+            task: Task = pickle.loads(base64.b64decode(request["task"]))
+            work = functools.partial(_work, future, perform, task, ledger.identifier)
+            threading.Thread(target=work, daemon=True).start()  # ends with the process
+            while wait([future], LOOK_UP_SECONDS).not_done:
+                note = ledger.note.removeprefix(task.name).removeprefix(": ")
+                yield ledger.fractions.get(task.key, 0.0), note
+            failure = future.result().failure
+        except Exception as error:  # the task is computed again where it is wanted, and fails there
+            raise TaskError(repr(error)) from error
+    if failure:
+        raise TaskError(failure)
+
+
+def _work(future: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
+    """Call a function for whoever waits for the future."""
+    try:
+        future.set_result(function(*arguments))
+    except BaseException as error:
+        future.set_exception(error)
+
+
+@functools.cache
+def _opened(folder: str, size_limit: int, precomputed: str) -> Store:
+    """Open the store of whoever asks."""
+    from core.runs.precomputed import Precomputed
+    from core.runs.store import Store
+
+    answers = Precomputed(Path(precomputed)) if precomputed else None
+    return Store(Path(folder), size_limit, answers)
