@@ -253,7 +253,8 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     costs = [*each, *shared.values(), *collected]
     starting = {True: STARTING, False: STARTING_LIGHT}
     seconds = [starting[torch] for torch in {cost.torch for cost in costs}]
-    second = bool(helps(dict(enumerate(each))))  # a process, which loads the libraries too
+    # a process, which loads the libraries too
+    second = bool(helps(dict(enumerate(map(_with_shared, each)))))
     seconds += [cost.seconds for cost in costs] + [STARTING] * second
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
     peak = (
@@ -282,11 +283,16 @@ def expected_costs(tasks: Sequence[Task]) -> dict[str, Cost]:
         with suppress(ModelError):
             cost = task.cost(sizes)
             first = [cost.shared[key].seconds for key in cost.shared.keys() - shared.keys()]
-            held = max((part.memory for part in cost.shared.values()), default=0.0)
             seconds = STARTING_TASK + cost.seconds + sum(first)
-            expected.setdefault(task.key, replace(cost, seconds=seconds, memory=cost.memory + held))
+            expected.setdefault(task.key, replace(_with_shared(cost), seconds=seconds))
             shared.update(cost.shared)
     return expected
+
+
+def _with_shared(cost: Cost) -> Cost:
+    """The same with the memory of what the task shares with others."""
+    held = max((part.memory for part in cost.shared.values()), default=0.0)
+    return replace(cost, memory=cost.memory + held)
 
 
 def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:

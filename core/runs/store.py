@@ -97,6 +97,11 @@ class Store:
             self.precomputed is not None and key in self.precomputed
         )
 
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a database to store values in."""
+        return not isinstance(self._values, files.NoBooks)
+
     def without_precomputed(self) -> Store:
         """Return the same store without precomputed results."""
         plain = copy.copy(self)

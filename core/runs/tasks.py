@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from core.errors import CancelledError, PalimpsestError
-from core.maths.progress import LISTENER, Checkpoint
+from core.maths.progress import LISTENER, Checkpoint, span
 from core.runs.checkpoints import StoredCheckpoint
 from core.runs.price import Cost
 from core.runs.process.imports import import_tangled
@@ -130,11 +130,8 @@ class Task:
     @cached_property
     def key(self) -> str:
         """The sha256 of the function's identity and version and of the values; of a fleeting task,
-        whose arguments may be any object, of its role.
-
-        Raises:
-            TypeError: If an argument is not a plain value.
-            ValueError: If an argument whose name ends in "identity" is empty.
+        whose arguments may be any object, of its role. Raises TypeError if an argument is not a
+        plain value, ValueError if one whose name ends in "identity" is empty.
         """
         if self.fleeting:
             return key_of("fleeting", repr(self.role))
@@ -147,8 +144,10 @@ class Task:
         """Call the function under its guard."""
         if not self.fleeting:  # reading and identifying enter no such package
             import_tangled()
-        guard: Guard | None = getattr(self.function, _GUARD)
-        with guard(self.values) if guard else contextlib.nullcontext():
+        with contextlib.ExitStack() as stack:
+            if guard := getattr(self.function, _GUARD):
+                with span(0.0, 0.0):  # what it reads is no part of the work
+                    stack.enter_context(guard(self.values))
             return self.function(**dict(self.arguments))
 
     def cost(self, sizes: Mapping[str, Any]) -> Cost:

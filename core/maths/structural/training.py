@@ -33,12 +33,14 @@ from core.maths.devices import fast_half
 from core.maths.progress import checkpoint
 from core.maths.structural.bank import Bank, in_precision
 from core.maths.structural.batches import Batch, Packer, ProbeData
+from core.maths.structural.costs import EPOCHS as EXPECTED
 from core.maths.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
 from core.maths.structural.scratch import Scratch
 
 KINDS = ("distance", "depth")
 FORM = "probes.bank/3"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
+ALMOST = 0.97  # of the progress, where probes train for longer than most
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def train_bank(
         batch: Sentences per step.
         exact: Whether probes are trained in double precision, see `_precisions`.
         device: Where to compute.
-        report: Called with the fraction of the maximum work and a note; may raise to stop.
+        report: Called with the fraction of the expected work and a note; may raise to stop.
         bank_of, packer_of: Make banks and pack their batches, for probes with a further loss.
 
     Raises:
@@ -226,7 +228,8 @@ def _train(
                     course.bank.step(vectors, sentences)
                     if report is not None and step % 10 == 0:
                         done = epoch + (number + step / len(packer)) / len(courses)
-                        report(done / epochs, f"{kind} probes, epoch {epoch + 1}")
+                        share = min(done / min(epochs, EXPECTED), ALMOST)
+                        report(share, f"{kind} probes, epoch {epoch + 1}")
                 losses = course.bank.mean_loss(dev_vectors, dev_batches)
                 history[epoch][course.places] = course.bank.end_epoch(epoch, losses, len(packer))
                 first = skip = 0

@@ -27,16 +27,17 @@ from core.maths.progress import tick
 from core.runs.price import Cost
 from core.runs.process.cores import TASKS_AT_ONCE, available_cores, limit_threads
 from core.runs.process.isolation import ApartError, Patience
-from core.runs.process.memory import give_back_large_blocks
+from core.runs.process.memory import free_memory, give_back_large_blocks
 from core.runs.process.persistent import PersistentProcess
 
 if TYPE_CHECKING:
     from core.runs.store import Store
     from core.runs.tasks import Task
 
-WORTH = 10.0  # processor seconds of tasks from which the process is worth the seconds of its start
+WORTH = 20.0  # processor seconds of tasks from which the process is worth the seconds of its start
 SHORT = 1.0  # processor seconds of a task that is quicker done than handed over
-LARGE = 5e8  # bytes of a task that stays here: its process has large products to do, and no memory
+LARGE = 5e8  # bytes of a task from which it is asked whether the memory has room for two
+ROOM = 4  # times a large task's bytes that must be free
 REST = 300.0  # seconds without a task after which the process ends
 ENDLESS = Patience(float("inf"), float("inf"))
 LOOK_UP_SECONDS = 0.2
@@ -62,7 +63,7 @@ class LocalExecutor(ThreadPoolExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit `core.runs.tasks.perform` with a task; see concurrent.futures.Executor."""
-        if self._helped and args[0].key in self._helped:
+        if args and getattr(args[0], "key", None) in self._helped:
             kwargs["elsewhere"] = computes
         return super().submit(function, *args, **kwargs)
 
@@ -88,16 +89,21 @@ def helps(costs: Mapping[Key, Cost]) -> frozenset[Key]:
         costs: What each takes, by key.
 
     Returns:
-        Their keys; none for a short run, or on an instance that many share, which has no memory for
-        two.
+        Their keys; none for a short run, or on an instance that many share, whose memory has no
+        room for two.
     """
     if sum(cost.seconds for cost in costs.values()) < WORTH or current_limits().shared:
         return frozenset()
     return frozenset(
         key
         for key, cost in costs.items()
-        if cost.torch and cost.seconds >= SHORT and cost.memory <= LARGE
+        if cost.torch and cost.seconds >= SHORT and _fits(cost.memory)
     )
+
+
+def _fits(memory: float) -> bool:
+    """Whether a task of so many bytes may be computed beside another one."""
+    return memory <= LARGE or ROOM * memory <= free_memory()
 
 
 def computes(task: Task, store: Store) -> bool:
@@ -110,7 +116,7 @@ def computes(task: Task, store: Store) -> bool:
     if not _using.acquire(blocking=False):
         return False
     try:
-        if choose_device() != "cpu":
+        if not store.keeps or choose_device() != "cpu":
             return False
         settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
         if _environment != settings:

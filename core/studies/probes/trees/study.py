@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE
-from core.runs.runner import run
 from core.studies.kit import (
     ComparedTable,
     Findings,
@@ -39,7 +38,7 @@ from core.studies.probes.trees.planning import prepare
 from core.studies.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import doubts_of, statements_of
-from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, plan_sweep
+from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, perform_sweep
 from core.studies.probes.trees.tables import (
     BESIDE,
     as_table,
@@ -154,7 +153,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     if not spec.sweep:
         return result
     layers = {ref: result.best_layer(ref) for ref in result.probes}
-    swept = run(plan_sweep(spec, layers, ready), **options)
+    swept = perform_sweep(spec, layers, ready, **options)
     table = collect_sweep(spec, ready, swept)
     return replace(
         result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.reasons

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from core.maths.structural.bands import summary
-from core.models.costs import Sizes, expected_outputs, price_tasks
+from core.models.costs import Sizes, expected_costs, expected_outputs, price_tasks
 from core.runs.price import Price
 from core.runs.runner import run
 from core.studies.kit import Findings, Outputs, Result, Task, Text
@@ -89,6 +89,13 @@ def sweep_price(spec: ProbeSpec, models: Sequence[str]) -> Price:
     return price_tasks(expected_sweep(spec, sizes, models), sizes)
 
 
+def perform_sweep(
+    spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs, **options: Any
+) -> Outputs:
+    """Run the tasks of `plan_sweep`; raises as it does."""
+    return run(plan_sweep(spec, layers, ready), expected=expected_costs, **options)
+
+
 def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
     """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
     treebank: Treebank = ready.need(TREEBANK)
@@ -123,7 +130,7 @@ def run_sweep(
     """
     asked = replace(spec, models=tuple(layers), untrained=False)
     ready = read_first(prepare(asked, texts), **options)
-    outputs = run(plan_sweep(asked, layers, ready), **options)
+    outputs = perform_sweep(asked, layers, ready, **options)
     table = collect_sweep(asked, ready, outputs)
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)

@@ -126,11 +126,12 @@ def train_probes(
         ModelError: If the model cannot be loaded.
         SpecError: If it has no such layer or fewer dimensions than the rank.
     """
-    golds = (
-        _control_golds(model, trees.rows, how.draws, how.seed)
-        if how.control
-        else [gold_of(trees.rows)]
-    )
+    with span(0.0, 0.0):  # a process that has not yet seen the model looks at all of its files
+        golds = (
+            _control_golds(model, trees.rows, how.draws, how.seed)
+            if how.control
+            else [gold_of(trees.rows)]
+        )
     with span(0.0, 0.2):
         vectors, value = read_for_probes(model, trees, layers, sizes, position, how.control)
     with taking_turns(vectors.nbytes), span(0.2, 1.0):

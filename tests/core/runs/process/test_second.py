@@ -10,14 +10,16 @@ import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from core.errors import CancelledError, ModelError
+from core.catalogue import STUDIES
+from core.errors import CancelledError, ModelError, StoreError
 from core.maths.progress import tick
 from core.runs.price import Cost
 from core.runs.process import second
 from core.runs.runner import Outputs, Progress, Task, run
-from core.runs.store import Store
+from core.runs.store import Store, StoreWarning
 from core.runs.tasks import Signal, pure
 
 LONG = Cost(second.WORTH)
@@ -82,7 +84,10 @@ def test_it_takes_long_tasks_of_long_runs_alone(monkeypatch: pytest.MonkeyPatch)
         "large": Cost(5.0, memory=2 * second.LARGE),
         "light": Cost(5.0, torch=False),
     }
+    monkeypatch.setattr(second, "free_memory", lambda: 7 * second.LARGE)
     assert second.helps(costs) == {"long"}
+    monkeypatch.setattr(second, "free_memory", lambda: 8 * second.LARGE)
+    assert second.helps(costs) == {"long", "large"}
     assert second.helps({"a": Cost(second.WORTH / 2)}) == frozenset()
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     assert second.helps(costs) == frozenset()
@@ -189,6 +194,41 @@ def test_a_setting_that_changes_reaches_it(
     first, later = processes(log)
     assert os.getpid() not in (first, later)
     assert first != later
+
+
+@pytest.mark.slow
+def test_probes_of_an_included_model_are_the_same_in_either_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = STUDIES["probe"]
+    spec = study.Spec(
+        models=("zoo:seed-0",), sentences=80, seeds=1, controls=2, layers=(0, 3), epochs=4
+    )
+    monkeypatch.setattr(second, "SHORT", 0.0)
+    computes, computed_there = second.computes, list[Task]()
+
+    def noted(task: Task, store: Store) -> bool:
+        there = computes(task, store)
+        computed_there.extend([task] if there else [])
+        return there
+
+    monkeypatch.setattr(second, "computes", noted)
+    tables = {}
+    for worth in (0.0, float("inf")):
+        monkeypatch.setattr(second, "WORTH", worth)
+        store = Store(tmp_path / str(worth))
+        tables[worth] = study.run(spec, store=store).table
+    assert computed_there
+    pd.testing.assert_frame_equal(*tables.values())
+
+
+def test_what_no_store_can_keep_is_computed_here(tmp_path: Path, log: Path) -> None:
+    store = Store(tmp_path / "store", refusal=StoreError("not a number of bytes"))
+    task = Task.of("where", where, number=1, log=str(log))
+    with pytest.warns(StoreWarning):
+        outputs = run([task], store=store, expected=expected)
+    assert outputs.values[task.role]["process"] == os.getpid()
+    assert processes(log) == [os.getpid()]
 
 
 def test_it_finds_what_is_precomputed_where_the_run_does(tmp_path: Path) -> None:
