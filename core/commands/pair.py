@@ -103,10 +103,9 @@ class Check:
         more = ""
         if words[0] != words[1]:
             more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
-        where = f"in {read} " if len(layers) > 1 else ""
         numbers = (
-            f"{where}their weights differ by {text_of(self.relation['distance'], 'per cent')} of "
-            f"the base's norm, "
+            f"in {read} their weights differ by {text_of(self.relation['distance'], 'per cent')} "
+            "of the base's norm, "
             f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
         )
         if self.related:

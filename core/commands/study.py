@@ -134,7 +134,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     Raises:
         PalimpsestError: As the study does; `core.commands.main` prints it.
     """
-    from core.results.export import write_result
+    from core.results.export import NUMBERS, write_result
     from core.results.numbers import text_of
     from core.results.shelf.archive import is_shelved
     from core.runs.runner import open_executor
@@ -155,9 +155,13 @@ def main(command: str, arguments: argparse.Namespace) -> int:
             result = study.run(spec, store=store, executor=executor, progress=seen)
         if sys.stderr.isatty():
             print(file=sys.stderr)
+    files: list[Path] = []
+    keeps = result.table.empty and result.failures and (arguments.out / NUMBERS).exists()
     try:  # writing comes first: the files are not lost if the output is full, nor the reverse
-        with using(store):
-            files = write_result(result, study.figures(result), arguments.out, study.files(result))
+        if not keeps:
+            with using(store):
+                made = study.figures(result), arguments.out, study.files(result)
+                files = write_result(result, *made)
     finally:
         print(result.cautioned(), flush=True)
         for sentence in (*result.notices, *result.left_out):
@@ -166,7 +170,9 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     seconds = time.monotonic() - began
     took = text_of(seconds, "seconds")
     print(f"{seen.stored} of {seen.total} tasks were stored{precomputed}; {took}.", file=sys.stderr)
-    print(f"Written: {', '.join(str(path) for path in files)}")
+    written = f"Written: {', '.join(str(path) for path in files)}"
+    kept = f"Nothing was computed, so that the earlier result in {arguments.out} stays."
+    print(kept if keeps else written)
     return 1 if result.failures else 0
 
 

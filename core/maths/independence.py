@@ -5,7 +5,8 @@ every order equally likely. So the units of two independent networks, matched to
 a random order, whatever the weights are like; those of a network and what was made of it do not.
 
 Reference: Zhu et al. 2025. Deviations: the rank correlation is tested one-sided, and its p-value is
-no smaller than that of one order among all; units are matched by the correlations of their rows.
+no smaller than that of one order among all; units are matched by the correlations of their rows,
+and a unit that pruning has silenced is matched by chance.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from numpy.random import Generator
 from scipy.special import betainc, betaln, gammaln, hyp2f1, logsumexp
 
 from core.errors import ShapeError
@@ -71,13 +73,30 @@ def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
     asked = np.linspace(0, count - 1, min(count, most)).round().astype(int)
     if len(asked) < LEAST_UNITS:
         raise ShapeError(f"An order needs at least {LEAST_UNITS} units, got {len(asked)}.")
-    orders = [match_rows(x[asked], y) for x, y in zip(first, second, strict=True)]
+    chance = np.random.default_rng(0)
+    orders = [
+        match_rows(_heard(x, chance)[asked], _heard(y, chance))
+        for x, y in zip(first, second, strict=True)
+    ]
     return Orders(
         rank_correlation(orders[0], asked),
         rank_correlation(*orders),
         float((orders[0] == orders[1]).mean()),
         len(asked),
     )
+
+
+def _heard(
+    matrix: Float[ndarray, "unit column"], chance: Generator
+) -> Float[ndarray, "unit column"]:
+    """The matrix with noise in place of constant rows: these fit all others alike, and of such the
+    first would be taken, which is an order that has nothing to do with training."""
+    constant = np.ptp(matrix, axis=1) == 0
+    if not constant.any():
+        return matrix
+    told = matrix.copy()
+    told[constant] = chance.normal(size=(int(constant.sum()), matrix.shape[1]))
+    return told
 
 
 def order_log_p(correlation: float, units: int) -> float:

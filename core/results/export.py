@@ -280,7 +280,7 @@ def result_numbers(result: Result) -> bytes:
 def write_result(
     result: Result,
     figures: Mapping[str, Chart],
-    out: Path,
+    out: str | Path,
     extra: Mapping[str, bytes] | None = None,
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and
@@ -296,6 +296,7 @@ def write_result(
     Raises:
         ExportError: If the folder cannot be made or written.
     """
+    out = Path(out)
     files = {
         NUMBERS: result_numbers(result),
         **{name: table_csv(table) for name, table in tables_by_file(result).items()},

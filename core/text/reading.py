@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.errors import CorpusError
+from core.errors import CorpusError, counted
 from core.models.costs import count_sentences
 from core.models.identity import identity_tasks
 from core.runs.tasks import Task, pure
@@ -148,8 +148,8 @@ def repeated_sentences(ref: str, count: int, copies: int) -> str:
 def fewer_sentences(ref: str, count: int, limit: int) -> str:
     """Say that a text is shorter than was asked for."""
     return (
-        f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; "
-        "all were read."
+        f"{ref} has only {counted(count, 'sentence')}, fewer than the {limit:,} that were asked "
+        "for; all were read."
     )
 
 

@@ -88,8 +88,8 @@ def extract(
         Items in the order of the sentences, and of the words (or of `keep`) in each.
 
     Raises:
-        ModelError: If a model cannot be loaded, has no [CLS] token although items are "cls", or
-            has layers that cannot read the states of the other.
+        ModelError: If a model cannot be loaded, has no [CLS] token although items are "cls",
+            has layers that cannot read the states of the other, or vectors that are not finite.
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
@@ -115,12 +115,22 @@ def extract(
 
     by_word = items == "words" or keep is not None
     visit_sentences(reading, sentences, "words" if by_word else "summary", place)
+    check_finite(reading.ref, vectors)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(starts))
     word = np.concatenate([np.zeros(0, dtype=np.int64), *wanted])
     notices = _notices(reading, sentences, sorted(long), sentence[~there], items)
     if there.all():
         return Activations(vectors, sentence, word, notices)
     return Activations(vectors[:, there], sentence[there], word[there], notices)
+
+
+def check_finite(ref: str | ModelRef, vectors: np.ndarray) -> None:
+    """Raise ModelError for vectors of a model, (layer, item, d_model), that are not finite."""
+    if not all(np.isfinite(layer).all() for layer in vectors):
+        raise ModelError(
+            f"Some vectors of {ref} are not finite, because it overflows on this text or its "
+            "weights are damaged: choose another text, or get the model again."
+        )
 
 
 def fitting(ref: str | ModelRef, sentences: Sentences) -> np.ndarray:

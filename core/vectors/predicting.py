@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ModelError
+from core.errors import CorpusError, ModelError
 from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.models.sizes import Size
 from core.vectors.forward import cut_sentences
@@ -96,6 +96,25 @@ def way_to_ask(ref: str, base: str, loaded: LoadedModel) -> Callable[..., Asked]
     return ASK[kind]
 
 
+def check_halves(sentences: Sequence[Sequence[str]]) -> None:
+    """Raise CorpusError for a text that cannot be halved: one half is fitted on, the other read."""
+    if len(sentences) < 2:
+        raise CorpusError(
+            "The text has a single sentence, but half of the sentences are fitted on and the other "
+            "half are read: use a longer text."
+        )
+
+
+def check_losses(ref: str, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a model's losses; raises ModelError where they are not finite."""
+    if not np.isfinite(losses).all():
+        raise ModelError(
+            f"The predictions of {ref} are not finite, "
+            "because the model overflows or its weights are damaged: choose another checkpoint."
+        )
+    return losses
+
+
 def count_answers(asked: Asked, sentences: int) -> NDArray[np.int64]:
     """Count the subwords of each sentence that are asked for, (sentence,)."""
     tokens = np.zeros(sentences, dtype=np.int64)
@@ -105,7 +124,8 @@ def count_answers(asked: Asked, sentences: int) -> NDArray[np.int64]:
 
 
 def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
-    """Sum the losses of each sentence's answers in nats, (sentence,)."""
+    """Sum the losses of each sentence's answers in nats, (sentence,); NaN where the model's
+    predictions are not finite."""
     import torch
 
     from core.models.loading.layers import run_model

@@ -196,7 +196,7 @@ def show_sidebar() -> None:
             )
         else:
             st.caption(
-                f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries",
+                f":material/database: Store: {in_bytes(info.bytes)}, {counted(info.entries, 'entry', 'entries')}",
                 help=_store_help(default_store().folder),
             )
         if current_limits().shared:

@@ -71,6 +71,19 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(
     assert "Choose another folder with --out" in capsys.readouterr().err
 
 
+def test_a_run_in_which_every_model_fails_keeps_the_earlier_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    small = ["--no-references", "--no-functions", "--sentences", "20", "--out", out]
+    assert cli.main(["rsa", "--compare", "zoo:parse-0", *small]) == 0
+    earlier = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    capsys.readouterr()
+    assert cli.main(["rsa", "--compare", "zoo:parse0", *small]) == 1
+    assert f"the earlier result in {out} stays" in capsys.readouterr().out
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == earlier
+
+
 @pytest.mark.parametrize(
     "command",
     [

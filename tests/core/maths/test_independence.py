@@ -98,6 +98,31 @@ def test_a_permuted_copy_matches_in_another_order_that_both_matrices_have(wide: 
     assert rank_correlation(kept, asked) == 1.0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("silenced", ["smallest", "last", "all"])
+def test_units_that_pruning_silenced_say_nothing_of_a_start(silenced: str) -> None:
+    rng = np.random.default_rng(9)
+    found: list[tuple[float, float]] = []
+    for _ in range(60):
+        one, two = ([rng.normal(size=(UNITS, COLUMNS)) for _ in range(2)] for _ in range(2))
+        count = UNITS if silenced == "all" else UNITS // 4
+        by_norm = np.argsort(np.linalg.norm(two[0], axis=1))
+        gone = by_norm[:count] if silenced == "smallest" else np.arange(UNITS)[-count:]
+        for matrix in two:
+            matrix[gone] = 0
+        for pair in ((one, two), (two, one)):
+            orders = compare_units(*pair, most=UNITS)
+            found.append((order_log_p(orders.order, UNITS), order_log_p(orders.matched, UNITS)))
+    for values in np.exp(found).T:
+        assert (values < 0.01).sum() <= 5, "1.2 of 120 are expected"
+    orders = compare_units(one, [matrix + 0 for matrix in one], most=UNITS)
+    kept = [matrix.copy() for matrix in one]
+    for matrix in kept:
+        matrix[: UNITS // 4] = 0
+    assert order_log_p(orders.order, UNITS) < -100
+    assert order_log_p(compare_units(one, kept, most=UNITS).order, UNITS) < -20
+
+
 def test_too_few_units_are_refused() -> None:
     with pytest.raises(ShapeError, match="at least 3 units"):
         compare_units([np.ones((2, 4))] * 2, [np.ones((2, 4))] * 2, most=9)

@@ -27,6 +27,11 @@ def test_correlations_are_numpy_s_and_0_for_a_constant_unit() -> None:
         correlations(x, y[:-1])
 
 
+def test_numbers_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ShapeError, match="not finite"):
+        correlations(np.array([[1.0, np.nan], [2.0, 3.0]]), np.eye(2))
+
+
 def test_units_in_another_order_are_found() -> None:
     x = RNG.normal(size=(60, 12))
     order = RNG.permutation(12)

@@ -264,6 +264,18 @@ def test_numbers_too_large_for_half_precision_are_kept_whole(tiny, monkeypatch) 
     assert extract(tiny["bert"], [("dog",)]).vectors.tobytes() == cold.vectors.tobytes()
 
 
+def test_vectors_that_are_not_finite_are_refused(tiny, monkeypatch) -> None:
+    def overflown(reading, sentences, part, place) -> None:
+        place(0, {"words": np.array([0]), "vectors": np.full((4, 1, D_MODEL), np.inf, np.float32)})
+
+    monkeypatch.setattr(
+        "core.vectors.activations._select", lambda *given: (given[1]["vectors"], np.array([True]))
+    )
+    monkeypatch.setattr("core.vectors.activations.visit_sentences", overflown)
+    with pytest.raises(ModelError, match="not finite"):
+        extract(tiny["bert"], [["one"]])
+
+
 def test_a_store_that_cannot_keep_anything_gives_the_same(tiny, tmp_path, monkeypatch) -> None:
     kept = extract(tiny["bert"], SENTENCES)
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "full"))

@@ -18,6 +18,7 @@ from core.vectors.predicting import (
     ASK,
     PREDICTING,
     Asked,
+    check_halves,
     count_answers,
     sum_losses,
     times_read,
@@ -80,9 +81,11 @@ def measure_barrier(
         `ordered`, what was put in order: "units", "heads"; `rotated`, whether norms allow it.
 
     Raises:
+        CorpusError: If there is a single sentence.
         ModelError: If a model cannot be read, predicts no tokens and fits no base that does, or the
             two are not of one architecture and tokenizer.
     """
+    check_halves(sentences)
     with span(0.0, 0.1):
         ask, left, right = open_both(first, second, base)
     fitted, asked = (ask(left, sentences[part::2]) for part in (1, 0))

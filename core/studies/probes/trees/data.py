@@ -217,8 +217,8 @@ def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> N
         if len(rows) < few:
             why = copies if split and different < len(every) else ""
             raise CorpusError(
-                f"{ref} has {len(rows)} sentences in the {NAMED[part]} part; "
-                f"a probe needs at least {few}.{why} Use more text."
+                f"{ref} has {len(rows)} {by_number(len(rows), 'sentence', 'sentences')} in the {NAMED[part]} part; "
+                f"a probe needs at least {few}.{why} Use more text, or more of its sentences."
             )
         if all(sum(tree.keep) < 2 for tree in rows):
             raise CorpusError(

@@ -18,6 +18,7 @@ from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs
 from core.vectors.forward import cut_sentences
 from core.vectors.predicting import (
     PREDICTING,
+    check_losses,
     count_answers,
     open_to_ask,
     sum_losses,
@@ -48,14 +49,14 @@ def score_sentences(model: str, model_identity: str, sentences: Words) -> Value:
         (sentence,), whether the model reads all of it; "vocabulary", tokens that it can predict.
 
     Raises:
-        ModelError: If it cannot be read, or predicts no words.
+        ModelError: If it cannot be read, predicts no words, or no finite probabilities.
     """
     loaded, ask = open_to_ask(model, model)
     tick(0.1, f"predictions of {model}")
     asked = ask(loaded, sentences, FIRST)
     cut = cut_sentences(loaded.tokenizer, sentences)
     return {
-        "nats": sum_losses(loaded.model, asked, len(sentences)),
+        "nats": check_losses(model, sum_losses(loaded.model, asked, len(sentences))),
         "subwords": count_answers(asked, len(sentences)),
         "whole": np.array([each.subwords <= loaded.tokenizer.longest for each in cut]),
         "vocabulary": int(loaded.model.get_output_embeddings().weight.shape[0]),

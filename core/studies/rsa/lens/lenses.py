@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from core.errors import ModelError
 from core.maths.maps.linear import Ridge
 from core.models.loading.layers import (
     Batch,
@@ -111,11 +112,17 @@ class Read:
 
 
 def read_asked(model: Any, asked: Asked) -> Iterator[Read]:
-    """Read the states of all layers wherever a token is asked for, a batch at a time."""
+    """Read the states of all layers wherever a token is asked for, a batch at a time; raises
+    ModelError where they are not finite."""
     for batch, answers in asked:
         row, place = torch.nonzero(answers >= 0, as_tuple=True)
         if len(row):
             states, output = run_seen(model, batch)
+            if not all(bool(state.isfinite().all()) for state in states):
+                raise ModelError(
+                    "Some states are not finite, because the model overflows on this text or its "
+                    "weights are damaged: choose another text, or get the model again."
+                )
             yield Read(
                 [state[row, place].float() for state in states],
                 logits_of(output)[row, place].float(),

@@ -12,7 +12,7 @@ from core.maths.ranks import area
 from core.models.identity import check_tokenizers
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.forward import cut_sentences
-from core.vectors.predicting import open_to_ask, pad_sentences, times_read
+from core.vectors.predicting import check_halves, open_to_ask, pad_sentences, times_read
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -75,10 +75,12 @@ def read_layers(
         of the typed sentence, `token` (place,), and `said` and `said_kl`, (lens, layer, place).
 
     Raises:
+        CorpusError: If there is a single sentence.
         ModelError: If the model cannot be read, or predicts no tokens.
     """
     from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
 
+    check_halves(sentences)
     with span(0.0, 0.1):
         loaded, ask = open_to_ask(model, base)
     head = Head.of(loaded.model)

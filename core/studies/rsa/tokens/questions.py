@@ -30,6 +30,7 @@ from core.models.files.checkpoints import longest_input, read_config
 from core.models.loading.memory import borrow_model
 from core.studies.rsa.tokens.text import said
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
+from core.vectors.activations import check_finite
 from core.vectors.forward import Subwords, cut_pair
 from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
 
@@ -134,6 +135,7 @@ def read_question(
         value: Value = {"vectors": _pooled(hidden.numpy(), cut)}
         if due(model, sinks):
             value |= left_out(sinks_in(model, value["vectors"], cut.pieces), cut.length)
+        check_finite(model, value["vectors"])
         if not headed:
             return value | {"why": said("no_span_head", model=model)}
         logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()

@@ -140,6 +140,32 @@ def test_differences_are_paired_and_cut_sentences_are_left_out_for_all() -> None
     assert gap["fewer_bits"] == 1
 
 
+def test_a_single_sentence_has_no_interval_and_no_verdict() -> None:
+    values = {
+        ref: {
+            "nats": np.array([nats]), "subwords": np.array([2]), "whole": np.array([True]),
+            "vocabulary": 16,
+        }
+        for ref, nats in (("one", 3.0), ("two", 5.0))
+    }  # fmt: skip
+    table, gaps = build_tables(values, [("a", "bc")], 50, 0)
+    assert table[["low", "high"]].isna().all(axis=None)
+    (gap,) = gaps.to_dict("records")
+    assert np.isnan([gap["bits_gap_low"], gap["bits_gap_high"]]).all()
+    assert "not detectably" in make_headline(statements_of(table, gaps), table)
+
+
+def test_a_model_with_numbers_that_are_not_finite_is_left_out(tmp_path: Path, corpus: str) -> None:
+    ref = tiny(tmp_path / "llama", "llama")
+    file = tmp_path / "llama" / "model.safetensors"
+    weights = load_file(file)
+    name = next(name for name in weights if "norm" in name)
+    weights[name] = np.full_like(weights[name], np.nan)
+    save_file(weights, file, metadata={"format": "pt"})
+    result = run(ref, corpus=corpus)
+    assert any("are not finite" in why for why in result.failures.values())
+
+
 def test_masked_and_causal_models_are_not_mixed(tmp_path: Path, corpus: str) -> None:
     refs = [tiny(tmp_path / kind, kind) for kind in ("llama", "bert")]
     with pytest.raises(SpecError, match=r"predicts masked words and .* following ones"):
