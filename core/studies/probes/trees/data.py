@@ -216,8 +216,9 @@ def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> N
         rows = parts[part]
         if len(rows) < few:
             why = copies if split and different < len(every) else ""
+            sentences = by_number(len(rows), "sentence", "sentences")
             raise CorpusError(
-                f"{ref} has {len(rows)} {by_number(len(rows), 'sentence', 'sentences')} in the {NAMED[part]} part; "
+                f"{ref} has {len(rows)} {sentences} in the {NAMED[part]} part; "
                 f"a probe needs at least {few}.{why} Use more text, or more of its sentences."
             )
         if all(sum(tree.keep) < 2 for tree in rows):
