@@ -195,8 +195,9 @@ def show_sidebar() -> None:
                 help=_trouble_help(info.trouble),
             )
         else:
+            entries = counted(info.entries, "entry", "entries")
             st.caption(
-                f":material/database: Store: {in_bytes(info.bytes)}, {counted(info.entries, 'entry', 'entries')}",
+                f":material/database: Store: {in_bytes(info.bytes)}, {entries}",
                 help=_store_help(default_store().folder),
             )
         if current_limits().shared:
