@@ -72,12 +72,13 @@ def build_tables(
     texts = [scored_text(sentences[number]) for number in kept.tolist()]
     size = np.array([len(text.encode()) for text in texts])
     counts = sentence_counts(len(kept), draws, np.random.default_rng(seed))
+    unknown = 0.0 if len(kept) > 1 else np.nan  # the draws of a single sentence are all alike
     rows = []
     bits = {ref: np.asarray(value["nats"])[kept] / np.log(2) for ref, value in values.items()}
     drawn = {ref: (counts @ each) / (counts @ size) for ref, each in bits.items()}
     for ref, value in values.items():
         total, subwords = float(bits[ref].sum()), int(np.asarray(value["subwords"])[kept].sum())
-        low, high = _band(total / size.sum(), drawn[ref], len(kept))
+        low, high = np.add(bootstrap_interval(total / size.sum(), drawn[ref]), unknown)
         uniform = float(np.log2(value["vocabulary"])) * subwords / size.sum()
         row = (
             *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
@@ -88,20 +89,12 @@ def build_tables(
     gaps = []
     for first, second in combinations(values, 2):
         gap = float((bits[first] - bits[second]).sum() / size.sum())
-        low, high = _band(gap, drawn[first] - drawn[second], len(kept))
+        low, high = np.add(bootstrap_interval(gap, drawn[first] - drawn[second]), unknown)
         fewer = float((bits[first] < bits[second]).mean())
         gaps.append(
             dict(zip(BIT_GAPS, (first, second, gap, float(low), float(high), fewer), strict=True))
         )
     return pd.DataFrame(rows, columns=list(BITS)), pd.DataFrame(gaps, columns=list(BIT_GAPS))
-
-
-def _band(value: float, drawn: np.ndarray, sentences: int) -> tuple[float, float]:
-    """The interval over sentences; NaN for a single one, whose draws are all alike."""
-    if sentences < 2:
-        return float("nan"), float("nan")
-    low, high = bootstrap_interval(value, drawn)
-    return float(low), float(high)
 
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:
