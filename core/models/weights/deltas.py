@@ -193,7 +193,7 @@ def check_related(
     if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
         nearest = nearest_included(pair.tuned.model_type, slot, tuned) if slot is not None else ""
-        hint = f"; nearest: {nearest}" if nearest else ""
+        hint = f"; nearest: {nearest}" if nearest not in ("", pair.tuned.ref) else ""
         raise ModelError(
             f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta "
             f"{change:.2g} (unrelated weights: about 1.4). Choose the base that it started "
