@@ -124,13 +124,15 @@ def extract(
     return Activations(vectors[:, there], sentence[there], word[there], notices)
 
 
-def check_finite(ref: str | ModelRef, vectors: np.ndarray) -> None:
-    """Raise ModelError for vectors of a model, (layer, item, d_model), that are not finite."""
+def check_finite(ref: str | ModelRef, vectors: np.ndarray) -> np.ndarray:
+    """Return vectors of a model, (layer, item, d_model); raises ModelError where they are not
+    finite."""
     if not all(np.isfinite(layer).all() for layer in vectors):
         raise ModelError(
             f"Some vectors of {ref} are not finite, because it overflows on this text or its "
             "weights are damaged: choose another text, or get the model again."
         )
+    return vectors
 
 
 def fitting(ref: str | ModelRef, sentences: Sentences) -> np.ndarray:

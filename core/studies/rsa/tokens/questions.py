@@ -132,10 +132,9 @@ def read_question(
         )
         output = reader(**inputs, output_hidden_states=True, return_dict=True)
         hidden = torch.stack([states[0].float() for states in output.hidden_states])
-        value: Value = {"vectors": _pooled(hidden.numpy(), cut)}
+        value: Value = {"vectors": check_finite(model, _pooled(hidden.numpy(), cut))}
         if due(model, sinks):
             value |= left_out(sinks_in(model, value["vectors"], cut.pieces), cut.length)
-        check_finite(model, value["vectors"])
         if not headed:
             return value | {"why": said("no_span_head", model=model)}
         logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()
