@@ -9,10 +9,8 @@ registered in a notebook), one whose process the system has ended.
 
 from __future__ import annotations
 
-import base64
 import functools
 import os
-import pickle
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -29,6 +27,7 @@ from core.runs.process.cores import TASKS_AT_ONCE, available_cores, limit_thread
 from core.runs.process.isolation import ApartError, Patience
 from core.runs.process.memory import free_memory, give_back_large_blocks
 from core.runs.process.persistent import PersistentProcess
+from core.runs.process.plain import from_plain, named, place_of, to_plain
 
 if TYPE_CHECKING:
     from core.runs.store import Store
@@ -124,7 +123,8 @@ def computes(task: Task, store: Store) -> bool:
             _environment.clear()
             _environment.update(settings)
         request = {
-            "task": base64.b64encode(pickle.dumps(task)).decode(),
+            "task": {"name": task.name, "function": place_of(task.function), "key": task.key},
+            "arguments": {name: to_plain(value) for name, value in task.arguments},
             "store": {
                 "folder": str(store.folder),
                 "size_limit": store.size_limit,
@@ -132,8 +132,8 @@ def computes(task: Task, store: Store) -> bool:
             },
         }
         _process.ask(request, ENDLESS, "", memory=UNLIMITED, rest=REST, listen=_tell)
-    except (ApartError, pickle.PicklingError, AttributeError, TypeError):
-        return False  # the last three: what pickle says of a function that no module has
+    except (ApartError, TypeError):  # the latter: an argument that is no plain value
+        return False
     finally:
         _using.release()
     return True
@@ -157,7 +157,7 @@ def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
     future = Future[Outcome]()
     with opened_ledger(Ledger(__name__, store, Signal())) as ledger:
         try:
-            task: Task = pickle.loads(base64.b64decode(request["task"]))
+            task = _task_of(request)
             work = functools.partial(_work, future, perform, task, ledger.identifier)
             threading.Thread(target=work, daemon=True).start()  # ends with the process
             while wait([future], LOOK_UP_SECONDS).not_done:
@@ -168,6 +168,18 @@ def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
             raise TaskError(repr(error)) from error
     if failure:
         raise TaskError(failure)
+
+
+def _task_of(request: dict[str, Any]) -> Task:
+    """Make the task of a request. Raises TaskError if it would be another one here."""
+    from core.runs.tasks import Task
+
+    asked = request["task"]
+    given = {name: from_plain(told) for name, told in request["arguments"].items()}
+    task = Task(asked["name"], named(asked["function"]), tuple(given.items()))
+    if task.key != asked["key"]:
+        raise TaskError(f"{task.name} has another key here.")
+    return task
 
 
 def _work(future: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
