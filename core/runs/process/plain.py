@@ -1,5 +1,5 @@
 """Tasks as JSON, for another process of this program: the function by its name, its plain arguments
-with marks for what JSON has no form for. Nothing else can be told, so nothing else is made.
+with marks for what JSON has no form for. Any other value is refused.
 """
 
 from __future__ import annotations

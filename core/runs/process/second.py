@@ -112,6 +112,10 @@ def computes(task: Task, store: Store) -> bool:
     Raises:
         CancelledError: If the run is cancelled meanwhile.
     """
+    try:
+        arguments = {name: to_plain(value) for name, value in task.arguments}
+    except TypeError:  # a value that JSON has no form for
+        return False
     if not _using.acquire(blocking=False):
         return False
     try:
@@ -124,7 +128,7 @@ def computes(task: Task, store: Store) -> bool:
             _environment.update(settings)
         request = {
             "task": {"name": task.name, "function": place_of(task.function), "key": task.key},
-            "arguments": {name: to_plain(value) for name, value in task.arguments},
+            "arguments": arguments,
             "store": {
                 "folder": str(store.folder),
                 "size_limit": store.size_limit,
@@ -132,7 +136,7 @@ def computes(task: Task, store: Store) -> bool:
             },
         }
         _process.ask(request, ENDLESS, "", memory=UNLIMITED, rest=REST, listen=_tell)
-    except (ApartError, TypeError):  # the latter: an argument that is no plain value
+    except ApartError:
         return False
     finally:
         _using.release()
