@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmarks.included import measure as cold
 from benchmarks.prices import make_models
 
 SHAPE = (12, 768, 12)
@@ -38,19 +34,12 @@ AIMS = {"probe": 240, "probe edges": 240, "align": 300, "swap": 180}  # seconds 
 
 
 def measure(study: str, layers: str, folder: Path) -> dict[str, Any]:
-    """Seconds by the clock and of processors of one study."""
+    """Seconds by the clock and of processors, and gigabytes at the peak, of one study."""
     models = {path.name: str(path) for path in folder.iterdir() if path.is_dir()}
     asked = [word.format_map(models) for word in STUDIES[study]]
-    with tempfile.TemporaryDirectory(prefix="palimpsest-deep-") as store:
-        environment = {**os.environ, "PALIMPSEST_STORE": store, "PALIMPSEST_PRECOMPUTED": "none"}
-        command = [sys.executable, "-m", "core", *study.split(), *asked, *LAYERS[layers], "--yes"]
-        before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        subprocess.run(
-            [*command, "--out", f"{store}/out"], env=environment, check=True, capture_output=True
-        )
-        seconds, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"study": study, "layers": layers, "seconds": seconds, "processor": used}
+    seconds, processor, peak, load = cold([*study.split(), *asked, *LAYERS[layers]])
+    measured = {"seconds": seconds, "processor": processor, "gigabytes": peak, "load": load}
+    return {"study": study, "layers": layers, **measured}
 
 
 def main() -> None:
@@ -77,12 +66,14 @@ def main() -> None:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The measurements, a line a study and choice of layers."""
-    lines = ["| study | layers | s | aim | processor s |", "|---|---|---|---|---|"]
+    lines = ["| study | layers | s | aim | processor s | GB |", "|---|---|---|---|---|---|"]
     measured = {(row["study"], row["layers"]): row for row in rows}
     for study, layers in product(AIMS, LAYERS):
         if (row := measured.get((study, layers))) is not None:
             aim = AIMS[study] if layers == "default" else ""
-            seconds = f"{row['seconds']:.0f} | {aim} | {row['processor']:.0f}"
+            seconds = (
+                f"{row['seconds']:.0f} | {aim} | {row['processor']:.0f} | {row['gigabytes']:.1f}"
+            )
             lines.append(f"| `{study}` | {layers} | {seconds} |")
     return "\n".join(lines)
 

@@ -31,8 +31,9 @@ print(status, spent["cpu"], spent["hwm"])
 """
 
 
-def measure(study: str, processes: str) -> tuple[float, float, float, float]:
-    """Seconds by the clock, of processors, gigabytes at the peak, and the load before.
+def measure(words: list[str], processes: str = "two") -> tuple[float, float, float, float]:
+    """Seconds by the clock, of processors, gigabytes at the peak, and the load before, of a command
+    run cold.
 
     Raises:
         RuntimeError: If the study failed.
@@ -40,7 +41,7 @@ def measure(study: str, processes: str) -> tuple[float, float, float, float]:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="palimpsest-included-") as store:
         environment = {**os.environ, "PALIMPSEST_STORE": store, "PALIMPSEST_PRECOMPUTED": "none"}
-        command = [sys.executable, "-c", PROGRAM, processes, study, "--yes", "--out"]
+        command = [sys.executable, "-c", PROGRAM, processes, *words, "--yes", "--out"]
         begun = time.monotonic()
         said = subprocess.run(
             [*command, f"{store}/out"], env=environment, check=True, capture_output=True, text=True
@@ -48,7 +49,7 @@ def measure(study: str, processes: str) -> tuple[float, float, float, float]:
         seconds = time.monotonic() - begun
     status, processor, peak = map(float, said.stdout.splitlines()[-1].split())
     if status:
-        raise RuntimeError(f"{study} ended with {status:.0f}: {said.stdout}")
+        raise RuntimeError(f"{words} ended with {status:.0f}: {said.stdout}")
     return seconds, processor, peak, load
 
 
@@ -59,7 +60,7 @@ def rows(studies: list[str], rounds: int) -> Iterator[str]:
     for study in studies:
         for _ in range(rounds):
             for processes in ("one", "two"):
-                seconds, processor, peak, load = measure(study, processes)
+                seconds, processor, peak, load = measure([study], processes)
                 aim = STUDIES[study] if processes == "two" else ""
                 numbers = f"{seconds:.1f} | {aim} | {processor:.0f} | {peak:.2f} | {load:.1f}"
                 yield f"| `{study}` | {processes} | {numbers} |"

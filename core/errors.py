@@ -3,10 +3,11 @@ counts of such sentences."""
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class PalimpsestWarning(UserWarning):
 
 class ModelError(PalimpsestError):
     """A model reference is invalid, or its model cannot be found, trusted or loaded."""
+
+
+def not_finite(what: str) -> ModelError:
+    """Make the error for numbers of a model, such as "Some vectors of zoo:seed-0", that are NaN or
+    infinite."""
+    return ModelError(
+        f"{what} are not finite, because the model overflows on this text or its weights are "
+        "damaged: choose another text, or get the model again."
+    )
 
 
 class CorpusError(PalimpsestError):
@@ -97,6 +107,21 @@ def explained(error: BaseException) -> BaseException:
             f"{str(error.filename)[:80]}… is no file, because its name is too long: check the path."
         )
     return error
+
+
+def nearest(name: str, names: Iterable[str], alike: float = 0.6) -> str:
+    """Find the name that is most like a misspelt one; "" where none is that much alike.
+
+    Args:
+        name: What was given.
+        names: What there is.
+        alike: Least similarity, 1 for the same word (`difflib.SequenceMatcher.ratio`).
+
+    Example:
+        >>> nearest("sentnces", ["seed", "sentences"]), nearest("x", ["seed"])
+        ('sentences', '')
+    """
+    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=alike)), "")
 
 
 def first_of(names: Sequence[Any], most: int) -> Sequence[Any]:

@@ -12,17 +12,25 @@ from typing import Any
 
 from core import COMMAND
 from core.commands.pair import (
+    PARTS,
+    SWAP,
+    Check,
     Part,
     check_pair,
-    describe_parts,
     further_commands,
     is_stored,
+    prices_of,
     run_pair,
+    specs_of,
+    unfit,
 )
 from core.commands.prices import agree
 from core.commands.study import add_run_flags
+from core.errors import ModelError
 from core.models import parse_ref
+from core.models.loading.task_models import describe_head
 from core.results.numbers import text_of
+from core.runs.price import length
 
 PAGE = "report.html"
 
@@ -86,6 +94,26 @@ def main(arguments: argparse.Namespace) -> int:
     for line in further_commands(check):
         print(line, file=sys.stderr)
     return 0 if any(part.result is not None for part in parts) else 1
+
+
+def describe_parts(check: Check) -> list[str]:
+    """Say of each study how long it takes, or why it does not fit the pair."""
+    prices = prices_of(check)
+    lines = []
+    for name in specs_of(check):
+        cost = f"about {length(prices[name].seconds)}." if name in prices else "no price is known."
+        lines.append(f"{PARTS[name]}: {unfit(check, name) or _headless(check, name) or cost}")
+    return lines
+
+
+def _headless(check: Check, name: str) -> str:
+    """Say why the model has no head that a swap could score; "" if it has, and of other parts."""
+    if name == SWAP:
+        try:
+            describe_head(check.model)
+        except ModelError as error:
+            return str(error)
+    return ""
 
 
 def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[Path]:

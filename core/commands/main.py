@@ -6,15 +6,16 @@ A command's module is imported when the command is used, so that `--help` answer
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 
 from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands import study
-from core.errors import PalimpsestError, explained
+from core.errors import PalimpsestError, explained, nearest
 from core.results.folder import try_folder
 
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
@@ -49,8 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status; errors for users go to stderr."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        parser, run = _read_command(argv)
-        arguments = parser.parse_args(argv)
+        parser, run, flags = _read_command(argv)
+        arguments, unknown = parser.parse_known_args(argv)
+        if unknown:
+            raise _unknown(argv[0], unknown[0].partition("=")[0], flags)
         assert run is not None  # argparse exits with a message if the first word is no command
         if getattr(arguments, "out", None) is not None:
             try_folder(arguments.out)
@@ -75,12 +78,15 @@ def all_commands() -> dict[str, str]:
 
 def _read_command(
     argv: list[str],
-) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
-    """Make the parser and find what runs it; `align check` becomes one word of `argv`."""
+) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None, list[str]]:
+    """Make the parser and find what runs it and the flags that it has; `align check` becomes one
+    word of `argv`."""
     names = (" ".join(argv[:2]), " ".join(argv[:1]))  # `align check` before `align`
     asked = next((name for name in names if name in STUDIES), None)
     if asked is not None:
         argv[: len(asked.split())] = [asked]
+    elif argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
+        raise _no_such("command", argv[0], all_commands(), "--help")
     parser = argparse.ArgumentParser(
         prog=COMMAND,
         description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer.",
@@ -89,6 +95,7 @@ def _read_command(
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run: Callable[[argparse.Namespace], int] | None = None
+    flags: list[str] = []
     for name, line in all_commands().items():
         command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if argv[:1] != [name]:
@@ -100,4 +107,18 @@ def _read_command(
             module = import_module(COMMANDS[name][0])
             module.add_arguments(command)
             run = module.main
-    return parser, run
+        flags = re.findall(r"--[\w-]+", command.format_usage())
+    return parser, run, flags
+
+
+def _unknown(command: str, word: str, flags: Iterable[str]) -> PalimpsestError:
+    """Say that a command has no such flag, or that there is no command of two such words."""
+    if word.startswith("-"):
+        return _no_such("option", word, flags, f"{command} --help")
+    return _no_such("command", f"{command} {word}", all_commands(), "--help")
+
+
+def _no_such(noun: str, word: str, there: Iterable[str], listing: str) -> PalimpsestError:
+    near = nearest(word, there)
+    hint = f"; the nearest is {near}" if near else ""
+    return PalimpsestError(f"There is no {noun} {word!r}{hint}. `{COMMAND} {listing}` lists all.")

@@ -14,14 +14,14 @@ from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import parse_ref, read_manifest
-from core.models.identity import identify
+from core.models.identity import identify, other_base
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.options import Spec
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.notices import nothing_but_base
 from core.results.numbers import text_of
-from core.runs.price import Price, combined, length
+from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
 
@@ -59,6 +59,7 @@ class Check:
             there are none.
         cost: Expected price of a report.
         same: Whether the files of their weights are known to have the same content.
+        recorded: The base that an adapter names, where its weights are not this base's; else "".
     """
 
     base: str
@@ -68,11 +69,17 @@ class Check:
     between_seeds: float | None
     cost: Price
     same: bool = False
+    recorded: str = ""
 
     @property
     def sentence(self) -> str:
         """Say how the two models are related, with the numbers."""
         base, model = short_names((self.base, self.model)).values()
+        if self.recorded:
+            return (
+                f"{model} is a LoRA adapter of {self.recorded}, whose weights are not those of "
+                f"{base}: what is compared here is not the adapter's update alone."
+            )
         if self.relation["adapter"] and self.related:
             return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
         if self.relation["reason"]:
@@ -165,29 +172,20 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     distance = others["distance"] if others and not others["reason"] else None
     related = not measured["reason"] and is_related(measured)
     same = models[base].weights == models[model].weights
-    check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
-    cost = combined(_prices(check).values())
+    recorded = other_base(model, models[base].weights) if measured["adapter"] else ""
+    check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same, recorded)
+    cost = combined(prices_of(check).values())
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
 
 
-def _prices(check: Check) -> dict[str, Price]:
+def prices_of(check: Check) -> dict[str, Price]:
     """Price each study that fits the pair; one without a price gives its reason when it is run."""
     prices: dict[str, Price] = {}
     for name, spec in specs_of(check).items():
-        if not _unfit(check, name):
+        if not unfit(check, name):
             with suppress(PalimpsestError):
                 prices[name] = STUDIES[PARTS[name]].price(spec)
     return prices
-
-
-def describe_parts(check: Check) -> list[str]:
-    """Say of each study how long it takes, or why it does not fit the pair."""
-    prices = _prices(check)
-    lines = []
-    for name in specs_of(check):
-        cost = f"about {length(prices[name].seconds)}." if name in prices else "no price is known."
-        lines.append(f"{PARTS[name]}: {_unfit(check, name) or cost}")
-    return lines
 
 
 def further_commands(check: Check) -> list[str]:
@@ -243,7 +241,7 @@ def run_pair(
 
     def run_part(name: str, spec: Spec) -> Part:
         command = command_line(PARTS[name], spec)
-        if why := _unfit(check, name):
+        if why := unfit(check, name):
             return Part(name, command, reason=why)
         said(name)
         try:
@@ -260,7 +258,8 @@ def run_pair(
     return [run_part(name, spec) for name, spec in specs_of(check).items()]
 
 
-def _unfit(check: Check, name: str) -> str:
+def unfit(check: Check, name: str) -> str:
+    """Say why a part does not fit the pair; "" if it may."""
     if name in OF_A_CHANGE and not check.related:
         return check.relation["reason"] or NO_COMMON_BASE
     return ""

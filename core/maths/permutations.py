@@ -27,10 +27,7 @@ def correlations(
         ShapeError: If there are not as many inputs, or numbers are not finite.
     """
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ShapeError(
-            "Units cannot be matched by numbers that are not finite: a model overflows on this "
-            "text, or its weights are damaged."
-        )
+        raise ShapeError("Units cannot be matched by numbers that are not finite.")
     if len(x) != len(y):
         raise ShapeError(f"Units are matched over the same inputs, got {x.shape} and {y.shape}.")
     parts = []

@@ -285,6 +285,14 @@ def contents(ready: Outputs) -> dict[str, str]:
     return {ref: identity.content for ref, identity in identities(ready).items()}
 
 
+def other_base(adapter: str, weights: str) -> str:
+    """Find the base that an adapter names; "" if it has these weights, or cannot be read."""
+    with suppress(ModelError):
+        named = base_of(adapter)
+        return named if identify(named, run=False).weights != weights else ""
+    return ""
+
+
 def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
     """Find the models that have the weights of an earlier one: that one, by the copy's reference.
 

@@ -6,14 +6,13 @@ other page the model that they make with their base. Nothing here imports torch 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from core import COMMAND, DISTRIBUTION, INSTALLED
-from core.errors import ModelError
+from core.errors import ModelError, nearest
 from core.maths.progress import tick
 from core.runs import precomputed
 from core.runs.process.remembered import READ_FILES, file_state, remembered
@@ -75,8 +74,8 @@ def not_included(name: str, folder: Path) -> str:
             f"The included models are missing, so there is no model {name!r}: "
             f"restore them with {restoring('zoo')}."
         )
-    near = difflib.get_close_matches(name, there, n=1)
-    hint = f"; the nearest name is {near[0]}" if near else ""
+    near = nearest(name, there)
+    hint = f"; the nearest name is {near}" if near else ""
     return (
         f"Among the included models there is no model {name!r}{hint}. "
         f"The app's first page and `{COMMAND} zoo list` show all {len(there)}."

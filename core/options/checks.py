@@ -188,7 +188,13 @@ def _check_line(option: Option, value: Any) -> str:
 
 
 def _several(option: Option, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str):
+        shown = value[:LONGEST_VALUE]
+        raise SpecError(
+            f"{option.name} takes {option.takes()}, as a list: "
+            f"give [{shown!r}] in place of {shown!r}."
+        )
+    if not isinstance(value, Iterable):
         raise option.refuse(value)
     return tuple(value)
 

@@ -12,7 +12,6 @@ as a flag's text is: YAML would take 030 for 24, and the word "no" for a truth v
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
 import json
@@ -28,7 +27,7 @@ from typing import Any, ClassVar
 import yaml
 
 from core.catalogue import STUDIES
-from core.errors import PalimpsestError, SpecError
+from core.errors import PalimpsestError, SpecError, nearest
 from core.models.patterns import matching_refs
 from core.models.references import is_of_revisions, is_pattern
 from core.options import Option, Spec, options_of, refs_of
@@ -230,9 +229,8 @@ def _option(study: str, options: Mapping[str, Option], key: Any) -> Option:
 
 def _nearest(name: str, names: Mapping[str, str]) -> str:
     """Suggest the name that is most like a misspelt one."""
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=NEAR)
-    if near:
-        return f"; the nearest is {names[near[0]]!r}"
+    if near := nearest(name.lower(), names, NEAR):
+        return f"; the nearest is {names[near]!r}"
     return f": choose one of {', '.join(dict.fromkeys(names.values()))}"
 
 

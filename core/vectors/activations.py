@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.errors import ModelError, ShapeError
+from core.errors import ModelError, ShapeError, not_finite
 from core.maths.arrays import Value
 from core.models import ModelRef, load_tokenizer, tokenizer_fingerprint
 from core.models.architectures import ARCHITECTURES
@@ -128,10 +128,7 @@ def check_finite(ref: str | ModelRef, vectors: np.ndarray) -> np.ndarray:
     """Return vectors of a model, (layer, item, d_model); raises ModelError where they are not
     finite."""
     if not all(np.isfinite(layer).all() for layer in vectors):
-        raise ModelError(
-            f"Some vectors of {ref} are not finite, because it overflows on this text or its "
-            "weights are damaged: choose another text, or get the model again."
-        )
+        raise not_finite(f"Some vectors of {ref}")
     return vectors
 
 

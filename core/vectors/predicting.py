@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import CorpusError, ModelError
+from core.errors import CorpusError, ModelError, not_finite
 from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.models.sizes import Size
 from core.vectors.forward import cut_sentences
@@ -108,10 +108,7 @@ def check_halves(sentences: Sequence[Sequence[str]]) -> None:
 def check_losses(ref: str, losses: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a model's losses; raises ModelError where they are not finite."""
     if not np.isfinite(losses).all():
-        raise ModelError(
-            f"The predictions of {ref} are not finite, "
-            "because the model overflows or its weights are damaged: choose another checkpoint."
-        )
+        raise not_finite(f"The predictions of {ref}")
     return losses
 
 

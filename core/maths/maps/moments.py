@@ -168,7 +168,7 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
     if x.shape[-2] < 2:
         raise ShapeError(f"A map needs at least two training rows; there are {x.shape[-2]}.")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ShapeError("The vectors contain NaN or infinite values; a model may have overflowed.")
+        raise ShapeError("Some vectors hold NaN or infinite values: leave these items out.")
 
 
 def _across(x: Rows, y: Rows, mean_x: np.ndarray, mean_y: np.ndarray) -> np.ndarray:

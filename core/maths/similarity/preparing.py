@@ -62,10 +62,7 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
             "sample more words."
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise ShapeError(
-            "Some vectors are not finite, because the model overflows on this text or its weights "
-            "are damaged: choose another text, or get the model again."
-        )
+        raise ShapeError("Some vectors hold NaN or infinite values: leave these items out.")
     return first, second
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.errors import ModelError
+from core.errors import ModelError, not_finite
 from core.models.describing import UNNAMED, describe
 from core.models.loading.model import LoadedModel, load_model, load_with_head
 from core.runs.tasks import Task, pure
@@ -161,10 +161,7 @@ class LanguageModel:
         expected = scores.reshape(1, -1)
         hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
         if not bool(expected.isfinite().all() and hidden.isfinite().all()):
-            raise ModelError(
-                f"The predictions of {self.ref} are not finite, "
-                "because the model overflows or its weights are damaged: choose another checkpoint."
-            )
+            raise not_finite(f"The predictions of {self.ref}")
         given = torch.cat([first.logits(*block) for block in blocks_of(self.head)], 1)
         if given.shape != expected.shape or not torch.allclose(
             given, expected, rtol=0.0, atol=ROUNDING * float(expected.abs().max())

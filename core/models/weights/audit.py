@@ -29,7 +29,7 @@ INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
 FINAL = "final model"  # no fault: where a run's last step is published as a step, too
 WITH_OTHER = {
     IDENTICAL: "has the same weights as {}",
-    ALIKE: "is equal to {} in the weights that were read, but not known to be a copy",
+    ALIKE: "is equal to {} in the sample of weights that was read, but not known to be a copy",
     FINAL: "is the final model itself, {}",
     SWAPPED: "is swapped with {}",
     MISPLACED: "belongs before {}",

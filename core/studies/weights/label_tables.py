@@ -10,8 +10,10 @@ import csv
 import io
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from core.errors import SpecError
+from core.errors import ModelError, SpecError
+from core.models.references import parse_ref
 from core.results.names import short_names
 
 MODEL_COLUMNS = ("model", "ref", "name")
@@ -85,11 +87,11 @@ def match_labels(
         >>> match_labels({"run1": "parse", "run9": "nli"}, ["path:/runs/run1", "zoo:pos-0"])
         ({'path:/runs/run1': 'parse', 'zoo:pos-0': ''}, ['run9'])
     """
-    short = short_names(refs)
+    short, written = short_names(refs), {_resolved(name): name for name in by_model}
     matched: dict[str, str] = {}
     naming: dict[str, str] = {}
     for ref in refs:
-        names = dict.fromkeys((ref, ref.split(":", 1)[-1], short[ref]))
+        names = dict.fromkeys((ref, ref.split(":", 1)[-1], short[ref], written.get(ref, ref)))
         labels = {name: by_model.get(name) for name in names}
         given = {name: label for name, label in labels.items() if label is not None}
         if len({*given.values()}) > 1:
@@ -97,6 +99,14 @@ def match_labels(
         naming |= dict.fromkeys(given, ref)
         matched[ref] = next(iter(given.values()), "")
     return matched, [name for name in by_model if name not in naming]
+
+
+def _resolved(name: str) -> str:
+    """Write the reference of a folder as references have it, from the root; other names as they
+    are."""
+    with suppress(ModelError):
+        return str(parse_ref(name)) if name.startswith("path:") else name
+    return name
 
 
 def _two_labels(model: str, where: str) -> str:

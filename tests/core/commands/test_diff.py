@@ -24,7 +24,6 @@ from core.commands.pair import (
     SIMILARITY,
     WEIGHTS,
     check_pair,
-    describe_parts,
     further_commands,
     run_pair,
     specs_of,
@@ -94,7 +93,7 @@ def test_two_seeds_of_the_box_are_told_so_first(
     assert not check.related
     sentence, *studies = said.out.splitlines()
     assert sentence == check.sentence
-    assert studies == describe_parts(check)
+    assert studies == diff.describe_parts(check)
     assert [line.partition(":")[0] for line in studies] == [*PARTS.values()]
     assert sum(NO_COMMON_BASE in line for line in studies) == len(OF_A_CHANGE)
     assert sum("second" in line for line in studies) == len(PARTS) - len(OF_A_CHANGE)
@@ -202,6 +201,11 @@ def test_two_seeds_have_no_change_to_measure(zoo: Path) -> None:
     assert parts[WEIGHTS].reason == parts[INTRUDERS].reason == NO_COMMON_BASE
 
 
+def test_a_check_says_that_a_model_without_a_head_is_not_swapped(zoo: Path) -> None:
+    *_, swapped = diff.describe_parts(check_pair("zoo:seed-0", "zoo:nli-0"))
+    assert swapped.startswith("swap: zoo:nli-0 has no head")
+
+
 @pytest.mark.exhaustive
 def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path) -> None:
     other = write_model(
@@ -218,6 +222,11 @@ def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path)
     check = check_pair("zoo:seed-0", f"path:{adapter}")
     assert check.relation["adapter"]
     assert {"lora", "LoRA"} <= words_of(check.sentence)
+    trained = {"base_model_name_or_path": "zoo:seed-1"}
+    other = write_adapter(tmp_path / "elsewhere", factors_of(QUERY, (32, 32), 4, 0), **trained)
+    sentence = check_pair("zoo:seed-0", f"path:{other}").sentence
+    assert "a LoRA adapter of zoo:seed-1, whose weights are not those of seed-0" in sentence
+    assert "adds the product" in check_pair("zoo:seed-1", f"path:{other}").sentence
     parts = {part.name: part for part in run_pair(check)}
     assert "tokenizer.json is missing" in parts[SIMILARITY].reason
     assert parts[WEIGHTS].result is not None

@@ -25,11 +25,22 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert command in capsys.readouterr().out
 
 
-def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["nonsense"])
-    assert stop.value.code == 2
-    assert "rsa" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("prob", "no command 'prob'; the nearest is probe."),
+        ("nonsense", "no command 'nonsense'. `python -m core --help` lists all."),
+        ("align chek --out x", "no command 'align chek'; the nearest is align check."),
+        ("rsa --sentnces 3 --out x", "no option '--sentnces'; the nearest is --sentences."),
+        ("rsa --xyzzy=3 --out x", "no option '--xyzzy'. `python -m core rsa --help` lists all."),
+        ("diff a b --chek --out x", "no option '--chek'; the nearest is --check."),
+    ],
+)
+def test_a_misspelt_word_is_told_with_the_nearest(
+    words: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words.split()) == 2
+    assert f"palimpsest: There is {near}" in capsys.readouterr().err
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException, **given: object) -> None:

@@ -16,7 +16,7 @@ from core.studies.kit import Value, sentence_notices
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
-from core.studies.text_kit import layers_in_words, short_name, text_of, words_beside
+from core.studies.text_kit import layers_in_words, listed, short_name, text_of, words_beside
 
 said = words_beside(__file__).sentence
 HIGH_CHANCE = 0.5
@@ -93,10 +93,12 @@ def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
     """Tell what the sizes of the weight changes leave open."""
     if spec.matched_size:
         return [said("interpolated")]
-    sizes = moved_sizes(table)
+    same = [short_name(ref) for ref in table.loc[table["relative_change"] == 0, "model"].unique()]
+    notices = [said("unchanged", models=listed(same), base=spec.base)] if same else []
+    sizes = moved_sizes(table)[lambda size: size > 0]
     if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
-        return []
-    return [said("unequal", least=text_of(sizes.min()), most=text_of(sizes.max()))]
+        return notices
+    return [*notices, said("unequal", least=text_of(sizes.min()), most=text_of(sizes.max()))]
 
 
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:

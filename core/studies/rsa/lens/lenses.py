@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from core.errors import ModelError
+from core.errors import not_finite
 from core.maths.maps.linear import Ridge
 from core.models.loading.layers import (
     Batch,
@@ -119,10 +119,7 @@ def read_asked(model: Any, asked: Asked) -> Iterator[Read]:
         if len(row):
             states, output = run_seen(model, batch)
             if not all(bool(state.isfinite().all()) for state in states):
-                raise ModelError(
-                    "Some states are not finite, because the model overflows on this text or its "
-                    "weights are damaged: choose another text, or get the model again."
-                )
+                raise not_finite("Some states")
             yield Read(
                 [state[row, place].float() for state in states],
                 logits_of(output)[row, place].float(),

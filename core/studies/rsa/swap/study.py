@@ -52,6 +52,7 @@ from core.studies.rsa.swap.text import (
     make_methods,
     make_notices,
     statements_of,
+    unread_notices,
 )
 from core.vectors.examples import METRICS, Examples, chance, read_examples
 
@@ -218,6 +219,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *([some] if some else []),
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
+            *unread_notices(spec, kinds, examples.corpus.ref),
             *examples.refused.values(),
             *(notice for count in counts.values() for notice in sentence_notices(count)),
             *make_notices(tables, spec.base),

@@ -7,7 +7,7 @@ size, by the whole band of the excess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -291,6 +291,20 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
 def controls_of(spec: SwapSpec) -> list[str]:
     """Name what is computed at `layer_numbers.control_layers` alone."""
     return ["random changes", *["random weights"] * spec.random]
+
+
+def unread_notices(spec: SwapSpec, kinds: Collection[str], read: str) -> list[str]:
+    """Say which of the chosen texts the heads have no use for.
+
+    Args:
+        spec: The study.
+        kinds: Of the heads.
+        read: What was read.
+    """
+    if "sentence" in kinds:
+        unread = len(kinds) == 1 and spec.corpus != SwapSpec.corpus
+        return [said("unread", corpus=spec.corpus, labelled=read)] if unread else []
+    return [said("unlabelled", corpus=read, labelled=spec.labelled)] if spec.labelled else []
 
 
 def make_methods(

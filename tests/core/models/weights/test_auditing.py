@@ -90,7 +90,7 @@ def test_what_is_equal_only_where_it_was_read_is_said_and_not_left_out(biased: s
     assert usable_seeds(ready, seeds) == seeds
     (said,) = describe_seeds(ready, seeds)
     assert "no independent seeds" in said
-    assert f"{biased} is equal to zoo:seed-0 in the weights that were read" in said
+    assert f"{biased} is equal to zoo:seed-0 in the sample of weights that was read" in said
     assert find_unusable_steps(ready, (*STEPS, biased), "zoo:seed-0") == {}
 
 

@@ -190,7 +190,7 @@ def test_equal_samples_of_other_files_are_said_and_no_fault_of_a_run(tmp_path: P
     assert dict(zip(result.table["model"], result.table["verdict"], strict=True))[step] == ALIKE
     assert "cannot be used" not in result.headline
     assert "distinct" not in result.headline
-    assert "step-9000 is equal to seed-0 in the weights that were read" in result.headline
+    assert "step-9000 is equal to seed-0 in the sample of weights that was read" in result.headline
     assert "The others are in the order of training." in result.headline
     seeds = STUDY.run(AuditSpec(models=(step, "zoo:seed-0", "zoo:seed-1"), kind="seeds"))
     assert "1 of 3 checkpoints cannot be used as they are: step-9000 is equal" in seeds.headline

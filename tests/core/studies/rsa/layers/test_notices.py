@@ -128,5 +128,13 @@ def test_unequal_sizes_are_said_with_both_ends(sizes: tuple[float, ...], count: 
         assert re.findall(r"\d?\.\d\d", text) == [text_of(min(sizes)), text_of(max(sizes))]
 
 
+def test_a_model_with_the_layers_of_the_base_is_said_to_have_them() -> None:
+    same, *others = size_notices(RsaSpec(), moved(0.0, 0.1, 0.1))
+    assert same.startswith("m0: ")
+    assert "zoo:seed-0" in same
+    assert others == []  # a change of no size is not smaller than the others, it is none
+    assert size_notices(RsaSpec(), moved(float("nan"), 0.1)) == []
+
+
 def test_matched_sizes_are_said_to_be_made_and_no_others_are_compared() -> None:
     assert len(size_notices(RsaSpec(matched_size=True), moved(0.1, 0.9))) == 1

@@ -48,6 +48,7 @@ from core.studies.rsa.swap.text import (
     make_headline,
     make_methods,
     statements_of,
+    unread_notices,
 )
 from core.vectors import turning
 from core.vectors.examples import BATCH, chance, read_examples
@@ -579,6 +580,23 @@ def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
     assert set(result.table["model"]) == {tuned}
     assert result.failures == {f"{failed}: random changes": "No random change could be drawn."}
     assert short_name(failed) not in result.headline
+
+
+@pytest.mark.parametrize(
+    ("given", "kinds", "said"),
+    [
+        ({"corpus": "demo-gold"}, {"sentence"}, ["demo-gold was not read"]),
+        ({"corpus": "demo-gold"}, {"sentence", "arcs"}, []),
+        ({}, {"sentence"}, []),
+        ({"labelled": "mine.tsv"}, {"arcs", "words"}, ["mine.tsv was not read"]),
+        ({"labelled": "mine.tsv"}, {"sentence"}, []),
+    ],
+)
+def test_a_text_that_no_head_is_scored_on_is_named(
+    given: dict[str, str], kinds: set[str], said: list[str]
+) -> None:
+    notices = unread_notices(SwapSpec(**given), kinds, "another")
+    assert [notice.partition(":")[0] for notice in notices] == said
 
 
 def test_a_headline_is_made_of_what_each_model_loses() -> None:

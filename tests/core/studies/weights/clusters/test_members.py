@@ -146,6 +146,8 @@ def test_rows_of_a_label_table_name_models_as_the_pages_do() -> None:
     matched, strays = match_labels(rows, refs)
     assert [*matched.values()] == ["x", "y", "", "z", ""]
     assert strays == ["full"]
+    here = str(Path("runs/run1").resolve())
+    assert match_labels({"path:runs/run1": "x"}, [f"path:{here}"]) == ({f"path:{here}": "x"}, [])
     with pytest.raises(SpecError, match=r"two rows for path:/runs/run1 .* as run1"):
         match_labels({"path:/runs/run1": "x", "run1": "y"}, refs)
 
