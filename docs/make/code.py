@@ -32,11 +32,11 @@ def file_of(function: Callable[..., Any]) -> str:
 
 
 def writer_of(study: Study) -> str:
-    """Name the file that writes a study's headline."""
+    """Name the file whose function writes a study's headline; "" where it needs none."""
     folder = Path(inspect.getfile(study.Spec)).parent
-    texts = (path for path in sorted(folder.glob("*.py")) if _defines(path, HEADLINE))
-    package = study.Spec.__module__.rpartition(".")[0]
-    return f"{package.replace('.', '/')}/{next(texts).name}"
+    package = study.Spec.__module__.rpartition(".")[0].replace(".", "/")
+    texts = (path.name for path in sorted(folder.glob("*.py")) if _defines(path, HEADLINE))
+    return next((f"{package}/{name}" for name in texts), "")
 
 
 def _defines(path: Path, function: str) -> bool:
@@ -49,8 +49,10 @@ def code_lines(study: Study, spec: Any) -> list[str]:
     Returns:
         Lines of Markdown: the sentences first, then the tables, then each task.
     """
+    writer = writer_of(study)
+    writes = f"`{HEADLINE}` in `{writer}` writes the headline, from the result's statements."
     lines = [
-        f"`{HEADLINE}` in `{writer_of(study)}` writes the headline, from the result's statements.",
+        *([writes] if writer else []),
         f"`{study.collect.__name__}` in `{file_of(study.collect)}` makes the tables and the "
         "statements, from what the tasks computed:",
     ]

@@ -40,7 +40,8 @@ class Figure:
 
 @cache
 def precomputed() -> dict[str, Result]:
-    """Read the result that each study's page opens with, by the study's name.
+    """Read the result that each study's page opens with, by the name of the study; other packages'
+    have none here.
 
     Raises:
         NotStoredError: If a study's precomputed result is missing, or of another version of its
@@ -49,12 +50,13 @@ def precomputed() -> dict[str, Result]:
     asked: dict[str, Any] = {}
     for name, spec in requests().values():
         asked.setdefault(name, spec)
-    if absent := sorted(set(STUDIES) - set(asked)):
+    names = [name for name in STUDIES if name not in STUDIES.added]
+    if absent := sorted(set(names) - set(asked)):
         raise NotStoredError(f"No precomputed result is asked for by {', '.join(absent)}.")
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
         store = Store(Path(folder), precomputed=default_precomputed())
         with using(store):
-            return {name: _read(name, asked[name], store) for name in STUDIES}
+            return {name: _read(name, asked[name], store) for name in names}
 
 
 def _read(name: str, spec: Any, store: Store) -> Result:

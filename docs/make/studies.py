@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from core.catalogue import STUDIES
 from core.commands.study import command_line
-from core.options import Option, options_of
+from core.options import Option, Spec, options_of
 from core.results.columns import describe, title_of, title_of_table
 from core.results.export import Result
 from core.results.papers.reference import Reference
@@ -49,8 +49,10 @@ def image_of(name: str, figure: Figure) -> str:
 
 
 def room_of(name: str) -> str:
-    """Name the page of the app that a study is on."""
-    return ROOMS[STUDIES[name].Spec.__module__.split(".")[-3]]
+    """Name the page of the app that a study is on; another package's is on that of the study whose
+    name its own begins with."""
+    folders = STUDIES[name].Spec.__module__.split(".")
+    return ROOMS.get(folders[-3]) or room_of(name.split()[0])
 
 
 def by_room() -> dict[str, list[str]]:
@@ -62,26 +64,27 @@ def by_room() -> dict[str, list[str]]:
 
 
 def study_page(name: str) -> str:
-    """Write the page of a study, from its question to its references."""
-    study, result = STUDIES[name], precomputed()[name]
+    """Write the page of a study, from its question to its references; figures, tables and papers
+    where it has a precomputed result."""
+    study, result = STUDIES[name], precomputed().get(name)
+    spec = study.Spec(**(result.spec if result else {}))
     parts = [
         f"# {plain(study.title)}",
-        *_question(study, result),
-        *_figures(name, study),
+        *_question(study, spec),
+        *(_figures(name, study) if result else ()),
         *_list("What would mislead you", _caveats(study.caveats)),
         *_formulas(study.words.formulas),
         "## Options",
         "Command line, form and link use the same name and the same default for an option.",
         options_table(options_of(study.Spec)),
-        *_tables(result),
-        *_list("Where it is computed", code_lines(study, study.Spec(**result.spec))),
-        *_list("References", map(reference_line, result.citations)),
+        *(_tables(result) if result else ()),
+        *_list("Where it is computed", code_lines(study, spec)),
+        *_list("References", map(reference_line, result.citations if result else ())),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _question(study: Study, result: Result) -> list[str]:
-    spec = study.Spec(**result.spec)
+def _question(study: Study, spec: Spec) -> list[str]:
     return [
         f"*{plain(study.words.question or study.title)}*",
         f"{plain(study.purpose[0].upper() + study.purpose[1:])}.",
@@ -194,7 +197,12 @@ def gallery_page() -> str:
         "page, which says how to read it.",
     ]
     for room, names in by_room().items():
-        cards = [_card(name, figure) for name in names for figure in figures_of(name)]
+        cards = [
+            _card(name, figure)
+            for name in names
+            if name in precomputed()
+            for figure in figures_of(name)
+        ]
         gallery = "\n\n".join(cards)
         parts += [f"## {room}", f'<div class="gallery" markdown>\n\n{gallery}\n\n</div>']
     return "\n\n".join(parts) + "\n"

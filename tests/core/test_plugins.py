@@ -36,7 +36,9 @@ from streamlit.testing.v1 import AppTest
 from core.catalogue import STUDIES
 from core.commands.prices import check_price
 from core.maths.similarity.registry import MEASURES
+import docs.make.studies as pages
 
+pages.precomputed = dict  # as the documentation has it of the studies of the house alone
 study = STUDIES["rsa length"]
 app = AppTest.from_file("pages/rsa.py", default_timeout=120)
 app.query_params.update(view=study.title)
@@ -47,6 +49,8 @@ print(json.dumps({
     "title": app.title[0].value,
     "price": price.processor,
     "label": MEASURES["signs"].label,
+    "page": pages.study_page("rsa length"),
+    "index": pages.index_page(),
 }))
 """
 
@@ -136,6 +140,9 @@ def test_it_is_on_its_page_and_has_a_price(installed: Path) -> None:
     assert seen["title"] == "Length of vectors"
     assert 0 < seen["price"] < 600
     assert seen["label"] == "sign agreement"
+    assert seen["page"].startswith("# Length of vectors\n")
+    assert "`--sentences`" in seen["page"]
+    assert "`rsa length`" in seen["index"].partition("## Probe trees")[0]
 
 
 @pytest.mark.exhaustive
