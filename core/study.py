@@ -229,6 +229,7 @@ class Study:
         kind: Of its results, where they are more than a `Result`.
         views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
+        light: Whether its precomputed result at defaults opens without what `import_tangled` does.
     """
 
     name: str
@@ -244,6 +245,7 @@ class Study:
     kind: type[Any] | None = None
     views: tuple[View, ...] = (View(),)
     compared: ComparedTable | None = None
+    light: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))

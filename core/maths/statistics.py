@@ -1,6 +1,6 @@
 """Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values.
 
-Words of one sentence are not independent, so sentences are resampled, with all their words.
+Words of one sentence are not independent, so whole sentences are resampled; SciPy draws rows.
 
 References:
     Efron & Tibshirani 1993 (percentile interval; delete-a-group jackknife, ch. 11). Welch 1947, The
@@ -165,8 +165,7 @@ def interval(
 
     Args:
         draws: Statistic of each draw along `axis`; draws that are NaN are left out.
-        level: Share of the draws inside, between 0 and 1.
-        axis: The axis of the draws.
+        level, axis: Share of the draws inside, between 0 and 1; the axis of the draws.
 
     Returns:
         Lower and upper end, the draws' shape without `axis`; NaN where every draw is NaN.
@@ -183,9 +182,10 @@ def interval(
         raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
     if array.ndim == 0 or array.shape[axis] == 0:
         raise ShapeError("An interval needs at least one draw.")
-    empty = np.isnan(array).all(axis=axis)
-    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-    low, high = np.nanquantile(np.where(np.expand_dims(empty, axis), 0.0, array), tails, axis=axis)
+    missing, tails = np.isnan(array), [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    empty = missing.all(axis=axis)
+    quantile = np.nanquantile if missing.any() else np.quantile  # the first takes rows one by one
+    low, high = quantile(np.where(np.expand_dims(empty, axis), 0.0, array), tails, axis=axis)
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import pytest
@@ -62,3 +64,26 @@ def test_a_study_is_what_it_declares(name: str) -> None:
         inspect.signature(getattr(study, stage)).bind(
             *range(count)
         )  # a TypeError where it takes others
+
+
+OPENED = """
+import sys
+from core.catalogue import STUDIES
+from core.runs.process.imports import TANGLED
+
+for name in sys.argv[1:]:
+    result = STUDIES[name].run(STUDIES[name].Spec())
+    STUDIES[name].views[0].figures(result)
+print(*sorted(sys.modules.keys() & {*TANGLED} - {"pandas"}))
+"""
+
+
+@pytest.mark.slow
+def test_a_light_study_opens_its_precomputed_result_without_the_tangled_imports(
+    precomputed_results: None,
+) -> None:
+    light = [name for name in STUDIES if STUDIES[name].light]
+    command = [sys.executable, "-c", OPENED, *light]
+    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert light == ["rsa", "probe", "align"]
+    assert answer.stdout.split() == []

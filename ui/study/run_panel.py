@@ -104,7 +104,8 @@ def request_of(
     """
 
     def run(progress: Callable[[Progress], None], signal: Signal) -> Any:
-        import_tangled()  # the other lane's studies import too
+        if not study.light or spec.changed():
+            import_tangled()  # the other lane's studies import too
         return study.run(spec, texts, progress=progress, signal=signal)
 
     shelved = not texts and is_shelved(study.name, spec)

@@ -241,4 +241,5 @@ STUDY = Study(
         along="",
         drawn=(("group", "models"), ("words", "all")),
     ),
+    light=True,
 )

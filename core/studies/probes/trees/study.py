@@ -182,4 +182,5 @@ STUDY = Study(
         *("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
         drawn=(("metric", "uuas"), ("probe", "distance")),
     ),
+    light=True,
 )

@@ -291,4 +291,5 @@ STUDY = Study(
     collect=collect,
     views=VIEWS,
     compared=ComparedTable("similarity", ("model", "layer"), "similarity"),
+    light=True,
 )
