@@ -1,6 +1,8 @@
 """The command line: `python -m core rsa|probe|...|zoo|store`, with the same studies as the pages.
 
-A command's module is imported when the command is used, so that `--help` answers at once.
+A command's module is imported when the command is used, so that `--help` answers at once. The
+parser is the standard library's: flags are made from options when a command is known, for which
+libraries that read flags from signatures have no place.
 """
 
 from __future__ import annotations

@@ -69,6 +69,11 @@ def test_the_house_keeps(contract: Callable[[House], list[str]], house: House) -
     assert contract(house) == []
 
 
+def test_a_study_of_the_size_of_audit_takes_200_lines() -> None:
+    files = (ROOT / "core" / "studies" / "rsa" / "audit").glob("*.py")
+    assert sum(len(file.read_text(encoding="utf8").splitlines()) for file in files) <= 200
+
+
 def lines(count: int) -> str:
     return "x = 1\n" * count
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.results.columns import title_of
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
@@ -26,12 +27,8 @@ if TYPE_CHECKING:
     from core.study import View
 
 
-MEASURES = {
-    "rank": "Rank",
-    "stable_rank": "Stable rank",
-    "entropy_rank": "Entropy rank",
-    RELATIVE_SIZE: "Relative size",
-}
+RANKS = ("rank", "stable_rank", "entropy_rank", RELATIVE_SIZE)
+MEASURES = {name: title_of("ranks", name) for name in RANKS}
 MEASURES_HELP = "  \n".join(
     (
         "**Rank**: number of directions that hold a share of the energy.",

@@ -49,8 +49,8 @@ def averaged(results: Sequence[Result]) -> Finding:
     halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in losses}
     colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
     return Finding(
-        f"{make_headline(losses)} {beside}: it is "
-        " below the mean of both because fine-tunes have forgotten.",
+        f"{make_headline(losses)} {beside}: it is below the mean of both because fine-tunes have "
+        "forgotten.",
         "bars",
         tuple(
             Series(

@@ -1,5 +1,9 @@
 """References by their keys, as studies, measures and reports cite them: the line in a list of
-references, and the BibTeX entry."""
+references, and the BibTeX entry.
+
+Papers are records of `references.toml`, checked as all words are; a library of BibTeX reads files
+of any kind, where only entries of four kinds are written here.
+"""
 
 from __future__ import annotations
 

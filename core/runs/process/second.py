@@ -28,6 +28,7 @@ from core.runs.process.isolation import ApartError, Patience
 from core.runs.process.memory import free_memory, give_back_large_blocks
 from core.runs.process.persistent import PersistentProcess
 from core.runs.process.plain import from_plain, named, place_of, to_plain
+from core.runs.process.remembered import remembered
 
 if TYPE_CHECKING:
     from core.runs.store import Store
@@ -40,6 +41,7 @@ ROOM = 4  # times a large task's bytes that must be free
 REST = 300.0  # seconds without a task after which the process ends
 ENDLESS = Patience(float("inf"), float("inf"))
 LOOK_UP_SECONDS = 0.2
+STORES = 4  # that the process keeps open
 SETTINGS = ("PALIMPSEST_", "HF_", "HOME", "XDG_")  # how variables begin that change what is read
 
 Key = TypeVar("Key", bound=Hashable)
@@ -194,7 +196,7 @@ def _work(future: Future[Any], function: Callable[..., Any], *arguments: Any) ->
         future.set_exception(error)
 
 
-@functools.cache
+@remembered(STORES)
 def _opened(folder: str, size_limit: int, precomputed: str) -> Store:
     """Open the store of whoever asks."""
     from core.runs.precomputed import Precomputed

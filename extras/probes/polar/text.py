@@ -16,7 +16,6 @@ from core.studies.probes.trees.tables import CHAIN, best_row, best_rows
 from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
-    baseline_name,
     beside,
     best_in_words,
     compared_with,
@@ -122,10 +121,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     def compared(gap: Statement) -> str:
         if gap.baseline == first.subject:
             return beside(gap, name)
-        text = compared_with(gap)
-        if metric in (LABEL, DIRECTION):  # given the edges, its row is the most frequent answer
-            text = text.replace(baseline_name(CHAIN), "the majority baseline")
-        return text
+        if gap.baseline == CHAIN and metric in (LABEL, DIRECTION):
+            return beside(gap, "the majority baseline")  # given the edges, its most frequent answer
+        return compared_with(gap)
 
     score = next((each for each in rest if each.verdict == trees.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with

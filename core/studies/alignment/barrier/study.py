@@ -41,8 +41,8 @@ from core.studies.alignment.barrier.tasks import (
     RAW,
     ROTATED,
     have_heads,
+    keep_order,
     measure_barrier,
-    share_start,
 )
 from core.studies.alignment.barrier.text import (
     make_headline,
@@ -81,7 +81,7 @@ def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[
     )  # fmt: skip
     unsaid = [
         Task.of(
-            f"origin of {first} and {second}", share_start, role=(ORIGIN, first, second),
+            f"origin of {first} and {second}", keep_order, role=(ORIGIN, first, second),
             fleeting=True, first=first, second=second,
         )
         for first, second in combinations(dict.fromkeys(spec.models), 2)

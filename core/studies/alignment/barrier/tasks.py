@@ -107,7 +107,7 @@ def measure_barrier(
 
 
 @pure("alignment.barrier_origin", expect=lambda sizes, first, second: False)
-def share_start(first: str, second: str) -> bool:
+def keep_order(first: str, second: str) -> bool:
     """Tell by their weights whether two models may have been trained from one and kept its units in
     order; False where they cannot be compared."""
     try:

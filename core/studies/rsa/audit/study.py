@@ -31,7 +31,7 @@ COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", 
 CHECKED = "checkpoints that were checked"
 NEAREST = "lowest cosine of a checkpoint with the most similar other one"
 MOST_NAMED = 4
-SENTENCE = words_beside(__file__).sentence
+said = words_beside(__file__).sentence
 
 
 def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
@@ -62,9 +62,9 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables=tables,
         notices=notices_of_steps(spec.models, spec.end, spec.at_most) if is_run else (),
         provenance={"weights": {ref: model.content for ref, model in models.items()}},
-        methods=SENTENCE(
+        methods=said(
             "methods",
-            models=SENTENCE(spec.kind, end=spec.end),
+            models=said(spec.kind, end=spec.end),
             matrices=MATRICES,
             layers=MOST_LAYERS,
             cosine=text_of(COMMON_START),
@@ -104,16 +104,10 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, forward: bool) -> str:
-    """Say what is wrong with which checkpoints, or that nothing is.
-
-    Args:
-        statements: Of `statements_of`.
-        kind: "run" or "seeds".
-        ordered: Whether the order of a run could be judged.
-        forward: Whether norms tell that it is not the reverse order.
-    """
+    """Say what is wrong with which checkpoints, or that nothing is; of a run, whether its order
+    could be judged, and whether norms tell that it is not the reverse one."""
     if not statements:
-        return SENTENCE("nothing")
+        return said("nothing")
     checked, *others = statements
     rest = [each for each in others if each.verdict != NEAREST]
     least = [each.number.value_text for each in others if each.verdict == NEAREST]
@@ -125,19 +119,17 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     finding = "faults" if faults else "alike" if alike else "distinct" if is_run else "independent"
     name = short_names(each.subject for each in finals)[finals[0].subject] if finals else ""
     but = f", but for {name} (the final model itself)," if finals else ""
-    evidence = [SENTENCE("near", least=text, foreign=text_of(COMMON_START)) for text in least]
+    evidence = [said("near", least=text, foreign=text_of(COMMON_START)) for text in least]
     near = f" {evidence[0]}" if evidence and is_run else ""
     swings = any(each.verdict in (rules.SWAPPED, rules.MISPLACED) for each in faults)
     judged = ordered and not (faults and forward)
     order = "forward" if forward else "undirected"
     parts = (
-        SENTENCE(
-            finding, count=count, faults=len(faults), which=_listed(faults), but=but, near=near
-        ),
-        SENTENCE("swings") if swings else "",
-        SENTENCE("uncertain", which=_listed(alike)) if alike else "",
-        SENTENCE("unordered") if is_run and not ordered else "",
-        SENTENCE(order, which="The others" if alike else "They") if is_run and judged else "",
+        said(finding, count=count, faults=len(faults), which=_listed(faults), but=but, near=near),
+        said("swings") if swings else "",
+        said("uncertain", which=_listed(alike)) if alike else "",
+        said("unordered") if is_run and not ordered else "",
+        said(order, which="The others" if alike else "They") if is_run and judged else "",
     )
     return " ".join(filter(None, parts))
 
@@ -147,17 +139,16 @@ def _listed(statements: Sequence[Statement]) -> str:
     refs = (ref for each in statements for ref in (each.subject, each.baseline) if ref)
     names = short_names(dict.fromkeys(refs))
     named = first_of(statements, MOST_NAMED)
-    said = [
+    faults = (
         rules.fault_in_words(each.verdict, each.subject, each.baseline, names) for each in named
-    ]
+    )
     more = len(statements) - len(named)
-    return "; ".join(said) + (f"; {more} more are in the table" if more else "")
+    return "; ".join(faults) + (f"; {more} more are in the table" if more else "")
 
 
-TITLE = "Weights of each checkpoint beside every other"
 figures = partial(
-    models_heatmap, table="cosines", value="cosine", also="verdict", title=TITLE,
-    axes=("Checkpoint", "Other"),
+    models_heatmap, table="cosines", value="cosine", also="verdict",
+    title="Weights of each checkpoint beside every other", axes=("Checkpoint", "Other"),
 )  # fmt: skip
 STUDY = Study(
     name="audit",

@@ -100,11 +100,11 @@ def _beside(statement: Statement, base: str, names: Mapping[str, str]) -> str:
     """Say whether a model predicts more like the base than a baseline does, and by how much."""
     gap, baseline = statement.number, names[statement.baseline]
     if not gap.clear:
-        said, more = f"about as much like {base} as", "not detectably different"
+        like, more = f"about as much like {base} as", "not detectably different"
     else:
-        said = f"{'less' if gap.value > 0 else 'more'} like {base} than"
+        like = f"{'less' if gap.value > 0 else 'more'} like {base} than"
         more = gap.direction("bits more", "bits less")
-    return f"{said} {baseline} does (JS divergence {more})"
+    return f"{like} {baseline} does (JS divergence {more})"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:
@@ -122,12 +122,12 @@ def _follows(facts: Mapping[str, Statement]) -> str:
     """Say whether words whose top states differ more have predictions that differ more."""
     follows = facts[FOLLOWS].number
     if follows.clear and follows.value > 0:
-        said = "Words whose top-layer states differ more also have predictions that differ more"
+        lead = "Words whose top-layer states differ more also have predictions that differ more"
     elif follows.clear:
-        said = "Words whose top-layer states differ more have predictions that differ less"
+        lead = "Words whose top-layer states differ more have predictions that differ less"
     else:
-        said = "Whether a word's top-layer state differs does not detectably predict its divergence"
+        lead = "Whether a word's top-layer state differs does not detectably predict its divergence"
     numbers = [f"rank correlation {follows.text}"]
     if WITHIN in facts:
         numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
-    return f"{said} ({'; '.join(numbers)})"
+    return f"{lead} ({'; '.join(numbers)})"

@@ -46,7 +46,8 @@ from core.studies.text_kit import (
     words_beside,
 )
 
-NOTHING = words_beside(__file__).sentence("nothing")
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
 NAMED = 3  # models that the grid's sentence names
 
 
@@ -110,11 +111,10 @@ def texts_sentence(result: Result) -> str:
         return ""
     largest = text_statement(table)
     if largest is None:
-        return "It cannot be said whether the texts differ: the similarities have no bands."
+        return said("texts_unknown")
     where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
     if largest.verdict == TEXTS_ALIKE:
-        alike = "Similarity to the base does not differ detectably between the two texts"
-        return f"{alike}; the largest difference is {largest.number.text}, {where}."
+        return said("texts_alike", largest=largest.number.text, where=where)
     first, second = dict.fromkeys(table["corpus"])
     pairs = text_differences(table).dropna(subset=["low"])
     apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())

@@ -90,8 +90,8 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
             f"Its change of states at layer {promoted['layer'].iloc[0]} promotes "
             f"{listed(promoted['token'].tolist())}."
         )
-    said = (*filter(None, parts), *_typical(statements, names), *_decided(statements, names))
-    return " ".join(said)
+    more = (*_typical(statements, names), *_decided(statements, names))
+    return " ".join((*filter(None, parts), *more))
 
 
 def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
@@ -102,8 +102,8 @@ def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.Dat
         return ""
     model, words, _ = first
     beside = _beside_rival(statements, model, OUTPUT, "favour")
-    said = f"{short_name(model)} now favours {listed(words['token'].tolist())}"
-    return f"{said}{f'; its output {beside}' if beside else ''}."
+    favours = f"{short_name(model)} now favours {listed(words['token'].tolist())}"
+    return f"{favours}{f'; its output {beside}' if beside else ''}."
 
 
 def states_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:
@@ -185,15 +185,15 @@ def _typical(statements: Sequence[Statement], names: Mapping[str, str]) -> list[
     mine = _areas(statements, TUNE, PROMOTES)
     if not mine:
         return []
-    said = [f"Words of the fine-tunes' text are promoted with AUC {_each(mine, names)}."]
+    parts = [f"Words of the fine-tunes' text are promoted with AUC {_each(mine, names)}."]
     rivals = _areas(statements, RIVAL, PROMOTES)
     (null,) = (each.number.value_text for each in statements if each.verdict == SHUFFLED)
     listed_rivals = f"{_each(rivals, names)}, " if rivals else ""
-    said.append(f"Rivals: {listed_rivals}shuffled dimensions up to {null}.")
+    parts.append(f"Rivals: {listed_rivals}shuffled dimensions up to {null}.")
     output = _areas(statements, TUNE, OUTPUT) | _areas(statements, RIVAL, OUTPUT)
     if output:
-        said.append(f"In the output it is {_each(output, names)}.")
-    return said
+        parts.append(f"In the output it is {_each(output, names)}.")
+    return parts
 
 
 def _each(values: Mapping[str, float], names: Mapping[str, str]) -> str:

@@ -90,11 +90,11 @@ def make_headline(statements: Sequence[Statement]) -> str:
     related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
     if not related:
         return NOTHING
-    said = listed([SAID[name].format(ends[name].text) for name in related[:2]])
+    apart = listed([SAID[name].format(ends[name].text) for name in related[:2]])
     without = listed([starts[name].value_text for name in related[:2]])
     chance = f"; shuffled words are {ends[CHANCE].value_text} apart" if CHANCE in ends else ""
     parts = [
-        f"On average in the last layer, {said}{chance}.",
+        f"On average in the last layer, {apart}{chance}.",
         f"In the embeddings, without any layer: {without}.",
     ]
     if beyond := [each for each in statements if each.verdict == BEYOND]:

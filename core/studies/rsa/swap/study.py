@@ -51,13 +51,13 @@ from core.studies.rsa.swap.text import (
     make_headline,
     make_methods,
     make_notices,
+    said,
     statements_of,
     unread_notices,
 )
 from core.vectors.examples import METRICS, Examples, chance, read_examples
 
 CITATIONS = ("merchant2020", "lenc2015")
-ONE_EXAMPLE = "{} has only one sentence, and intervals resample sentences: use more text."
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -107,7 +107,7 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             continue
         pairs = examples.pairs[head.kind]
         if len(pairs) < 2:
-            raise CorpusError(ONE_EXAMPLE.format(examples.corpus.ref))
+            raise CorpusError(said("one_example", corpus=examples.corpus.ref))
         common: dict[str, Any] = {
             "base": spec.base,
             "model": ref,

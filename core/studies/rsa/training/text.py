@@ -180,10 +180,7 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
     """Say which layer is most similar to the final model, and at how many checkpoints."""
     nearest = [statement for statement in statements if statement.verdict == NEAREST]
     if not nearest:
-        return (
-            "At no checkpoint is one layer significantly more similar to the final model than "
-            "every other layer."
-        )
+        return said("nowhere")
     clauses = [
         f"at {statement.number.text} of {steps} checkpoints {layers_in_words(statement.layers)}"
         for statement in nearest

@@ -180,9 +180,9 @@ def vote_sentence(
     many = f"A vote of the {SPELT.get(k, k)} nearest neighbours"
     who = "The nearest neighbour" if k == 1 else many
     p_value = float(votes["p_value"].iloc[0])
-    beyond, tested = "", f"chance {chance}, {text_of(p_value, 'p')}{more}"
-    if p_value >= SIGNIFICANT:
-        beyond, tested = ", not detectably more than by chance", tested.removeprefix("chance ")
+    above = p_value < SIGNIFICANT
+    beyond = "" if above else ", not detectably more than by chance"
+    tested = f"{'chance ' if above else ''}{chance}, {text_of(p_value, 'p')}{more}"
     text = f"{who} names the {word} of {voted[0].number.value_text} of {voted[0].baseline}"
     alone = [each.number.value_text for each in voted[1:] if each.subject == NORMS]
     rival = f"; by the size of the update alone it names {alone[0]}" if alone else ""

@@ -96,22 +96,23 @@ def make_headline(
     note = f" corrected for {len(rows)} models" if several else ""
     counts = f"Their counts, with p-values{note}:"
     rest = [each for each in statements if each.verdict != MORE]
+    beyond = ""
+    if alike:
+        whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
+        beyond = f", but {whose}not detectably more than {OF_SPECTRUM}"
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
-            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}."
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}{beyond}."
         )
     elif len(more) == 1:
-        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}."
+        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}{beyond}."
     elif more:
-        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {in_each(more)};{note}."
+        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {in_each(more)};{note}{beyond}."
     elif several:
         text = f"No model has detectably {EXCESS}. {counts} {in_each(rest)}."
     else:
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
-    if alike:
-        whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
-        text = f"{text[:-1]}, but {whose}not detectably more than {OF_SPECTRUM}."
     single = rows.loc[[each.subject for each in rest if each.verdict != TOO_FEW], "significant"]
     singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
     means = [
