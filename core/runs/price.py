@@ -15,7 +15,7 @@ from functools import cache
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
 from core.runs.process.memory import free_memory
 
 MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
@@ -25,7 +25,7 @@ LONG, LARGE = (
 )  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
 SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
-SIDE = 768  # of the matrices that are multiplied to ask
+SIDE, TRIES = 768, 15  # of the matrices that are multiplied to ask, the fastest of which counts
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,14 @@ def on_this_machine(seconds: float) -> float:
 
 @cache
 def speed() -> float:
-    """Measure this machine's speed relative to the machine of the prices."""
+    """Measure the speed of one core of this machine, relative to one of the machine of the prices,
+    where something else may be running."""
     import numpy as np
 
+    limit_threads()  # time that the library's other threads take is not seen here
     matrix = np.ones((SIDE, SIDE), dtype=np.float32)
     best = float("inf")
-    for _ in range(5):
+    for _ in range(TRIES):
         began = time.process_time()
         matrix @ matrix
         best = min(best, time.process_time() - began)

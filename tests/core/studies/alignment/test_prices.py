@@ -4,6 +4,9 @@ with it."""
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +19,7 @@ from core.limits import MODE
 from core.models.hub import client as hub
 from core.models.hub.collections import ALL_MULTIBERTS
 from core.models.sizes import MULTIBERT, download_of, size_of
-from core.runs.price import LARGE, LONG, Price, speed
+from core.runs.price import LARGE, LONG, Price
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY
 from tests.core.hub_server import HubServer
@@ -141,5 +144,15 @@ def test_the_command_asks_goes_on_or_refuses(capsys, monkeypatch: pytest.MonkeyP
         agree(large, yes=False)  # the end of the input is no yes
 
 
-def test_this_machine_is_asked_how_fast_it_is() -> None:
-    assert 0.001 < speed() < 1000
+def test_one_core_of_this_machine_is_asked_how_fast_it_is() -> None:
+    run = (
+        "from threadpoolctl import threadpool_info\n"
+        "from core.runs.price import speed\n"
+        "assert 0.001 < speed() < 1000\n"
+        "print({each['num_threads'] for each in threadpool_info() if each['user_api'] == 'blas'})"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "2"}
+    answer = subprocess.run(
+        [sys.executable, "-c", run], env=environment, check=True, capture_output=True, text=True
+    )
+    assert answer.stdout.strip() == "{1}"
