@@ -133,13 +133,18 @@ def test_the_installed_app_comes_up_in_another_folder(installed: Path, tmp_path:
 
 
 def test_what_is_needed_is_what_is_pinned() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
-    for names, file in (
-        (project["dependencies"], "requirements.txt"),
-        (project["optional-dependencies"]["dask"], "requirements-dask.txt"),
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+    project, groups = settings["project"], settings["dependency-groups"]
+    plain = "requirements.txt"
+    for names, files in (
+        (project["dependencies"], [plain]),
+        (project["optional-dependencies"]["dask"], ["requirements-dask.txt"]),
+        (groups["test"], [plain, "requirements-dev.txt"]),
+        (groups["docs"][1:], ["requirements-docs.txt"]),
     ):
         pinned = {
             canonicalize_name(one.name): next(iter(one.specifier)).version
+            for file in files
             for one in map(Requirement, _listed(file))
         }
         for needed in map(Requirement, names):
@@ -147,6 +152,40 @@ def test_what_is_needed_is_what_is_pinned() -> None:
             (lowest,) = (one.version for one in needed.specifier if one.operator == ">=")
             assert version in needed.specifier
             assert version in SpecifierSet(f"~={lowest}.0"), f"{needed} was not tested"
+
+
+def test_groups_are_what_developers_requirements_begin_with() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))[
+        "dependency-groups"
+    ]
+    assert groups["docs"].pop(0) == {"include-group": "test"}
+    of_the_app = {Requirement(line).name for line in _listed("requirements.txt")}
+    for group, file in (("test", "requirements-dev.txt"), ("docs", "requirements-docs.txt")):
+        direct = (ROOT / file).read_text(encoding="utf8").partition("\n\n")[0].splitlines()
+        assert {Requirement(line).name for line in direct if line[0] not in "#-"} == {
+            Requirement(line).name for line in groups[group]
+        } - of_the_app
+    assert "dev" not in groups  # `uv sync` would install it unasked
+
+
+def test_what_tests_and_documentation_import_is_in_a_group() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+    project, groups = settings["project"], settings["dependency-groups"]
+    lines = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["dask"],
+        *groups["test"],
+        *groups["docs"][1:],
+    ]
+    needed = {canonicalize_name(Requirement(line).name) for line in lines}
+    brought = metadata.packages_distributions()
+    files = [path for part in ("tests", "docs/make") for path in (ROOT / part).rglob("*.py")]
+    imported = {name.partition(".")[0] for path in files for name in _imported(path)}
+    assert {
+        name
+        for name in imported & brought.keys()  # the documentation's packages are not everywhere
+        if not needed & {canonicalize_name(each) for each in brought[name]}
+    } == set()
 
 
 def test_what_is_imported_is_what_is_needed() -> None:
