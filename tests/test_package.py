@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -22,8 +23,21 @@ from core import DISTRIBUTION
 from tests import ROOT
 from tests.browser.server import started
 from tests.release import link_sources
+from tests.stranger import install_stranger
 
 PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
+LOOK = """
+import json, time, palimpsest, ui
+from streamlit.testing.v1 import AppTest
+
+app, until = AppTest.from_file({page!r}, default_timeout=60), time.monotonic() + 60
+while not app.run().get("vega_lite_chart"):  # until the precomputed result has been read
+    assert not app.exception and time.monotonic() < until
+    time.sleep(0.2)
+exceptions = [each.message for each in app.exception]
+spec = app.get("vega_lite_chart")[0].proto.spec
+print(json.dumps({{"exceptions": exceptions, "from": ui.__file__, "spec": spec}}))
+"""
 OF_THE_REPOSITORY = re.compile(r"\bmake (app|zoo|precomputed)\b|git checkout|python -m core")
 
 
@@ -59,9 +73,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(installed: Path, *command: str) -> str:
-    """What a command says that finds the package there, started where the repository is not."""
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+def run(installed: Path, *command: str, beside: str = "") -> str:
+    """What a command says that finds the package there, and what lies in a folder `beside` it,
+    started where the repository is not."""
+    environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{beside}"}
     environment.pop("PALIMPSEST_ZOO", None)
     done = subprocess.run(
         command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=True
@@ -130,6 +145,46 @@ def test_the_installed_app_comes_up_in_another_folder(installed: Path, tmp_path:
     with started(command, tmp_path, tmp_path, **paths) as (_, address):
         log = (tmp_path / "log.txt").read_text(encoding="utf8")
         assert f"Palimpsest answers at {address} (local mode)" in log
+
+
+@pytest.mark.slow
+def test_the_installed_command_runs_a_study_of_an_included_model(
+    installed: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    few = "--compare zoo:parse-0 --sentences 20 --words 60 --no-references --no-functions"
+    run(installed, str(installed / "bin" / "palimpsest"), "rsa", *few.split(), "--out", str(out))
+    record = json.loads((out / "result.json").read_text(encoding="utf8"))
+    assert record["spec"]["compare"] == ["zoo:parse-0"]
+    assert record["failures"] == {}
+    assert (out / "figure.svg").read_text(encoding="utf8").startswith("<svg")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("precomputed_results")
+def test_an_installed_page_draws_its_first_figure(installed: Path) -> None:
+    page = installed / "palimpsest" / "pages" / "rsa.py"
+    seen = json.loads(
+        run(installed, sys.executable, "-c", LOOK.format(page=str(page))).splitlines()[-1]
+    )
+    assert seen["exceptions"] == []
+    assert Path(seen["from"]).is_relative_to(installed)
+    assert "parse-0" in seen["spec"]
+    assert json.loads(seen["spec"])["$schema"].partition("/schema/")[2].startswith("vega-lite")
+
+
+@pytest.mark.slow
+def test_the_installed_command_has_the_study_of_another_package(
+    installed: Path, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("source", "target")]
+    for folder in folders:
+        folder.mkdir()
+    command, beside = str(installed / "bin" / "palimpsest"), str(install_stranger(*folders))
+    assert "rsa length" not in run(installed, command, "--help")
+    assert "rsa length" in run(installed, command, "--help", beside=beside)
+    options = run(installed, command, "rsa", "length", "--help", beside=beside)
+    assert options.startswith("usage: palimpsest rsa length")
 
 
 def test_what_is_needed_is_what_is_pinned() -> None:
