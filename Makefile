@@ -90,8 +90,8 @@ precomputed: $(VENV)/app.stamp
 hub: $(VENV)/app.stamp
 	$(BIN)/python -m zoo.recipe.upload $(OWNER)
 
-# uv.lock, again, after a pin has changed: the versions of requirements.txt with the hashes of their files.
-PINS = $(shell grep -hE '^[A-Za-z].*==' requirements.txt requirements-dask.txt)
+# uv.lock, again, after a pin has changed: the versions of requirements*.txt with the hashes of their files.
+PINS = $(shell grep -hE '^[A-Za-z].*==' requirements.txt requirements-dask.txt requirements-dev.txt requirements-docs.txt)
 lock:
 	$(or $(UV),uv) lock --default-index https://pypi.org/simple $(PINS:%=--upgrade-package %)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,10 +58,56 @@ def test_uv_installs_where_it_is_there_and_pip_elsewhere(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_both_set_up_an_environment(tool: str, tmp_path: Path) -> None:
+    """With two small packages in the place of torch and of all others, from a folder."""
+    uv = shutil.which("uv")
+    if tool == "uv" and uv is None:
+        pytest.skip("there is no uv here")
+    for name, needed in (("torch", ""), ("remainder", "Requires-Dist: torch\n")):
+        write_wheel(tmp_path, name, needed)
+    (tmp_path / "requirements.txt").write_text("remainder==1.0\ntorch==1.0\n", encoding="utf8")
+    here = {"NO_INDEX": "1", "FIND_LINKS": str(tmp_path)}
+    users = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    given = (f"UV={uv if tool == 'uv' else ''}", f"PYTHON={sys.executable}", "TORCH_INDEX=")
+    made = subprocess.run(
+        ["make", f"--file={ROOT / 'Makefile'}", ".venv/app.stamp", "VENV=.venv", *given],
+        cwd=tmp_path,
+        env={**users, **{f"{tool.upper()}_{name}": value for name, value in here.items()}},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = (line for line in made.stdout.splitlines() if " install " in line)
+    assert "torch" in first
+    assert second.endswith("-r requirements.txt")
+    assert first.startswith(str(uv)) == second.startswith(str(uv)) == (tool == "uv")
+    python = tmp_path / ".venv" / "bin" / "python"
+    subprocess.run([python, "-c", "import pip, remainder, torch"], cwd=tmp_path, check=True)
+    assert (tmp_path / ".venv" / "app.stamp").is_file()
+
+
+def write_wheel(folder: Path, name: str, needed: str) -> None:
+    """Write a package with one empty module as a wheel of version 1.0."""
+    info = f"{name}-1.0.dist-info"
+    files = {
+        f"{name}.py": "",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needed}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
+
+
 def test_the_lock_is_made_of_the_pins(tmp_path: Path) -> None:
     (line,) = commands(tmp_path, "UV=/bin/uv", target="lock")
     assert line.startswith("/bin/uv lock --default-index https://pypi.org/simple --upgrade-package")
-    assert {"streamlit==1.67.0", "dask==2026.8.0"} <= {*line.split()}
+    assert {"streamlit==1.67.0", "dask==2026.8.0", "pytest==9.2.0", "mkdocs==1.6.1"} <= {
+        *line.split()
+    }
     assert commands(tmp_path, "UV=", target="lock")[0].startswith("uv lock")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -22,8 +23,21 @@ from core import DISTRIBUTION
 from tests import ROOT
 from tests.browser.server import started
 from tests.release import link_sources
+from tests.stranger import install_stranger
 
 PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
+LOOK = """
+import json, time, palimpsest, ui
+from streamlit.testing.v1 import AppTest
+
+app, until = AppTest.from_file({page!r}, default_timeout=60), time.monotonic() + 60
+while not app.run().get("vega_lite_chart"):  # until the precomputed result has been read
+    assert not app.exception and time.monotonic() < until
+    time.sleep(0.2)
+exceptions = [each.message for each in app.exception]
+spec = app.get("vega_lite_chart")[0].proto.spec
+print(json.dumps({{"exceptions": exceptions, "from": ui.__file__, "spec": spec}}))
+"""
 OF_THE_REPOSITORY = re.compile(r"\bmake (app|zoo|precomputed)\b|git checkout|python -m core")
 
 
@@ -59,9 +73,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(installed: Path, *command: str) -> str:
-    """What a command says that finds the package there, started where the repository is not."""
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+def run(installed: Path, *command: str, beside: str = "") -> str:
+    """What a command says that finds the package there, and what lies in a folder `beside` it,
+    started where the repository is not."""
+    environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{beside}"}
     environment.pop("PALIMPSEST_ZOO", None)
     done = subprocess.run(
         command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=True
@@ -132,14 +147,59 @@ def test_the_installed_app_comes_up_in_another_folder(installed: Path, tmp_path:
         assert f"Palimpsest answers at {address} (local mode)" in log
 
 
+@pytest.mark.slow
+def test_the_installed_command_runs_a_study_of_an_included_model(
+    installed: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    few = "--compare zoo:parse-0 --sentences 20 --words 60 --no-references --no-functions"
+    run(installed, str(installed / "bin" / "palimpsest"), "rsa", *few.split(), "--out", str(out))
+    record = json.loads((out / "result.json").read_text(encoding="utf8"))
+    assert record["spec"]["compare"] == ["zoo:parse-0"]
+    assert record["failures"] == {}
+    assert (out / "figure.svg").read_text(encoding="utf8").startswith("<svg")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("precomputed_results")
+def test_an_installed_page_draws_its_first_figure(installed: Path) -> None:
+    page = installed / "palimpsest" / "pages" / "rsa.py"
+    seen = json.loads(
+        run(installed, sys.executable, "-c", LOOK.format(page=str(page))).splitlines()[-1]
+    )
+    assert seen["exceptions"] == []
+    assert Path(seen["from"]).is_relative_to(installed)
+    assert "parse-0" in seen["spec"]
+    assert json.loads(seen["spec"])["$schema"].partition("/schema/")[2].startswith("vega-lite")
+
+
+@pytest.mark.slow
+def test_the_installed_command_has_the_study_of_another_package(
+    installed: Path, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("source", "target")]
+    for folder in folders:
+        folder.mkdir()
+    command, beside = str(installed / "bin" / "palimpsest"), str(install_stranger(*folders))
+    assert "rsa length" not in run(installed, command, "--help")
+    assert "rsa length" in run(installed, command, "--help", beside=beside)
+    options = run(installed, command, "rsa", "length", "--help", beside=beside)
+    assert options.startswith("usage: palimpsest rsa length")
+
+
 def test_what_is_needed_is_what_is_pinned() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
-    for names, file in (
-        (project["dependencies"], "requirements.txt"),
-        (project["optional-dependencies"]["dask"], "requirements-dask.txt"),
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+    project, groups = settings["project"], settings["dependency-groups"]
+    plain = "requirements.txt"
+    for names, files in (
+        (project["dependencies"], [plain]),
+        (project["optional-dependencies"]["dask"], ["requirements-dask.txt"]),
+        (groups["test"], [plain, "requirements-dev.txt"]),
+        (groups["docs"][1:], ["requirements-docs.txt"]),
     ):
         pinned = {
             canonicalize_name(one.name): next(iter(one.specifier)).version
+            for file in files
             for one in map(Requirement, _listed(file))
         }
         for needed in map(Requirement, names):
@@ -147,6 +207,40 @@ def test_what_is_needed_is_what_is_pinned() -> None:
             (lowest,) = (one.version for one in needed.specifier if one.operator == ">=")
             assert version in needed.specifier
             assert version in SpecifierSet(f"~={lowest}.0"), f"{needed} was not tested"
+
+
+def test_groups_are_what_developers_requirements_begin_with() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))[
+        "dependency-groups"
+    ]
+    assert groups["docs"].pop(0) == {"include-group": "test"}
+    of_the_app = {Requirement(line).name for line in _listed("requirements.txt")}
+    for group, file in (("test", "requirements-dev.txt"), ("docs", "requirements-docs.txt")):
+        direct = (ROOT / file).read_text(encoding="utf8").partition("\n\n")[0].splitlines()
+        assert {Requirement(line).name for line in direct if line[0] not in "#-"} == {
+            Requirement(line).name for line in groups[group]
+        } - of_the_app
+    assert "dev" not in groups  # `uv sync` would install it unasked
+
+
+def test_what_tests_and_documentation_import_is_in_a_group() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+    project, groups = settings["project"], settings["dependency-groups"]
+    lines = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["dask"],
+        *groups["test"],
+        *groups["docs"][1:],
+    ]
+    needed = {canonicalize_name(Requirement(line).name) for line in lines}
+    brought = metadata.packages_distributions()
+    files = [path for part in ("tests", "docs/make") for path in (ROOT / part).rglob("*.py")]
+    imported = {name.partition(".")[0] for path in files for name in _imported(path)}
+    assert {
+        name
+        for name in imported & brought.keys()  # the documentation's packages are not everywhere
+        if not needed & {canonicalize_name(each) for each in brought[name]}
+    } == set()
 
 
 def test_what_is_imported_is_what_is_needed() -> None:

@@ -76,8 +76,8 @@ def extract(
         keep: Word indices to keep for each sentence, in the order wanted; with items="mean", the
             words over which the mean is taken.
         layers: Layers to return, all by default; negative ones count from the top.
-        device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
-            rounding.
+        device: "cpu", "cuda", "mps"; None chooses. Not part of the key of what is stored: devices
+            should agree to rounding, which was tested on processors only.
         dtype: "float32"; "float64" is the same on any processor; None: see `precision_of`.
         between: (base, share) to interpolate the weights: base + share * (ref - base).
         functions: (model, share): the vectors are then the outputs of this model's layers on the

@@ -15,21 +15,8 @@ import pytest
 from core.maths import plugins
 from core.maths.plugins import PluginWarning, Registry, plugged
 from tests import ROOT
-from tests.docs.blocks import blocks_of
+from tests.stranger import install_stranger
 
-PAGE = ROOT / "docs" / "extending.md"
-FOLDER = "core/studies/rsa/length"
-MEASURES = """
-import numpy as np
-
-from core.maths.similarity.registry import Measure
-
-
-{function}
-
-
-SIGNS = {entry}
-"""
 LOOKED_UP = """
 import json
 from streamlit.testing.v1 import AppTest
@@ -55,47 +42,10 @@ print(json.dumps({
 """
 
 
-def example(name: str) -> str:
-    return next(
-        block.code
-        for block in blocks_of(PAGE, "python", "toml")
-        if block.code.startswith(f"# {name}\n")
-    )
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The documentation's study and measure, installed as a package of its own."""
-    source, target = (tmp_path_factory.mktemp(name) for name in ("source", "target"))
-    folder = source / "lengths" / "study_folder"
-    folder.mkdir(parents=True)
-    (source / "pyproject.toml").write_text(
-        example("pyproject.toml")
-        + '\n[tool.setuptools]\npackages = ["lengths", "lengths.study_folder"]\n'
-    )
-    (source / "lengths" / "__init__.py").touch()
-    (folder / "__init__.py").touch()
-    for name in ("spec.py", "study.py", "words.toml"):
-        code = example(f"{FOLDER}/{name}")
-        (folder / name).write_text(code.replace(FOLDER.replace("/", "."), "lengths.study_folder"))
-    function, _, entry = example("core/maths/similarity/registry.py").partition(
-        'MEASURES["signs"] = '
-    )
-    (source / "lengths" / "measures.py").write_text(
-        MEASURES.format(function=function.strip(), entry=entry)
-    )
-    how = (
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-    )
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", *how, "--target", str(target), str(source)],
-        check=True,
-    )
-    return target
+    """Folder of the documentation's study and measure as a package of its own."""
+    return install_stranger(*(tmp_path_factory.mktemp(name) for name in ("source", "target")))
 
 
 def run(installed: Path, *command: str) -> str:
