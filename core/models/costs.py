@@ -259,7 +259,7 @@ def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
     peak = (
         sum(at_once)
-        + max((cost.memory for cost in shared.values()), default=0.0)
+        + (1 + second) * max((cost.memory for cost in shared.values()), default=0.0)
         + sum(cost.memory for cost in collected)
     )
     libraries = TORCH if any(cost.torch for cost in costs) else NUMPY

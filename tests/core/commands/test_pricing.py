@@ -144,7 +144,8 @@ def test_a_shared_instance_refuses_and_names_what_to_lower(
 
 def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: None) -> None:
     align, intruders = STUDIES["align"], STUDIES["weights intruders"]
-    assert 1.5 < align.price(align.Spec(PAIR)).memory < 3.0  # 2.8 measured
+    said = align.price(align.Spec(PAIR)).memory
+    assert 3.8 / 1.5 < said < 3.8 * 1.5  # 3.8 measured, in two processes
     one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
     assert 90 / 1.5 < one.processor < 90 * 1.5  # 90 measured
     assert (
