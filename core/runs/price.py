@@ -8,6 +8,7 @@ what is measured."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from functools import cache
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
+from core.runs.process.cores import TASKS_AT_ONCE, VARIABLE, limit_threads
 from core.runs.process.memory import free_memory
 
 MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
@@ -25,7 +26,7 @@ LONG, LARGE = (
 )  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
 SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
-SIDE, TRIES = 768, 15  # of the matrices that are multiplied to ask, the fastest of which counts
+SIDE, TRIES = 512, 15  # of the matrices that are multiplied to ask, the fastest of which counts
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,8 @@ def speed() -> float:
     where something else may be running."""
     import numpy as np
 
-    limit_threads()  # time that the library's other threads take is not seen here
+    if VARIABLE not in os.environ:
+        limit_threads()  # time that the library's other threads take is not seen here
     matrix = np.ones((SIDE, SIDE), dtype=np.float32)
     best = float("inf")
     for _ in range(TRIES):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ FIGURES = (
     *("core.studies.weights.clusters.study", "core.studies.weights.clusters.charts.figures"),
     *("core.studies.alignment.seeds.study", "core.studies.alignment.seeds.charts"),
 )
-FIRST_PAGE_SECONDS = 3.0  # for the script of the first page, which has the interpreter for itself
 _frozen: set[str] = set()
 
 # Computes in a worker as work(progress, signal) and never calls streamlit
@@ -47,8 +45,6 @@ def warm() -> threading.Thread:
 def _import_all() -> None:
     for name in (*FIRST, *FIGURES):
         import_module(name)
-    import_tangled(2)  # as much as there is time for until the browser asks
-    time.sleep(FIRST_PAGE_SECONDS)
     import_tangled()
 
 

@@ -153,7 +153,8 @@ def run_panel(
         _offer_again(plain(str(error)), key)
         return None
     asked.add(key)
-    job.ended.wait(PATIENCE)
+    if not job.ended.wait(PATIENCE) and job.looking:
+        job.ended.wait(PATIENCE)  # it is found sooner than a bar would be drawn and taken away
     waited = st.session_state.setdefault(WAITED, set())
     if not job.over:
         waited.add(key)

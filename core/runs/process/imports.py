@@ -13,21 +13,17 @@ _one = threading.Lock()
 _done = threading.Event()
 
 
-def import_tangled(first: int = len(TANGLED)) -> None:
+def import_tangled() -> None:
     """Import packages whose parts import each other, in one thread at a time.
 
     Two threads that enter such a package by different parts hold a lock each and wait for the
     other's. Python ends that by letting one of them see a module that is half executed
     (`importlib`'s `_DeadlockError`), and an `ImportError` ends its task. Every thread beside others
     that runs a study or computes what is kept calls this first; later calls take a microsecond.
-
-    Args:
-        first: How many of TANGLED; all by default.
     """
     if _done.is_set():
         return
     with _one:
-        for name in TANGLED[:first]:
+        for name in TANGLED:
             import_module(name)
-        if first == len(TANGLED):
-            _done.set()
+        _done.set()
