@@ -113,7 +113,7 @@ def main() -> None:
                 taken[name].append(seconds_until_drawn(ENTRY, ROOT, page))
     least = statistics.median(seconds for seconds, _ in taken[FLOOR])
     print(
-        f"| first page of a fresh server | {' | '.join(MARKS)} | mark (median, s) | range "
+        f"| first page of a fresh server | {' | '.join(MARKS)} | s (median) | range "
         "| above the floor |"
     )
     print(f"|---|{'---:|' * (len(MARKS) + 3)}")
