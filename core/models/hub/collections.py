@@ -1,22 +1,21 @@
 """Public models that forms offer offline too, and those that belong together, with what a study of
-them reads: seeds, training runs, fine-tunes.
-
-Names of checkpoints follow their repositories' habit (`step1000`, `stage1-step10000-tokens21B`). A
-revision that a repository lacks is a failure of that checkpoint alone, which its study reports.
+them reads: seeds, training runs, fine-tunes: the records of `public.toml`.
 """
 
 from __future__ import annotations
 
-import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import filter as matching
+from pathlib import Path
+from typing import Any
 
 Values = Mapping[str, str | tuple[str, ...]]
 
-BERT, PYTHIA = "hub:bert-base-uncased", "hub:EleutherAI/pythia-160m"
-OLMO, QWEN = "hub:allenai/OLMo-2-0425-1B", "hub:Qwen/Qwen2.5-0.5B"
-LLAMA = "hub:meta-llama/Llama-3.2-1B"
-BATCH = 2**21  # tokens of a training step of OLMo 2 1B, by which its checkpoints are named
+FILE = Path(__file__).with_name("public.toml")
+ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
+"""All 25 seeds, as one reference."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +25,6 @@ class Preset:
     ref: str
     base: str = ""
     data: str = ""
-
-
-MULTIBERTS = tuple(f"hub:google/multiberts-seed_{seed}" for seed in range(25))
-ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
-"""All 25 seeds, as one reference."""
-
-PRESETS: tuple[Preset, ...] = (
-    Preset("hub:bert-base-uncased"),
-    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "hub:bert-base-uncased", "MNLI"),
-    Preset("hub:textattack/bert-base-uncased-MNLI", "hub:bert-base-uncased", "MNLI"),
-    Preset("hub:csarron/bert-base-uncased-squad-v1", "hub:bert-base-uncased", "SQuAD 1.1"),
-    Preset("hub:deepset/bert-base-uncased-squad2", "hub:bert-base-uncased", "SQuAD 2.0"),
-    *map(Preset, MULTIBERTS),
-    Preset("hub:roberta-base"),
-    Preset("hub:gpt2-medium"),
-    Preset("hub:t5-base"),
-)
 
 
 @dataclass(frozen=True)
@@ -81,102 +63,34 @@ class Collection:
         )
 
 
-def _pair(base: str, tuned: str) -> dict[str, Values]:
-    return {
-        "rsa": {"base": base, "compare": (tuned,)},
-        "weights": {"base": base, "models": (tuned,)},
-        "divergence": {"base": base, "compare": (tuned,), "others": ()},
+def _read() -> tuple[tuple[Preset, ...], tuple[Collection, ...]]:
+    """Read the file; raises TypeError or KeyError for a record that is no preset or collection."""
+    content = tomllib.loads(FILE.read_text(encoding="utf8"))
+    presets = [
+        Preset(**record, ref=ref) for record in content["presets"] for ref in record.pop("refs")
+    ]
+    refs = [preset.ref for preset in presets]
+    return tuple(presets), tuple(_collection(refs, **record) for record in content["collections"])
+
+
+def _collection(
+    refs: list[str], models: list[str], values: Mapping[str, Mapping[str, Any]], **record: Any
+) -> Collection:
+    """Make a collection of a record, with the models that its patterns match among these."""
+    named = tuple(ref for each in models for ref in matching(refs, each) or [each])
+    chosen = {
+        study: {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        for study, options in values.items()
     }
+    about = " ".join(record.pop("about").split())
+    return Collection(**record, about=about, models=named, values=chosen)
 
 
-_PYTHIA_STEPS = tuple(
-    f"{PYTHIA}@step{step}" for step in (0, 1, 16, 128, 512, 1_000, 4_000, 16_000, 64_000)
-)
-_OLMO_STEPS = tuple(
-    f"{OLMO}@stage1-step{step}-tokens{math.ceil(step * BATCH / 1e9)}B"
-    for step in (10_000, 50_000, 100_000, 300_000, 1_000_000)
-)
-_POLYPYTHIAS = tuple(f"{PYTHIA}-seed{seed}" for seed in range(1, 10))
-_TUNED = tuple(preset.ref for preset in PRESETS if preset.base == BERT)
-
-COLLECTIONS: tuple[Collection, ...] = (
-    Collection(
-        "multiberts",
-        "MultiBERTs",
-        "25 seeds of BERT base, trained alike (Sellam et al. 2022).",
-        MULTIBERTS,
-        110e6,
-        4,
-        {"align": {"models": (ALL_MULTIBERTS,)}, "probe": {"models": MULTIBERTS[:5]}},
-    ),
-    Collection(
-        "polypythias",
-        "PolyPythias 160M",
-        "Nine further seeds of Pythia 160M (van der Wal et al. 2025).",
-        _POLYPYTHIAS,
-        162e6,
-        2,
-        {
-            "align": {"models": _POLYPYTHIAS},
-            "rsa": {"base": _POLYPYTHIAS[0], "compare": _POLYPYTHIAS[1:]},
-            "probe": {"models": _POLYPYTHIAS[:5]},
-        },
-    ),
-    Collection(
-        "pythia-steps",
-        "Pythia 160M through training",
-        "Checkpoints of Pythia 160M from step 0 to its end at step 143,000 (Biderman et al. 2023), "
-        "beside another seed.",
-        (*_PYTHIA_STEPS, PYTHIA, _POLYPYTHIAS[0]),
-        162e6,
-        2,
-        {
-            "training": {"end": PYTHIA, "steps": _PYTHIA_STEPS, "others": _POLYPYTHIAS[:1]},
-            "audit": {"models": _PYTHIA_STEPS, "end": PYTHIA},
-        },
-    ),
-    Collection(
-        "olmo-steps",
-        "OLMo 2 1B through training",
-        "Checkpoints of OLMo 2 1B from 21 billion to 2 trillion tokens (OLMo team 2025).",
-        (*_OLMO_STEPS, OLMO),
-        1.48e9,
-        4,
-        {
-            "training": {"end": OLMO, "steps": _OLMO_STEPS, "others": ()},
-            "audit": {"models": _OLMO_STEPS, "end": OLMO},
-        },
-    ),
-    Collection(
-        "bert-tuned",
-        "BERT base with MNLI and SQuAD",
-        "BERT base and fine-tunes of it on inference and on questions, two of each task.",
-        (BERT, *_TUNED),
-        110e6,
-        4,
-        {"rsa": {"base": BERT, "compare": _TUNED}, "weights": {"base": BERT, "models": _TUNED}},
-    ),
-    Collection(
-        "qwen-instruct",
-        "Qwen 2.5 0.5B, base and instruct",
-        "A base model and its instruction-tuned version.",
-        (QWEN, f"{QWEN}-Instruct"),
-        494e6,
-        2,
-        _pair(QWEN, f"{QWEN}-Instruct"),
-    ),
-    Collection(
-        "llama-instruct",
-        "Llama 3.2 1B, base and instruct",
-        "A base model and its instruction-tuned version; the Hub asks for its licence to be "
-        "accepted, and for a token.",
-        (LLAMA, f"{LLAMA}-Instruct"),
-        1.24e9,
-        2,
-        _pair(LLAMA, f"{LLAMA}-Instruct"),
-    ),
-)
-"""The collections, in the order in which they are offered."""
+PRESETS, COLLECTIONS = _read()
+"""The public models, and the collections in the order in which they are offered."""
 
 
 def collections_for(study: str) -> list[Collection]:

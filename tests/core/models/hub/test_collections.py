@@ -3,10 +3,13 @@ checkpoints say steps and tokens."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.catalogue import STUDIES
 from core.commands.main import main
+from core.models.hub import collections
 from core.models.hub.collections import COLLECTIONS, collections_for, public_refs
 from core.models.steps import progress_of
 
@@ -24,6 +27,23 @@ def test_a_study_takes_them(collection, study: str) -> None:
     }
     assert named <= set(collection.models)
     assert len(named) > 1
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        ('[[presets]]\nrefs = ["hub:a"]\nlicence = "MIT"', "licence"),
+        ('[[collections]]\nname = "a"\nabout = "A."\nmodels = []\n[collections.values]', "title"),
+    ],
+)
+def test_a_record_that_is_none_is_named(
+    record: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "\npresets = []" if "presets" not in record else "\ncollections = []"
+    (tmp_path / "public.toml").write_text(f"{more}\n{record}\n", encoding="utf8")
+    monkeypatch.setattr(collections, "FILE", tmp_path / "public.toml")
+    with pytest.raises(TypeError, match=name):
+        collections._read()
 
 
 def test_what_they_cost() -> None:
