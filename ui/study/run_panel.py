@@ -4,8 +4,8 @@
     if result is None:
         st.stop()
 
-The first call starts the study or joins a running one. A fragment shows its progress twice a second,
-and the page reruns once when it ends. `ui.study.jobs` says what outlives what.
+The first call starts the study or joins a running one. A fragment shows its progress twice a
+second, and the page reruns once when it ends. `ui.study.jobs` says what outlives what.
 """
 
 from __future__ import annotations
