@@ -22,8 +22,8 @@ MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 READING = "qa"  # task of the models that answer questions
 LEFT_OUT = {
-    "minilm-parse-full": "sentence-transformers/all-MiniLM-L6-v2 with all its weights fine-tuned on "
-    "parsing by the recipe of the included models (docs/models.md has the command)"
+    "minilm-parse-full": "sentence-transformers/all-MiniLM-L6-v2 with all its weights fine-tuned "
+    "on parsing by the recipe of the included models (docs/models.md has the command)"
 }  # models of shipped results that are not included, by name, and how they were made
 PIECE = 2**20  # bytes of a file that are read at once
 BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
