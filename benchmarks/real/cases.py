@@ -19,6 +19,7 @@ AS_PUBLISHED = "rxnfp-ft-as-published"
 NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BASE = f"hub:{NAME}"  # of the included adapters, which find it as the Hub's
 ADAPTERS = ("minilm-parse-0", "minilm-sentiment-0", "minilm-nli-0")
+PARSERS = ("minilm-parse-0", "minilm-parse-1")  # two runs, whose heads have the same labels
 PARTS = ("train", "dev", "test")
 Facts = dict[str, float]
 FEW = {"sentences": 30}
@@ -180,7 +181,8 @@ def _of_adapters() -> Iterator[Case]:
     probes = {"probes": ("distance",), "controls": 0, "untrained": False, "layers": (0, 3, 6)}
     values = {"models": (BASE, tuned[0]), **probes, "seeds": 1, "sentences": 200}
     yield Case("probe", own[:2], values, "demo")
-    yield Case("align barrier", own[1:3], {"models": pair, "base": BASE, **FEW}, "demo", True)
+    parsers = {"models": tuple(f"zoo:{name}" for name in PARSERS), "base": BASE}
+    yield Case("align barrier", PARSERS, {**parsers, **FEW}, "demo-gold")
 
 
 def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:

@@ -21,6 +21,10 @@ MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 READING = "qa"  # task of the models that answer questions
+LEFT_OUT = {
+    "minilm-parse-full": "sentence-transformers/all-MiniLM-L6-v2 with all its weights fine-tuned "
+    "on parsing by the recipe of the included models (docs/models.md has the command)"
+}  # models of shipped results that are not included, by name, and how they were made
 PIECE = 2**20  # bytes of a file that are read at once
 BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
 
@@ -67,7 +71,8 @@ def second_run(ref: str) -> str:
 
 
 def not_included(name: str, folder: Path) -> str:
-    """Say that no included model has this name, with the nearest name or how to restore it."""
+    """Say that no included model has this name: with how it was made if a result that is shipped
+    reads it, else with the nearest name or how to restore it."""
     there = sorted(path.name for path in folder.glob("*") if path.is_dir())
     if not there:
         return (
@@ -75,6 +80,12 @@ def not_included(name: str, folder: Path) -> str:
             f"restore them with {restoring('zoo')}."
         )
     near = nearest(name, there)
+    if name in LEFT_OUT:
+        such = f", such as zoo:{near}" if near else ""
+        return (
+            f"zoo:{name} is not included: it is {LEFT_OUT[name]}, and another model can be chosen "
+            f"in its place{such}."
+        )
     hint = f"; the nearest name is {near}" if near else ""
     return (
         f"Among the included models there is no model {name!r}{hint}. "

@@ -24,6 +24,7 @@ from core.options import Spec, options_of
 from core.results.export import Result, result_json, result_numbers
 from core.results.names import short_name
 from core.results.reading import read_result
+from core.results.shelf.fingerprints import difference
 from core.runs.encoding import decode, encode
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
@@ -162,15 +163,11 @@ def is_wanted(options: Mapping[str, Any]) -> bool:
 
 
 def compared(result: Any, shipped: Any) -> Any:
-    """Add a notice to a result for each of its models that is not the one of the result shipped."""
+    """Add a notice to a result for each of its models that is not the one of the result shipped, or
+    that cannot be compared with it."""
     before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, result))
-    changed = [
-        f"{ref} is not the model of the precomputed result: its content has the hash "
-        f"{now[ref][:12]} instead of {before[ref][:12]}."
-        for ref in now
-        if ref in before and now[ref] != before[ref]
-    ]
-    return replace(result, notices=(*result.notices, *changed))
+    said = [difference(ref, before[ref], now[ref]) for ref in now if ref in before]
+    return replace(result, notices=(*result.notices, *filter(None, said)))
 
 
 def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:

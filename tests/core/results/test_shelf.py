@@ -23,6 +23,7 @@ from core.results.shelf.archive import (
     LARGE,
     Shelf,
     Shelved,
+    compared,
     is_shelved,
     origin_of,
     write_shelf,
@@ -31,7 +32,9 @@ from core.results.statements import lead_of
 from core.runs.precomputed import VARIABLE
 from core.runs.runner import Progress
 from core.runs.store import Store, default_store
+from tests.core.hub_server import HubServer, etag
 from tests.core.results.test_reading import assert_equal
+from tests.core.tiny_models import save_tiny
 
 STUDY = STUDIES["weights lineage"]
 REFS = ("hub:nobody/first", "hub:nobody/second")
@@ -124,6 +127,39 @@ def test_models_that_are_others_now_are_said(
         "zoo:seed-1 is not the model of the precomputed result: its content has the hash "
         f"{now} instead of {'2' * 12}."
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "shipped", "said"),
+    [
+        ("fine", "weights", None),
+        ("fine", "2" * 64, "its content has the hash {} instead of 222222222222."),
+        ("fine", f"organisation/model {'3' * 40}", "could not be compared"),
+        ("broken", "weights", "could not be compared"),
+    ],
+)
+def test_the_weights_of_a_model_on_the_hub_are_compared_not_its_commit(
+    state: str, shipped: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref, spec = "hub:organisation/model", STUDY.Spec(models=REFS)
+    with HubServer() as hub:
+        hub.replace_hub(monkeypatch, tmp_path / "cache")
+        repository = hub.add("organisation/model", save_tiny(tmp_path / "model", "bert"))
+        repository.state = state
+        weights = etag(repository.files["model.safetensors"])
+        before, now = (
+            replace(result_of(spec, a="", b=""), provenance={"fingerprints": {ref: fingerprint}})
+            for fingerprint in (
+                weights if shipped == "weights" else shipped,
+                f"organisation/model {repository.commit}",
+            )
+        )
+        notices = compared(now, before).notices
+    if said is None:
+        assert notices == ()
+    else:
+        (notice,) = notices
+        assert said.format(weights[:12]) in notice
 
 
 def test_a_folder_in_the_home_folder_is_one_on_another_computer(

@@ -363,6 +363,13 @@ def test_a_name_that_is_not_included_is_answered_with_the_nearest(box) -> None:
         describe("zoo:seed-9")
 
 
+def test_a_model_that_a_shipped_result_reads_is_said_not_to_be_included() -> None:
+    message = not_included("minilm-parse-full", zoo_folder() / "models")
+    assert message.startswith("zoo:minilm-parse-full is not included")
+    assert "docs/models.md" in message
+    assert "another model" in message
+
+
 def test_a_name_that_resembles_none_is_not_taken_for_another() -> None:
     message = not_included("nope", zoo_folder() / "models")
     assert "nope" in message
