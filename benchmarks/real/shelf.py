@@ -1,9 +1,9 @@
 """Results of the real models for the shelf of the app: `python -m benchmarks.real.shelf`.
 
 Each study below is run once and kept as a folder of results; the archive is written from all that
-are there. MiniLM is read as the Hub would give it, at the name that it has there: the file in the
-Python package has the content of that repository's. Models that no hub has in this form are folders
-where `make real` puts them.
+are there, and keeps what it has of those that are not asked for. MiniLM is read as the Hub would
+give it, at the name that it has there: the file in the Python package has the content of that
+repository's. Models that no hub has in this form are folders where `make real` puts them.
 
     python -m benchmarks.real.shelf --tuned FOLDER          # with the fine-tunes of MiniLM
     python -m benchmarks.real.shelf --only minilm-edges     # this one, then the archive
@@ -22,7 +22,9 @@ from typing import Any
 from benchmarks.real.cases import BASE, NAME
 from benchmarks.real.layout import as_on_the_hub
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package, cache_folder
-from core.results.shelf.archive import FILE, Shelved, origin_of, write_shelf
+from core.models.zoo import adapter_base
+from core.results.shelf.archive import FILE, Shelf, Shelved, origin_of, write_shelf
+from core.results.shelf.fingerprints import content_of
 
 BOX = Path(__file__).resolve().parents[2] / "zoo"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"
@@ -147,10 +149,10 @@ def main() -> int:
     os.environ |= as_on_the_hub(folder / "models/minilm", folder / "hub")
     os.environ["PALIMPSEST_ZOO"] = str(box_with(arguments.tuned, folder / "box"))
     results, broken = [], 0
-    where = arguments.kept or folder / "shelf"
+    where, shelf = arguments.kept or folder / "shelf", Shelf(arguments.out)
     for each in kept(folder / "models"):
         try:
-            results += _one(each, where / each.name, arguments.only)
+            results += _one(each, where / each.name, shelf, arguments.only)
         except Exception as error:
             print(f"{each.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             broken += 1
@@ -161,8 +163,9 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _one(each: Kept, folder: Path, only: list[str]) -> list[tuple[Shelved, Any]]:
-    """Run a study unless it is kept; none where it is neither kept nor asked for."""
+def _one(each: Kept, folder: Path, shelf: Shelf, only: list[str]) -> list[tuple[Shelved, Any]]:
+    """Run a study unless it is kept; one that is neither kept nor asked for stays as it is on the
+    shelf, if it is there."""
     from core.catalogue import STUDIES
     from core.results.export import write_result
     from core.results.reading import load
@@ -174,13 +177,15 @@ def _one(each: Kept, folder: Path, only: list[str]) -> list[tuple[Shelved, Any]]
     if (folder / "result.json").is_file():
         result = load(folder)
     elif only and each.name not in only:
-        return []
+        there = [entry for entry in shelf.entries if entry.name == each.name]
+        return [(entry, shelf.open(entry, study.kind)) for entry in there]
     else:
         print(each.name, file=sys.stderr, flush=True)
-        result = study.run(spec, store=default_store().without_precomputed())
+        result = _by_content(study.run(spec, store=default_store().without_precomputed()))
         write_result(result, {}, folder)
         print(f"{each.name}: {result.cautioned()}", file=sys.stderr, flush=True)
-    sources = {ref: source_of(ref) for ref in spec.refs if not ref.startswith("random:")}
+    absent = (ref for ref in spec.refs if not (ref.startswith("random:") or adapter_base(ref)))
+    sources = {ref: source_of(ref) for ref in absent}
     entry = Shelved(
         each.name, each.title, each.page, each.study, spec.plain(), sources,
         lead_of(result.headline), each.study not in OWN,
@@ -188,6 +193,17 @@ def _one(each: Kept, folder: Path, only: list[str]) -> list[tuple[Shelved, Any]]
     origin = origin_of(sources)
     notices = (origin, *(each for each in result.notices if each != origin))
     return [(entry, replace(result, notices=notices))]
+
+
+def _by_content(result: Any) -> Any:
+    """Know models of the Hub by the sha256 of their weights; the commit is that of `as_on_the_hub`,
+    which nobody else has."""
+    provenance = dict(result.provenance)
+    prints: dict[str, str] = provenance.get("fingerprints", {})
+    known = {
+        ref: content_of(ref, fingerprint) or fingerprint for ref, fingerprint in prints.items()
+    }
+    return replace(result, provenance=provenance | {"fingerprints": known})
 
 
 if __name__ == "__main__":
