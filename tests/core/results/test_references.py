@@ -26,7 +26,11 @@ SOURCES = {
     path: path.read_text(encoding="utf8")
     for folder in ("core", "extras", "ui", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-} | {path: path.read_text(encoding="utf8") for path in sorted((ROOT / "core").rglob("words.toml"))}
+} | {
+    path: path.read_text(encoding="utf8")
+    for name in ("words.toml", "public.toml")
+    for path in sorted((ROOT / "core").rglob(name))
+}
 NAME = r"(?:\b(?:van der|van|ter|de) )?[A-ZÖ][\w'’-]+(?: Loan)?"
 MENTION = re.compile(rf"({NAME})(?:(?:,| &| and) {NAME})*(?: et al\.)?,? ((?:19|20)\d\d)\b")
 PSEUDONYMS = {"nostalgebraist"}
