@@ -96,19 +96,19 @@ def make_headline(
     note = f" corrected for {len(rows)} models" if several else ""
     counts = f"Their counts, with p-values{note}:"
     rest = [each for each in statements if each.verdict != MORE]
-    beyond = ""
+    but = ""
     if alike:
         whose = f"those of {listed(alike)} are " if len(alike) < len(more) else ""
-        beyond = f", but {whose}not detectably more than {OF_SPECTRUM}"
+        but = f", but {whose}not detectably more than {OF_SPECTRUM}"
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
-            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}{beyond}."
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}{but}."
         )
     elif len(more) == 1:
-        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}{beyond}."
+        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}{but}."
     elif more:
-        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {in_each(more)};{note}{beyond}."
+        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {in_each(more)};{note}{but}."
     elif several:
         text = f"No model has detectably {EXCESS}. {counts} {in_each(rest)}."
     else:
