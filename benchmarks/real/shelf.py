@@ -29,7 +29,7 @@ from core.results.shelf.fingerprints import content_of
 BOX = Path(__file__).resolve().parents[2] / "zoo"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"
 RSA, PROBE = "pages/rsa.py", "pages/probe_trees.py"
-WEIGHTS = "pages/weight_clustering.py"
+WEIGHTS, ALIGN = "pages/weight_clustering.py", "pages/seed_alignment.py"
 OWN = ("rsa", "probe", "weights", "align")  # the main studies of the pages
 TASKS, RUNS = ("parse", "sentiment", "nli"), (0, 1)
 ADAPTERS = tuple(f"zoo:minilm-{task}-{run}" for task in TASKS for run in RUNS)
@@ -86,6 +86,10 @@ def kept(models: Path) -> Iterator[Kept]:
     yield Kept(
         "minilm-arithmetic", "MiniLM: sums of two adapters", WEIGHTS, "weights arithmetic",
         {"base": BASE, "models": ADAPTERS[:3:2], "sentences": 60},
+    )  # fmt: skip
+    yield Kept(
+        "minilm-barrier", "MiniLM: two parsers averaged", ALIGN, "align barrier",
+        {"base": BASE, "models": ADAPTERS[:2], "corpus": "demo-gold", "sentences": 60},
     )  # fmt: skip
     yield Kept(
         "rxnfp-weights", "Chemistry: how far weights move", WEIGHTS, "weights",
