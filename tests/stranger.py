@@ -9,6 +9,10 @@ from pathlib import Path
 from tests import ROOT
 from tests.docs.blocks import blocks_of
 
+ALONE = (  # how pip installs a folder from this computer, without what it depends on
+    *("--quiet", "--disable-pip-version-check"),
+    *("--no-deps", "--no-index", "--no-build-isolation"),
+)
 PAGE = ROOT / "docs" / "extending.md"
 FOLDER = "core/studies/rsa/length"
 MEASURES = """
@@ -43,15 +47,8 @@ def install_stranger(source: Path, target: Path) -> Path:
     (source / "lengths" / "measures.py").write_text(
         MEASURES.format(function=function.strip(), entry=entry)
     )
-    how = (
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-    )
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", *how, "--target", str(target), str(source)],
+        [sys.executable, "-m", "pip", "install", *ALONE, "--target", str(target), str(source)],
         check=True,
     )
     return target

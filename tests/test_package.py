@@ -23,7 +23,7 @@ from core import DISTRIBUTION
 from tests import ROOT
 from tests.browser.server import started
 from tests.release import link_sources
-from tests.stranger import install_stranger
+from tests.stranger import ALONE, install_stranger
 
 PARTS = ("core", "extras", "pages", "ui")  # whose code is in the wheel
 LOOK = """
@@ -46,14 +46,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder where pip has put the package, its dependencies left where they are."""
     source = link_sources(tmp_path_factory.mktemp("source"))
     target = tmp_path_factory.mktemp("target")
-    how = (
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-        "--no-compile",
-    )
+    how = (*ALONE, "--no-compile")
     # the box is large, and read where it is put
     stored = "--config-settings=--build-option=--compression=stored"
     subprocess.run(
