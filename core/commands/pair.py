@@ -19,11 +19,11 @@ from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.options import Spec
 from core.results.names import layers_in_words, short_name, short_names
-from core.results.notices import nothing_but_base
 from core.results.numbers import text_of
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
+from core.studies.notices import nothing_but_base
 
 if TYPE_CHECKING:
     from core.results.export import Result

@@ -15,11 +15,8 @@ import pandas as pd
 
 from core.maths.statistics import LEVEL
 from core.results.columns import COLUMNS, Column, ends_of
+from core.results.metrics import METRICS, OF_SELECTIVITY, is_of_hundred
 from core.results.numbers import Kind, band_text
-
-OF_HUNDRED = (
-    *("uuas", "root", "uas", "las", "label", "direction", "accuracy", "unseen"),
-)  # metrics of probes in per cent
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,11 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
     """Infer the format of a column's numbers, in a row that may name a metric."""
     metric = str(row.get("metric", ""))
     if column in ("value", "rival_value", "dev") and metric:
-        if metric.endswith(" selectivity"):
-            return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
-        return "points" if metric in OF_HUNDRED else "amount" if metric == "bits" else "share"
+        if not metric.endswith(OF_SELECTIVITY):
+            return METRICS[metric].kind if metric in METRICS else "share"
+        return "gain" if is_of_hundred(metric) else "change"
     if column in ("difference", "margin", "ahead", "cost"):
-        return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
+        return "gain" if is_of_hundred(metric) else "change"
     return COLUMNS.get(column, Column()).kind
 
 

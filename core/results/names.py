@@ -65,11 +65,6 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
     return names | {ref: ref for ref in shared}
 
 
-def metric_title(metric: str) -> str:
-    """Title the score of a fine-tune's task: "Tag accuracy", "Correct heads (UAS)"."""
-    return "Correct heads (UAS)" if metric == "UAS" else metric[0].upper() + metric[1:]
-
-
 def layers_in_words(layers: Sequence[int], to: str = " to ") -> str:
     """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
 

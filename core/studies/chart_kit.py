@@ -9,7 +9,8 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.export import Result
-from core.results.names import metric_title, short_names
+from core.results.metrics import metric_of
+from core.results.names import short_names
 from core.results.numbers import Kind, labels_of, text_of
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
     "layered",
     "legend_strip",
     "line_chart",
-    "metric_title",
+    "metric_of",
     "short_names",
     "span_of",
     "text_of",

@@ -12,10 +12,10 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
-from core.results.notices import sentence_notices, start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
+from core.studies.notices import sentence_notices, start_notices
 from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, prepare_named, text_task

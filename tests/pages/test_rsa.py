@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 from core.models import describe
 from core.models.zoo import zoo_folder
 from core.results.numbers import text_of
+from core.studies.rsa.layers.notice_text import said
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
-from core.studies.rsa.layers.text import said
 from core.studies.rsa.swap.text import GUESSES
 from core.studies.rsa.tokens.spec import LENGTHS
 from core.text.reading import fewer_sentences

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import listed
 from core.results.estimates import estimate_of
+from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.studies.alignment.seeds.tables import rows_between
 from core.studies.probes.trees.statements import statements_of
-from core.studies.probes.trees.tables import SELECTIVITY
+from core.studies.probes.trees.tables import best_row
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.ranks import CHANCE
@@ -90,7 +92,7 @@ def _top(result: Result) -> pd.DataFrame:
 
 def _selectivity(result: Result) -> str:
     probes: Any = result
-    stated = statements_of(result.tables, list(probes.probes), f"uuas{SELECTIVITY}")
+    stated = statements_of(result.tables, list(probes.probes), f"uuas{OF_SELECTIVITY}")
     return "".join(
         f"In this study the score of {short_name(each.subject)} on parse trees at layer "
         f"{each.layers[0]} is {each.number.text} above its score on control trees."
@@ -145,10 +147,7 @@ def _at_best(result: Result, metric: str) -> pd.Series | None:
     probes: Any = result
     if not probes.probes:
         return None
-    model = next(iter(probes.probes))
-    rows = result.table[(result.table["model"] == model) & (result.table["metric"] == metric)]
-    rows = rows[(rows["probe"] == "distance") & (rows["layer"] == probes.best_layer(model))]
-    return rows.iloc[0] if len(rows) else None
+    return best_row(result.table, next(iter(probes.probes)), metric)
 
 
 def _chance(result: Result) -> str:
@@ -216,14 +215,14 @@ def _vector(result: Result, name: str) -> pd.Series | None:
 
 
 def _without_map(result: Result) -> str:
-    row = _method(result, "identity")
+    row = row_of_map(result, "identity")
     if row is None:
         return ""
     return f"In this study the error without a map is {estimate_of(row, 'nmse').text}."
 
 
 def _per_word_average(result: Result) -> str:
-    average, ridge = _method(result, "lookup"), _method(result, "ridge")
+    average, ridge = row_of_map(result, "lookup"), row_of_map(result, "ridge")
     if average is None or ridge is None:
         return ""
     return (
@@ -233,7 +232,7 @@ def _per_word_average(result: Result) -> str:
 
 
 def _lowest_error(result: Result) -> str:
-    plain, invertible = _method(result, "mlp"), _method(result, "inn")
+    plain, invertible = row_of_map(result, "mlp"), row_of_map(result, "inn")
     if plain is None or invertible is None:
         return ""
     return (
@@ -250,10 +249,9 @@ def _pairs(result: Result) -> str:
     return f"This study has {len(models)} models in {len(pairs)} directed pairs."
 
 
-def _method(result: Result, name: str) -> pd.Series | None:
+def row_of_map(result: Result, name: str) -> pd.Series | None:
     """Find an aligner's row for unseen words of the models' pairs; None if there is none."""
-    table = result.tables["methods"]
-    rows = table[(table["group"] == "models") & (table["words"] == "unseen")]
+    rows = rows_between(result.tables["methods"], "unseen")
     rows = rows[rows["method"] == name]
     return rows.iloc[0] if len(rows) else None
 

@@ -9,12 +9,12 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
+from core.results.metrics import metric_of
 from core.studies.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
 from core.studies.probes.edges.study import STUDY as EDGE_STUDY
 from core.studies.probes.training.charts import METRICS
 from core.studies.probes.training.study import STUDY as TRAINING_STUDY
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.tables import NAMES
 from extras.probes.polar.study import STUDY as POLAR_STUDY
 from extras.probes.removal.study import STUDY as REMOVAL_STUDY
 from ui.study.controls import KEPT
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EDGES, TRAINING, BEHAVIOUR = EDGE_STUDY.title, TRAINING_STUDY.title, BEHAVIOUR_STUDY.title
 POLAR, REMOVAL = POLAR_STUDY.title, REMOVAL_STUDY.title
+SCORES = {metric: metric_of(metric).title for metric in METRICS}
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
 
 
@@ -36,7 +37,7 @@ class Display(Spec):
     score: str = options.choice(
         "Score",
         METRICS[0],
-        {metric: NAMES[metric] for metric in METRICS},
+        SCORES,
         has_titles=True,
         help="The score in the charts.",
     )
@@ -47,7 +48,7 @@ def choose_score(address: Address, result: Result) -> tuple[str]:
     score = EXPERIMENTS[TRAINING].key("score")
     address.tell(score)
     chosen = st.segmented_control(
-        "Score", METRICS, required=True, key=address.key(score), format_func=NAMES.__getitem__,
+        "Score", METRICS, required=True, key=address.key(score), format_func=SCORES.__getitem__,
         label_visibility="collapsed", **KEPT,
     )  # fmt: skip
     return (str(chosen),)

@@ -11,10 +11,11 @@ import streamlit as st
 
 from core import options
 from core.options import options_of
+from core.results.metrics import OF_SELECTIVITY, metric_label, metric_of
 from core.studies.probes.sentence.study import SENTENCE_SHOWN
 from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
-from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
+from core.studies.probes.trees.tables import PROBE_OF
 from core.studies.probes.trees.views import SENTENCE
 from ui.study.controls import KEPT
 from ui.study.layers import Picking
@@ -28,15 +29,10 @@ if TYPE_CHECKING:
     from core.study import View
     from ui.study.forms import Form
 
+NAMES = {name: metric_of(name).title for name in PROBE_OF}
 METRICS_HELP = "  \n".join(
     (
-        "**Correct edges (UUAS)**: share of the tree's edges that are predicted, direction "
-        "ignored.",
-        "**Correlation of distances (DSpr.)**: rank correlation of predicted and true distances "
-        "between words.",
-        "**Root accuracy**: share of sentences whose root is predicted.",
-        "**Correlation of depths (NSpr.)**: rank correlation of predicted and true depths of "
-        "words.",
+        *(f"**{NAMES[name]}**: {metric_of(name).meaning}." for name in PROBE_OF),
         "**Selectivity**: the score minus that of the same probes on control trees.",
     )
 )
@@ -81,7 +77,7 @@ def _sentence_at(drawable: Collection[str], point: Mapping[str, Any]) -> dict[st
 def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     """Scores by layer in one metric, differences from the base, and the tables."""
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
-    selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
+    selective = (result.table["metric"] == there[0] + OF_SELECTIVITY).any()
     address = form.address
     address.among("metric", there, there[0])
     with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
@@ -102,7 +98,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
             help=address.options["selectivity"].help,
             **KEPT,
         )
-    metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
+    metric = f"{chosen}{OF_SELECTIVITY}" if less else str(chosen)
     show_headline(form, result, view_headline(result, view, metric))
     drawable = models_with_trees(result)
     heads = any(probes.heads is not None for probes in result.probes.values())

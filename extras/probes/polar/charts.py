@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.results.metrics import metric_of
 from core.studies.chart_kit import Panels, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.charts import ON_CONTROL
@@ -9,7 +10,7 @@ from core.studies.probes.edges.tables import CONTROL, SELECTIVITY
 from core.studies.probes.trees.charts import chart_of_scores
 from core.studies.probes.trees.statements import leave_first
 from core.studies.probes.trees.tables import PARSED, metrics_in, models_in
-from extras.probes.polar.tables import LAS, NAMES
+from extras.probes.polar.tables import LAS
 from extras.probes.polar.text import statements_of
 
 HEIGHT = 296  # below the choice of a metric
@@ -25,9 +26,10 @@ def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
     table = result.table[result.table["labels"] != SELECTIVITY]
     names = short_names(dict.fromkeys(table["model"]))
     rows = table[table["metric"] == metric].assign(name=table["model"].map(names))
+    measure = metric_of(metric)
     return chart_of_scores(
-        rows, rows["labels"] == CONTROL, table["model"], f"{NAMES[metric]} by layer",
-        f"{NAMES[metric]}, %", "bands: 95 % intervals", "; dots: control labels", ON_CONTROL,
+        rows, rows["labels"] == CONTROL, table["model"], f"{measure.title} by layer",
+        measure.label, "bands: 95 % intervals", "; dots: control labels", ON_CONTROL,
         height=HEIGHT, context=context,
     )  # fmt: skip
 

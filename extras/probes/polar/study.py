@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE, draw_sample
+from core.results.metrics import metric_of
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -73,7 +74,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "polar": trees.as_table(scores, tables.SCORES),
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
-    said, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
+    statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
     starts = start_notices(spec.models[0], changes_of(ready))
     doubted = (notice_of(doubt, "LAS") for doubt in doubts)
     notices = (*starts, *doubted, *treebank.notices, *outputs.notices)
@@ -81,10 +82,10 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     fewer = controls_of(spec.as_probes, "control labels")
     layers = layers_read(spec.as_probes, ready, fewer)
     result = Findings(
-        headline=text.make_headline(said, parsed=treebank.parsed),
+        headline=text.make_headline(statements, parsed=treebank.parsed),
         tables=made,
         notices=notices,
-        statements=(*said, *doubts),
+        statements=(*statements, *doubts),
         models=tuple(real),
         corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
@@ -116,7 +117,7 @@ STUDY = Study(
                 for metric in trees.metrics_in(result.table.dropna(subset="layer"), tables.METRICS)
             ],
             asked="Metric",
-            titles=tables.NAMES,
+            titles={name: metric_of(name).title for name in tables.METRICS},
             headline=text.view_sentence,
             first=charts.first_scores,
             tables=lambda result, metric=tables.LAS: trees.rows_of_metric(

@@ -14,13 +14,6 @@ from core.maths.structural.bands import Group, Sample
 SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
 LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")
 COUNTS = {LAS: "labelled", UAS: "directed", UUAS: "hits", LABEL: "named", DIRECTION: "oriented"}
-NAMES = {
-    LAS: "Labelled edges (LAS)",
-    UAS: "Directed edges (UAS)",
-    UUAS: "Edges (UUAS)",
-    LABEL: "Labels of gold edges",
-    DIRECTION: "Heads of gold edges",
-}
 
 
 def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:

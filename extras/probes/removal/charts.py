@@ -6,7 +6,7 @@ from core.results.drawing.style import GREY, colours_of
 from core.studies.chart_kit import Look, Panels, layer_chart, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees.tables import metrics_in
-from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
+from extras.probes.removal.tables import LOSS, METRICS, RECORDS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
 
 HEIGHT = 262
@@ -37,9 +37,9 @@ def removal_chart(
         rows,
         "cost",
         looks,
-        f"{short_names(dict.fromkeys(table['model']))[model]}: {NAMES[metric]}",
+        f"{short_names(dict.fromkeys(table['model']))[model]}: {RECORDS[metric].title}",
         "bands: 95 % intervals over sentences and subspaces",
-        y_title=f"Cost ({UNITS[metric]})",
+        y_title=f"Cost ({RECORDS[metric].unit})",
         zero=True,
         line="Erased",
         height=HEIGHT,

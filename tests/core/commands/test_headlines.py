@@ -11,7 +11,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.results.statements import TWO_LINES, lead_of
-from core.studies.probes.trees.tables import NAMES
+from core.studies.probes.trees.tables import PROBE_OF
 from core.studies.probes.trees.text import scores_sentence
 from tests.core.shipped import walked
 
@@ -29,7 +29,7 @@ def shown(result: Any) -> Iterator[str]:
     for view in study.views if study is not None else ():
         yield view.sentence(result) or lead_of(result.headline)
     if study is STUDIES["probe"]:
-        yield from (scores_sentence(result, metric) for metric in NAMES)
+        yield from (scores_sentence(result, metric) for metric in PROBE_OF)
 
 
 @pytest.mark.exhaustive

@@ -20,7 +20,7 @@ from core.models.changes import (
 )
 from core.models.loading.memory import borrow_model
 from core.models.patterns import matching_refs
-from core.results.notices import start_notices
+from core.studies.notices import start_notices
 from tests.core.tiny_models import save_tiny
 
 

@@ -11,8 +11,8 @@ from core.options.summary import summary
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.layers import study
+from core.studies.rsa.layers.notice_text import items_in_words
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import items_in_words
 from core.text.corpora import read_corpus
 from core.text.reading import fewer_sentences, prepare_named, read_text, repeated_sentences
 from tests.core.tiny_models import save_tiny

@@ -12,7 +12,7 @@ from core.results.drawing.style import BLUE, DASHES, GREY, ORANGE, columns_for
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
-from core.studies.chart_kit import Panels, Plane, metric_title, span_of, text_of
+from core.studies.chart_kit import Panels, Plane, metric_of, span_of, text_of
 from core.studies.kit import PAGE, Chart, Context, Result
 
 STROKES = {RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)}
@@ -68,7 +68,7 @@ def _losses(rows: pd.DataFrame, context: Context) -> Chart:
 def _scores(rows: pd.DataFrame, metric: str, context: Context) -> Chart:
     rows, looks = _named(rows)
     low, high = span_of(rows["low"], rows["high"], rows["score"], rows["chance"])
-    name = metric_title(metric)
+    name = metric_of(metric).title
     plane = Plane(
         "share", "score", "Share of the other model", name, low, high, (0.0, 1.0), kind="share",
         x_axis=AXIS, height=HEIGHT, context=context,

@@ -10,14 +10,14 @@ from core.results.drawing.labels import free_labels
 from core.results.drawing.style import BLUE, BROWN, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.names import short_name, short_names
-from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, span_of, told
+from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, metric_of, span_of, told
 from core.studies.kit import PAGE, Context, Result
 from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
 from core.studies.probes.behaviour.text import NAMES, SCORES
 
 HEIGHT, ROW = 244, 24
-ACCURACY = "Accuracy (%)"
+ACCURACY = metric_of("accuracy", "pairs").label
 BIGRAM_NAME = "bigram baseline"
 
 
@@ -78,17 +78,17 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
     table = table[(table["metric"] == metric) & (table["probe"] == probe)]
     names, run = short_names(dict.fromkeys(table["model"])), longest_run(table["model"])
     score = SCORES[f"{metric} of {probe}"]
-    title = f"{score[0].upper()}{score[1:]}"
+    title = f"{score[0].upper()}{score[1:]}, %"
     low, high = span_of(table["value"], pad=0.12)
     bottom, top = span_of(table["behaviour_low"], table["behaviour_high"], [CHANCE])
     plane = Plane(
-        "value", "behaviour", f"{title} (%)", "Accuracy on pairs (%)", bottom, top, (low, high),
+        "value", "behaviour", title, ACCURACY, bottom, top, (low, high),
         kind="points", height=HEIGHT, x_axis={"tickCount": 5}, context=context,
     )  # fmt: skip
     final = ~table["model"].isin(run[:-1])
     rows = _placed(table.assign(name=table["model"].map(names), final=final), plane)
     tips = (
-        *(Tip("name", "Model"), Tip("value", f"{title} (%)", "points"), "layer"),
+        *(Tip("name", "Model"), Tip("value", title, "points"), "layer"),
         Tip("behaviour", plane.y_title, plane.kind),
     )
     written, tooltip = told(rows.drop(columns=["steps", "tokens"]), tips)

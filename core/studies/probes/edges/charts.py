@@ -6,7 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from core.studies.chart_kit import Panels, short_names
+from core.studies.chart_kit import Panels, metric_of, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.statements import statements_of
 from core.studies.probes.edges.tables import (
@@ -32,11 +32,9 @@ from core.studies.probes.trees.tables import TAGS, WINDOW, models_in
 HEIGHT = 268
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
-    ACCURACY: "Accuracy (%)",
-    UNSEEN: "Accuracy on unseen words (%)",
-    BITS: "Online code length (bits per label)",
-    SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
-    GAIN: "Accuracy: gain over the window (points)",
+    **{metric: metric_of(metric).label for metric in (ACCURACY, UNSEEN, BITS)},
+    SELECTIVITY: "Selectivity: accuracy minus that on control labels, points",
+    GAIN: metric_of(ACCURACY).difference("gain over the window"),
 }
 TITLES = {  # of the views, in the order of the page's control
     ACCURACY: "Accuracy",

@@ -1,14 +1,15 @@
-"""The edge-probing study: which layers encode tags, labels and heads linearly, and how learnably?
+"""The edge-probing study: which layers encode tags, labels and heads linearly, and
+how easily are they learned?
 
 planning: one task for each model and target, one for the baselines of each target. collect:
 accuracy and online code length by layer with bands, control labels, differences from the base,
 margins over baselines, a headline, a methods paragraph.
 
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
-Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
-with a sentence).
+Deviations: see `items.edge_items` (single words, linear, layer by layer) and
+`core.maths.codelength` (blocks end with a sentence).
 
-The headline's number: `core.maths.classifier.fitting.fit_classifiers`.
+The headline's number: `core.studies.probes.edges.coding.score_classifiers`.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def probe_edges(
         low = layers.index(chosen[0]) / len(layers)
         high = low + len(chosen) / len(layers)
         with span(low, low + 0.3 * (high - low)):
-            vectors, said = read_vectors(model, words, chosen)
-        notices += [notice for notice in said if notice not in notices]
+            vectors, more = read_vectors(model, words, chosen)
+        notices += [notice for notice in more if notice not in notices]
         features = frame.features(vectors)
         del vectors
         with span(low + 0.3 * (high - low), high):

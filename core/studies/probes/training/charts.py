@@ -16,10 +16,11 @@ from core.results.drawing.training import (
     rings,
     step_chart,
 )
+from core.results.metrics import metric_label
 from core.results.names import short_name
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees.charts import baseline_rules
-from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, WINDOW, metric_label
+from core.studies.probes.trees.tables import CHAIN, OF_CONTROL, POSITION, WINDOW
 
 METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "best layer, control trees"
@@ -36,14 +37,14 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     best = best[best["metric"] == metric]
     control = scores[
         (scores["metric"] == metric)
-        & scores["probe"].str.endswith(CONTROL)
+        & scores["probe"].str.endswith(OF_CONTROL)
         & scores["layer"].notna()
     ]
     control = control.merge(best[["model", "layer"]], on=["model", "layer"])
     plain = scores[
         (scores["metric"] == metric)
         & scores["layer"].isna()
-        & ~scores["probe"].str.endswith(CONTROL)
+        & ~scores["probe"].str.endswith(OF_CONTROL)
     ]
     plain = plain[plain["model"].isin([CHAIN, POSITION, WINDOW])]
     parts = [best.assign(name=BEST), control.assign(name=UNREAL)]

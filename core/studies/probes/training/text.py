@@ -8,10 +8,11 @@ import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
 from core.results.drawing.training import progress_notices
+from core.results.metrics import metric_of
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
-from core.studies.probes.trees.tables import CONTROL, POSITION, WINDOW
+from core.studies.probes.trees.tables import OF_CONTROL, POSITION, WINDOW
 from core.studies.probes.trees.text import CITATIONS as PROBES
 from core.studies.probes.trees.text import compared_with
 from core.studies.probes.trees.text import make_methods as probes_methods
@@ -31,10 +32,6 @@ CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
 said = words_beside(__file__).sentence
 NOTHING = said("nothing")
-QUANTITIES = {
-    "uuas": "share of correct edges",
-    "dspr": "rank correlation of predicted and true distances",
-}
 # Verdicts
 START = "first step"
 MOVES = "best layer is not that of the final model"
@@ -111,8 +108,9 @@ def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
     final = next(each for each in statements if each.verdict == BEST)
     start = next((each for each in statements if each.verdict == START), None)
     if start is None:
+        quantity = metric_of(metric).quantity
         yield (
-            f"The {QUANTITIES[metric]} is {final.number.text} for {names[final.subject]} at its "
+            f"The {quantity} is {final.number.text} for {names[final.subject]} at its "
             f"best layer ({final.layers[0]}); no earlier step could be probed."
         )
         return
@@ -142,7 +140,7 @@ def _change(
 ) -> str:
     """How the score at the best layer changes from the first step to the final model, without a
     full stop."""
-    quantity = f"The {QUANTITIES[metric]}"
+    quantity = f"The {metric_of(metric).quantity}"
     ends = (
         f"from {start.number.value_text} at {names[start.subject]} to "
         f"{final.number.value_text} at {names[final.subject]}"
@@ -182,7 +180,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
         for _, row in best[best["metric"] == METRIC].iterrows()
         if not row["clear"]
     ]
-    control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC)]
+    control = scores[(scores["probe"] == f"distance{OF_CONTROL}") & (scores["metric"] == METRIC)]
     control = control[control["layer"].notna()]
     if len(control):
         ends = {LOWEST: control["value"].min(), HIGHEST: control["value"].max()}

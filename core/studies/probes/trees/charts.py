@@ -16,23 +16,21 @@ from core.errors import SpecError
 from core.maths.structural.arcs import BY_LENGTH, FAR
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
-from core.results.estimates import OF_HUNDRED, kind_of
+from core.results.estimates import kind_of
+from core.results.metrics import OF_SELECTIVITY, metric_label, metric_of
 from core.studies.chart_kit import Plane, Tip, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees import statements
 from core.studies.probes.trees.tables import (
     ARC_RIVALS,
     CHAIN,
-    CONTROL,
-    NAMES,
+    OF_CONTROL,
     PARSED,
     POSITION,
     RANDOM,
-    SELECTIVITY,
     SHOWN,
     TAGS,
     WINDOW,
-    metric_label,
 )
 
 ON_CONTROL = ", control trees"  # after a model's name
@@ -135,9 +133,9 @@ def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     rows, label = _rows(result, metric), metric_label(metric)
     below = "bands: 95 % intervals over sentences and probes"
     return chart_of_scores(
-        rows, rows["probe"].str.endswith(CONTROL), result.table["model"], f"{label} by layer",
+        rows, rows["probe"].str.endswith(OF_CONTROL), result.table["model"], f"{label} by layer",
         label, below, "; dotted: control trees", ON_CONTROL,
-        zero=metric.endswith(SELECTIVITY), context=context,
+        zero=metric.endswith(OF_SELECTIVITY), context=context,
     )  # fmt: skip
 
 
@@ -147,7 +145,6 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     rows = table[table["metric"] == metric]
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
     rows, base = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]]
-    label = f"{NAMES[metric][0].upper()}{NAMES[metric][1:]}: difference from {base}"
     looks = looks_of([rows["base"].iloc[0], *result.table["model"]], rows["model"])
     return layer_chart(
         rows,
@@ -155,7 +152,7 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
         looks,
         f"Difference from {base}",
         "bands: 95 % intervals over the same sentences",
-        y_title=label + (" (points)" if metric in OF_HUNDRED else ""),
+        y_title=metric_of(metric).difference(f"difference from {base}"),
         zero=True,
         rules=[Rule(base, 0.0)],
         words={"names": list(looks)},
@@ -165,7 +162,7 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
 
 def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """What each layer adds to the static window, one curve per model, with a line at zero."""
-    added, label = result.tables["added"], f"{metric_label(metric)}: gain over the window"
+    added, label = result.tables["added"], metric_of(metric).difference("gain over the window")
     rows, title = added[added["metric"] == metric], "What each layer adds"
     return gains_chart(result, rows, result.table["model"], title, label, context=context)
 

@@ -75,7 +75,7 @@ def baseline_margins(
 
 
 def compared_tables(
-    groups: Groups, rivals: Mapping[Role, Scores], base: str, margins: str = "margins"
+    groups: Groups, rivals: Mapping[Role, Scores], base: str, name: str = "margins"
 ) -> dict[str, pd.DataFrame]:
     """Tables of the differences from the base, of the margins over the baselines and of the best
     layers.
@@ -83,11 +83,11 @@ def compared_tables(
     Args:
         groups, rivals: As for `baselines_of`.
         base: The model with which the others are compared.
-        margins: Name of that table.
+        name: Of the table of margins.
     """
     return {
         "differences": as_table(differences(groups, base), DIFFERENCES),
-        margins: as_table(baseline_margins(groups, rivals), MARGINS),
+        name: as_table(baseline_margins(groups, rivals), MARGINS),
         "best_layers": as_table(best_layers(groups), BEST_LAYERS),
     }
 

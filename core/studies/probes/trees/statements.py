@@ -9,12 +9,12 @@ import pandas as pd
 from core.maths.structural.arcs import ADJACENT, FAR
 from core.models import parse_ref
 from core.results.export import Result
+from core.results.metrics import OF_SELECTIVITY
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import (
     ARC_RIVALS,
     CHAIN,
     PARSED,
-    SELECTIVITY,
     TAGS,
     WINDOW,
     best_rows,
@@ -73,17 +73,17 @@ def statements_of(
     Args:
         tables: Such as the study's `scores`, `differences`, `margins` and `best_layers`.
         models: References; the first trained one leads, the others are compared with it.
-        metric: One of the tables', or one with `SELECTIVITY` after it.
+        metric: One of the tables', or one with `OF_SELECTIVITY` after it.
 
     Returns:
         The first model's score at its best layer, its margin there over the baseline that scores
         highest, and the other trained models' differences from it, each at its own best layer, a
         single other model's after its own score and margin; then the layers that are not
-        distinguishable from a model's best one, where there are any. Parts
-        of speech are no baseline here, because the model was not given them. Of selectivity, the
-        first model's at the layer nearest to its best one that has a control, and the best one.
+        distinguishable from a model's best one, where there are any. Parts of
+        speech are no baseline here, because the model was not given them. Of selectivity, the first
+        model's at the layer nearest to its best one that has a control, and the best one.
     """
-    bare = metric.removesuffix(SELECTIVITY)
+    bare = metric.removesuffix(OF_SELECTIVITY)
     best = best_rows(tables["scores"], models, bare)
     if not best:
         return ()

@@ -20,7 +20,7 @@ from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
 from core.maths.structural.scores import SentenceScores, score
 from core.models import parse_ref
-from core.results.estimates import OF_HUNDRED
+from core.results.metrics import OF_SELECTIVITY, metric_of
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.text_kit import listed, short_names
@@ -29,14 +29,7 @@ from core.vectors.window import REACHES
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
 LABELS = REAL, DRAWN, GAP = ("real", "control", "selectivity")  # learned, and the difference
-CONTROL = " control"  # after the name of a probe trained on control trees
-SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
-NAMES = {
-    "uuas": "correct edges (UUAS)",
-    "dspr": "correlation of distances (DSpr.)",
-    "root": "root accuracy",
-    "nspr": "correlation of depths (NSpr.)",
-}
+OF_CONTROL = " control"  # after the name of a probe trained on control trees
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
 BASELINES = "baselines"  # role of the task that scores chain and random trees
@@ -45,10 +38,6 @@ EMBEDDINGS = "layer 0"  # a baseline: the model's own embeddings
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
 ARC_RIVALS = (WINDOW, TAGS[1])  # baselines that are drawn by arc length
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
-SCALE = {
-    **dict.fromkeys(("uuas", "root"), (0.0, 100.0)),
-    **dict.fromkeys(("dspr", "nspr"), (-1.0, 1.0)),
-}  # ends of the metrics
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
 STORED = {"uuas": "hits"}  # names of metrics in a task's output, where these are other ones
@@ -79,7 +68,9 @@ def models_in(table: pd.DataFrame) -> list[str]:
 
 def real_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table of scores that are of probes on real trees or labels."""
-    real = table["labels"] == REAL if "labels" in table else ~table["probe"].str.endswith(CONTROL)
+    real = (
+        table["labels"] == REAL if "labels" in table else ~table["probe"].str.endswith(OF_CONTROL)
+    )
     return table[real]
 
 
@@ -125,15 +116,6 @@ def best_rows(table: pd.DataFrame, models: Iterable[str], metric: str) -> dict[s
     return {ref: best[ref] for ref in sorted(best, key=lambda ref: parse_ref(ref).random)}
 
 
-def metric_label(metric: str) -> str:
-    """The name of a metric in charts and tables, with its unit."""
-    bare = metric.removesuffix(SELECTIVITY)
-    name = NAMES.get(bare, bare.upper())
-    if bare != metric:
-        return f"Selectivity, {name}{', points' if bare in OF_HUNDRED else ''}"
-    return f"{name[0].upper()}{name[1:]}{', %' if metric in OF_HUNDRED else ''}"
-
-
 def sample_of(treebank: Treebank, draws: int, seed: int) -> Sample:
     """Resample the test sentences."""
     lengths = [len(tree.words) for tree in treebank.parts["test"]]
@@ -161,12 +143,13 @@ def probe_groups(
     for metric in PROBE_OF:
         if prefix + STORED.get(metric, metric) not in value:
             continue
-        scale = 100.0 if metric in OF_HUNDRED else 1.0
+        shares = metric_of(metric).of_hundred  # others are correlations
+        scale, bounds = (100.0, (0.0, 100.0)) if shares else (1.0, (-1.0, 1.0))
         points = (score(scores, metric) * scale).reshape(len(layers), -1)
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, *points.shape)
         dev = np.asarray(value.get(f"dev_{CHOOSERS.get(metric, metric)}", points * np.nan)) * scale
         chosen = dev.reshape(points.shape).mean(axis=1)
-        group = Group(layers, ranks, points, resampled, chosen, bounds=SCALE[metric])
+        group = Group(layers, ranks, points, resampled, chosen, bounds=bounds)
         groups[metric] = replace(group, seed=sample.seed).pooled(shared=control)
     return groups
 
@@ -253,8 +236,8 @@ def tree_table(frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Frames of scores as COLUMNS: what probes learned is in the names of probes and metrics."""
     table = as_table(frames, ("labels", *[name for name in COLUMNS if name != "probe"]))
     kind, metric = " " + table["labels"], table["metric"]
-    probe = metric.map({**PROBE_OF, "uas": "heads"}) + kind.where(kind == CONTROL, "")
-    named = metric + kind.where(kind == SELECTIVITY, "")
+    probe = metric.map({**PROBE_OF, "uas": "heads"}) + kind.where(kind == OF_CONTROL, "")
+    named = metric + kind.where(kind == OF_SELECTIVITY, "")
     dev = table["dev"].where(metric.isin(CHOOSERS.values()))
     return as_table([table.assign(probe=probe, metric=named, dev=dev)], COLUMNS)
 

@@ -11,11 +11,12 @@ from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
+from core.results.metrics import OF_SELECTIVITY
 from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, SELECTIVITY, TAGS, WINDOW
+from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, TAGS, WINDOW
 from core.studies.text_kit import (
     TWO_LINES,
     Statement,
@@ -87,7 +88,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     first, *rest = (each for each in statements if each.verdict != trees_statements.TIED)
     names = short_names(dict.fromkeys(each.subject for each in statements))
     name = names[first.subject]
-    if metric.endswith(SELECTIVITY):
+    if metric.endswith(OF_SELECTIVITY):
         at_best = first.layers == rest[0].layers
         where = best_in_words(first.layers) if at_best else layers_in_words(first.layers)
         yield f"At {where}, {name} is {compared_with(first)}."

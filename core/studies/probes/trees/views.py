@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.structural.arcs import FAR
+from core.results.metrics import OF_SELECTIVITY
 from core.studies.kit import PAGE, Chart, Context, Result, View
 from core.studies.probes.trees.charts import (
     added_chart,
@@ -17,7 +18,6 @@ from core.studies.probes.trees.charts import (
 from core.studies.probes.trees.statements import leave_first, statements_of
 from core.studies.probes.trees.tables import (
     PROBE_OF,
-    SELECTIVITY,
     metrics_in,
     models_in,
     rows_of_metric,
@@ -25,7 +25,7 @@ from core.studies.probes.trees.tables import (
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 
 METRIC = "uuas"
-METRICS = (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))  # the main one first
+METRICS = (*PROBE_OF, *(metric + OF_SELECTIVITY for metric in PROBE_OF))  # the main one first
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
 

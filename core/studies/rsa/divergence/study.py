@@ -21,7 +21,6 @@ import pandas as pd
 
 from core.maths.similarity.scoring import COVERAGE
 from core.models.loading.language_models import HEAD, head_tasks
-from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Corpus,
     Findings,
@@ -37,6 +36,7 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
+from core.studies.notices import base_left_out, nothing_but_base
 from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import coloured_models, draw_words, first_models
 from core.studies.rsa.divergence.reading import MASKING

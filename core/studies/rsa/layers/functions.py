@@ -13,8 +13,8 @@ from core.models.changes import changes_of, shares_no_start
 from core.models.identity import Identity, identities
 from core.models.loading.reading import is_layerwise
 from core.runs.runner import Outputs
+from core.studies.rsa.layers.notice_text import said
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import said
 
 PART = "function"  # part of a task's role: outputs on the base's input
 

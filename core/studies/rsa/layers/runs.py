@@ -32,8 +32,8 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
-from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import Outputs, words_beside
+from core.studies.notices import base_left_out, nothing_but_base
 from core.studies.rsa.layers.spec import RsaSpec
 
 said = words_beside(__file__).sentence

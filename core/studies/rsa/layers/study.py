@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 import core.studies.rsa.layers.functions as layers_functions
+import core.studies.rsa.layers.notice_text as notice_text
 import core.studies.rsa.layers.runs as runs
 import core.studies.rsa.layers.tables as layers_tables
 import core.studies.rsa.layers.tasks as layers_tasks
-import core.studies.rsa.layers.text as layers_text
 from core.errors import SpecError
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
@@ -55,7 +55,7 @@ from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
 from core.studies.rsa.layers.runs import find_references
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.view_text import make_headline
+from core.studies.rsa.layers.text import make_headline
 from core.studies.rsa.layers.views import VIEWS
 from core.vectors.pairs import Items, choose_items
 
@@ -187,8 +187,8 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
-    methods = layers_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
-    methods += f" {layers_text.said('functions')}" if "functions" in tables else ""
+    methods = notice_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
+    methods += f" {notice_text.said('functions')}" if "functions" in tables else ""
     methods += f" {RANDOM}" if random else ""
     return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label),
@@ -196,7 +196,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables=tables,
         notices=notices,
         failures={
-            ref: layers_text.said("without_size")
+            ref: notice_text.said("without_size")
             for ref in compared.refs
             if ref not in shares and not sizes[ref] > 0
         },
@@ -235,9 +235,9 @@ def _notices(
 ) -> list[str]:
     """Tell what a reader of the numbers must see beside the headline."""
     return [
-        *layers_text.measure_notices(spec, values),
+        *notice_text.measure_notices(spec, values),
         *start_notices(spec.base, changes_of(ready)),
-        *layers_text.size_notices(spec, table),
+        *notice_text.size_notices(spec, table),
         *layers_functions.function_notices(spec, ready),
     ]
 
@@ -278,7 +278,7 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
         return dict.fromkeys(sizes, 1.0)
     measured = {ref: size for ref, size in sizes.items() if size > 0}
     if not measured:
-        raise SpecError(layers_text.said("no_size"))
+        raise SpecError(notice_text.said("no_size"))
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 

@@ -15,7 +15,7 @@ from core.studies.rsa.layers.charts import (
     similarity_chart,
 )
 from core.studies.rsa.layers.differences import text_differences
-from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from core.studies.rsa.layers.text import curves_sentence, grid_sentence, texts_sentence
 from core.study import View
 
 CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views

@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from core.models.zoo import read_adapters, read_manifest
-from core.results.notices import base_left_out, nothing_but_base
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -29,6 +28,7 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
+from core.studies.notices import base_left_out, nothing_but_base
 from core.studies.rsa.lens.charts import LAYERS, OUTPUT, PARTS, SENTENCE, WORDS, draw_lens
 from core.studies.rsa.lens.spec import LensSpec
 from core.studies.rsa.lens.tables import RIVAL, TUNE, change_tables, layer_tables

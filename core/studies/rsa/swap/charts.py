@@ -25,7 +25,7 @@ from core.studies.chart_kit import (
     Tip,
     layer_chart,
     layered,
-    metric_title,
+    metric_of,
     short_names,
     told,
 )
@@ -89,7 +89,7 @@ def swap_chart(
     rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
     metric = METRICS[str(unmodified["task"])]
-    title = metric_title(metric)
+    title = metric_of(metric).title
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
     looks = {

@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.models.changes import Change
 from core.options.layer_numbers import which_layers
-from core.results.notices import start_notices
+from core.studies.notices import start_notices
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.text_kit import (
     TWO_LINES,

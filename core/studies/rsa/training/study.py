@@ -41,9 +41,9 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.layers.differences import measured
+from core.studies.rsa.layers.notice_text import saturation_notices
 from core.studies.rsa.layers.tables import curve_rows, with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
-from core.studies.rsa.layers.text import saturation_notices
 from core.studies.rsa.training.charts import figures, first_layers
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers

@@ -26,7 +26,7 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import in_order_of_training, run_of
 from core.models.zoo import read_adapters
-from core.results.notices import base_left_out
+from core.studies.notices import base_left_out
 from core.studies.weights.clusters.notice_text import (
     describe_strangers,
     said,

@@ -19,7 +19,7 @@ from core.studies.probes.trees import study as trees
 from core.studies.probes.trees.charts import ON_CONTROL, scores_chart
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, statements_of
-from core.studies.probes.trees.tables import CONTROL, METRICS, PROBE_OF, SELECTIVITY
+from core.studies.probes.trees.tables import METRICS, OF_CONTROL, OF_SELECTIVITY, PROBE_OF
 from core.studies.probes.trees.text import make_headline, scores_sentence
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
@@ -126,8 +126,8 @@ def test_selectivity_has_rows_where_the_control_was_computed(
     table = parsed.table[parsed.table["model"] == box["deep"]]
     for metric in PROBE_OF:
         of_metric = table[table["metric"] == metric]
-        learned = of_metric["probe"].str.endswith(CONTROL)
-        gaps = table[table["metric"] == metric + SELECTIVITY].set_index("layer")["value"]
+        learned = of_metric["probe"].str.endswith(OF_CONTROL)
+        gaps = table[table["metric"] == metric + OF_SELECTIVITY].set_index("layer")["value"]
         real, control = (
             of_metric[rows].set_index("layer")["value"] for rows in (~learned, learned)
         )
@@ -142,7 +142,7 @@ def test_selectivity_has_rows_where_the_control_was_computed(
 def test_selectivity_is_stated_at_the_nearest_layer_that_has_it(
     box: dict[str, str], parsed: Result
 ) -> None:
-    deep, metric = box["deep"], f"uuas{SELECTIVITY}"
+    deep, metric = box["deep"], f"uuas{OF_SELECTIVITY}"
     for best, nearest in ((4, 6), (6, 6), (2, 0)):
         table = parsed.table.copy()
         here = (table["metric"] == METRICS["distance"][0]) & (table["model"] == deep)
@@ -204,5 +204,5 @@ def test_control_labels_are_fitted_at_three_layers_and_change_no_real_score(
         assert np.allclose(few[measured], expected[measured], atol=1e-3, equal_nan=True)
     assert "control labels and the untrained model" in results[0].methods
     assert "control labels" not in " ".join(results[1].notices)
-    for view in (edge_charts.ACCURACY, edge_charts.SELECTIVITY):
+    for view in (edge_charts.ACCURACY, edge_charts.OF_SELECTIVITY):
         assert edge_charts.draw_targets(results[0], view)

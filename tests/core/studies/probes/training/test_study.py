@@ -30,7 +30,7 @@ from core.studies.probes.trees.comparisons import lead
 from core.studies.probes.trees.statements import CONTROL_TREES
 from core.studies.probes.trees.tables import (
     CHAIN,
-    CONTROL,
+    OF_CONTROL,
     POSITION,
     SHOWN,
     TAGS,
@@ -140,7 +140,7 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
     assert best["model"].tolist() == [step for step in steps for _ in range(2)]
     assert best["tokens"].tolist()[::2] == [0, 1_638_400, 25_190_400]
     uuas = table[table["metric"] == "uuas"]
-    assert set(uuas.loc[uuas["probe"] == f"distance{CONTROL}", "model"]) == {*steps, CHAIN}
+    assert set(uuas.loc[uuas["probe"] == f"distance{OF_CONTROL}", "model"]) == {*steps, CHAIN}
     assert {CHAIN, POSITION} <= set(uuas["model"])
     margins = result.tables["margins"]
     assert set(margins["model"]) == set(steps[1:]), "step 0 is a rival"
@@ -194,7 +194,7 @@ def test_its_figures_and_sentences(result: Result) -> None:
     assert [loss.value for loss in losses] == result.tables["loss"]["loss"].iloc[[0, -1]].tolist()
     doubts = doubts_of(result.tables)
     assert result.statements[len(statements) :] == doubts
-    control = result.table[result.table["probe"] == f"distance{CONTROL}"]
+    control = result.table[result.table["probe"] == f"distance{OF_CONTROL}"]
     control = control[(control["metric"] == "uuas") & control["layer"].notna()]["value"]
     ends = {each.verdict: each for each in doubts if each.subject == CONTROL_TREES}
     assert ends[LOWEST].estimate.value == control.min()

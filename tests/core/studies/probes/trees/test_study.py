@@ -18,6 +18,7 @@ from core.maths.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.maths.structural.positions import SIZE
 from core.maths.structural.predict import SentenceView, view_sentence
 from core.results.estimates import Estimate, estimate_of
+from core.results.metrics import OF_SELECTIVITY
 from core.results.statements import TWO_LINES, Statement
 from core.runs.runner import run
 from core.runs.tasks import Task
@@ -63,11 +64,10 @@ from core.studies.probes.trees.tables import (
     CHAIN,
     COLUMNS,
     EMBEDDINGS,
-    NAMES,
     PARSED,
     POSITION,
+    PROBE_OF,
     RANDOM,
-    SELECTIVITY,
     TAGS,
     WINDOW,
     best_row,
@@ -169,7 +169,7 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(
         POSITION,
     }
     metrics = ("uuas", "dspr", "root", "nspr")
-    assert set(table["metric"]) >= {*metrics, *(metric + SELECTIVITY for metric in metrics)}
+    assert set(table["metric"]) >= {*metrics, *(metric + OF_SELECTIVITY for metric in metrics)}
     rows = table[(table["model"] == box["bert"]) & (table["metric"] == "uuas")]
     assert rows["probe"].tolist() == ["distance"] * (LAYERS + 1) + ["distance control"] * (
         LAYERS + 1
@@ -193,7 +193,7 @@ def test_selectivity_is_the_score_less_the_mean_over_draws(
         rows[(rows["probe"] == name) & (rows["metric"] == metric)].set_index("layer")
         for name in (probe, f"{probe} control")
     )
-    selectivity = rows[rows["metric"] == metric + SELECTIVITY].set_index("layer")
+    selectivity = rows[rows["metric"] == metric + OF_SELECTIVITY].set_index("layer")
     assert np.allclose(selectivity["value"], real["value"] - control["value"])
     assert np.allclose(selectivity["sd"], control["sd"])
     width = {
@@ -458,7 +458,7 @@ def test_the_headline_states_the_margin_and_the_other_models(
     assert all(each.named_in(result.headline) for each in statements)
 
 
-@pytest.mark.parametrize("metric", [*NAMES, *(name + SELECTIVITY for name in NAMES)])
+@pytest.mark.parametrize("metric", [*PROBE_OF, *(name + OF_SELECTIVITY for name in PROBE_OF)])
 def test_a_view_states_its_own_metric(
     box: dict[str, str], spec: ProbeSpec, result: ProbeResult, metric: str
 ) -> None:
@@ -467,7 +467,7 @@ def test_a_view_states_its_own_metric(
     row = rows[(rows["layer"] == first.layers[0]) & ~rows["probe"].str.endswith("control")].iloc[0]
     assert first.subject == box["bert"]
     assert first.estimate == estimate_of(row, "value")
-    assert first.baseline == (CONTROL_TREES if metric.endswith(SELECTIVITY) else "")
+    assert first.baseline == (CONTROL_TREES if metric.endswith(OF_SELECTIVITY) else "")
     sentence = scores_sentence(result, metric)
     stated = statements_of(result.tables, spec.probed, metric)
     asked = next((each for each in stated if each.verdict == SCORES), first)

@@ -16,8 +16,8 @@ from core.models.loading.language_models import LanguageModel, load_language_mod
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
-from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement
+from core.studies.notices import base_left_out, few_sentences
 from core.studies.rsa.divergence import tasks
 from core.studies.rsa.divergence.charts import first_models, looks_of
 from core.studies.rsa.divergence.spec import DivergenceSpec

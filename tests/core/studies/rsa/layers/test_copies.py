@@ -21,8 +21,8 @@ from core.studies.rsa.layers.differences import (
     text_differences,
     uncertain_layers,
 )
-from core.studies.rsa.layers.text import saturation_notices
-from core.studies.rsa.layers.view_text import make_headline
+from core.studies.rsa.layers.notice_text import saturation_notices
+from core.studies.rsa.layers.text import make_headline
 
 WIDTH = 24
 ITEMS = (WIDTH - 6, WIDTH, WIDTH + 1, WIDTH + 6, 4 * WIDTH)

@@ -31,11 +31,11 @@ from core.studies.rsa.layers.differences import (
     function_statements,
 )
 from core.studies.rsa.layers.function_text import changed_sentence, functions_sentence
+from core.studies.rsa.layers.notice_text import said
 from core.studies.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY, plan, prepare
 from core.studies.rsa.layers.tables import ratio_rows
-from core.studies.rsa.layers.text import said
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract

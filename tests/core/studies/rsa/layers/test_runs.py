@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from core.errors import SpecError
-from core.results.notices import base_left_out
+from core.studies.notices import base_left_out
 from core.studies.rsa.layers import runs
 from core.studies.rsa.layers.spec import RsaSpec
 

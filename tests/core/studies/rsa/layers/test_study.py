@@ -24,10 +24,10 @@ from core.models.identity import describe_copies
 from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
 from core.results.names import short_name, short_names
-from core.results.notices import ONE_SENTENCE, few_sentences, start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.runs.runner import run
+from core.studies.notices import ONE_SENTENCE, few_sentences, start_notices
 from core.studies.rsa.layers import charts, study
 from core.studies.rsa.layers.differences import (
     DIFFERS,
@@ -38,10 +38,15 @@ from core.studies.rsa.layers.differences import (
     SCALED,
     WEIGHT_CHANGE,
 )
+from core.studies.rsa.layers.notice_text import (
+    items_in_words,
+    jackknife_in_words,
+    others_than,
+    said,
+)
 from core.studies.rsa.layers.runs import pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import items_in_words, jackknife_in_words, others_than, said
-from core.studies.rsa.layers.view_text import NOTHING, curves_sentence
+from core.studies.rsa.layers.text import NOTHING, curves_sentence
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text, repeated_sentences

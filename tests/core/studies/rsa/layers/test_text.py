@@ -30,15 +30,15 @@ from core.studies.rsa.layers.differences import (
     uncertain_layers,
 )
 from core.studies.rsa.layers.function_text import MOST_NAMED
-from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import (
+from core.studies.rsa.layers.notice_text import (
     RULE,
     items_in_words,
     jackknife_in_words,
     make_methods,
     said,
 )
-from core.studies.rsa.layers.view_text import NOTHING, make_headline, summarise
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.text import NOTHING, make_headline, summarise
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
 BAND = ["low", "high", "null_low", "null_high"]

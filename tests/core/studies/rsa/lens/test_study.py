@@ -15,8 +15,8 @@ from core.models.loading.model import load_tokenizer
 from core.results.columns import meaning
 from core.results.estimates import Estimate
 from core.results.export import Result
-from core.results.notices import base_left_out
 from core.results.statements import Statement
+from core.studies.notices import base_left_out
 from core.studies.rsa.lens.charts import LAYERS, PARTS, SENTENCE, draw_lens
 from core.studies.rsa.lens.charts import OUTPUT as OUTPUT_PART
 from core.studies.rsa.lens.spec import LensSpec

@@ -21,9 +21,9 @@ from core.errors import CorpusError, ModelError, SpecError, TaskError
 from core.models.identity import Identity
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_name
-from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement, lead_of
 from core.runs.runner import Outputs
+from core.studies.notices import base_left_out, few_sentences
 from core.studies.rsa.layers.runs import COMPARED
 from core.studies.rsa.swap import layer_changes
 from core.studies.rsa.swap import replacement as exchanging

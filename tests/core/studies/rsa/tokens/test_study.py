@@ -19,8 +19,8 @@ from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import weight_change
 from core.results.drawing.context import Context
 from core.results.drawing.maps import STAGE, STAGE_BOX, TURN, ZOOM
-from core.results.notices import start_notices
 from core.runs.process.drawing import draw
+from core.studies.notices import start_notices
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
 from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from core.results.estimates import Estimate, estimate_of
-from core.results.notices import few_sentences
 from core.results.statements import Statement, lead_of
+from core.studies.notices import few_sentences
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.study import STUDY, figures, find_peaks, first_layers
 from core.studies.rsa.training.text import (

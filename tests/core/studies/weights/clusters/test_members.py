@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, SpecError
-from core.results.notices import base_left_out
+from core.studies.notices import base_left_out
 from core.studies.weights.clusters.members import Member, find_members, fine_tunes, labels_of
 from core.studies.weights.clusters.notice_text import describe_strangers, said
 from core.studies.weights.label_tables import match_labels, read_label_table

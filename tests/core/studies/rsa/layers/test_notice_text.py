@@ -11,16 +11,16 @@ import pytest
 
 from core.maths.similarity.registry import MEASURES
 from core.models.changes import COMMON_START
-from core.results.notices import FEW_SENTENCES
 from core.results.numbers import text_of
-from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import (
+from core.studies.notices import FEW_SENTENCES
+from core.studies.rsa.layers.notice_text import (
     HIGH_CHANCE,
     UNEQUAL,
     measure_notices,
     moved_sizes,
     size_notices,
 )
+from core.studies.rsa.layers.spec import RsaSpec
 
 
 def value(**changes: Any) -> dict[str, Any]:

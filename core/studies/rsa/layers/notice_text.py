@@ -1,0 +1,158 @@
+"""Notices and methods of the study: its sentences beside the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.maths.similarity.kernels import KERNELS
+from core.maths.similarity.rdm import COMPARISONS
+from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import JACKKNIFE_GROUPS, saturated
+from core.models.changes import shares_no_start
+from core.studies.kit import Value, sentence_notices
+from core.studies.rsa.layers.differences import THRESHOLD
+from core.studies.rsa.layers.runs import runs_of
+from core.studies.rsa.layers.spec import ITEMS, RsaSpec
+from core.studies.text_kit import layers_in_words, listed, short_name, text_of, words_beside
+
+said = words_beside(__file__).sentence
+HIGH_CHANCE = 0.5
+UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
+RULE = said("rule", threshold=text_of(THRESHOLD, "per cent"))
+
+
+def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
+    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
+    layers.
+
+    Args:
+        spec: The study.
+        values: Outputs of its tasks, by part and model.
+    """
+    notices = [notice for value in values.values() for notice in value["notices"]]
+    label = MEASURES[spec.measure].label
+    scored = {role: value for role, value in values.items() if "null_high" in value}
+    notices += saturation_notices(label, scored.values())
+    for value in scored.values():
+        items = int(value["items"])
+        chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
+        if chance > HIGH_CHANCE and not saturated(chance):
+            notices.append(
+                said("high_chance", label=label, chance=text_of(chance), others=others_than(label))
+            )
+        if MEASURES[spec.measure].of_size:
+            notices.append(said("same_size", label=label, items=items))
+        notices += sentence_notices(int(value["sentences"]))
+    for (_, model), value in scored.items():
+        flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
+        if flat:
+            notices.append(said("flat", model=short_name(model), layers=layers_in_words(flat)))
+    return list(dict.fromkeys(notices))
+
+
+def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
+    """Say that numbers mean nothing where chance level reaches 1.
+
+    Args:
+        label: Of the measure.
+        values: Outputs of `tasks.compare_models`.
+    """
+    notices = [
+        said(
+            "too_few_items",
+            label=label,
+            items=int(value["items"]),
+            width=int(value["d_model"]),
+            others=others_than(label),
+        )
+        for value in values
+        if saturated(value["null_high"]).any()
+    ]
+    return list(dict.fromkeys(notices))
+
+
+def others_than(label: str) -> str:
+    """Name the measures that are advised in place of this one."""
+    return " or ".join(name for name in ("RSA", "debiased CKA") if name != label)
+
+
+def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
+    """Give the sizes of the weight changes of the models that may have been trained from the
+    base."""
+    first = table.drop_duplicates("model")
+    sizes: pd.Series[float] = first.loc[
+        ~first["apart"].map(shares_no_start).astype(bool), "relative_change"
+    ].dropna()
+    return sizes
+
+
+def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
+    """Tell what the sizes of the weight changes leave open."""
+    if spec.matched_size:
+        return [said("interpolated")]
+    same = [short_name(ref) for ref in table.loc[table["relative_change"] == 0, "model"].unique()]
+    notices = [said("unchanged", models=listed(same), base=spec.base)] if same else []
+    sizes = moved_sizes(table)[lambda size: size > 0]
+    if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
+        return notices
+    return [*notices, said("unequal", least=text_of(sizes.min()), most=text_of(sizes.max()))]
+
+
+def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        models: References of the models compared.
+        items: Items compared.
+        sentences: Sentences that were read.
+    """
+    measure = MEASURES[spec.measure]
+    how = (
+        f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})"
+        if spec.measure == "rsa"
+        else ""
+    )
+    parts = {  # whether a sentence holds
+        said(
+            "compared",
+            base=spec.base,
+            models=", ".join(models),
+            measure=f"{measure.label}{how}: {measure.formula}",
+        ): True,
+        items_in_words(spec, items, sentences): True,
+        said("once"): spec.one_per_word,
+        said("rogue", count=spec.drop_rogue): spec.drop_rogue,
+        said("standardised"): spec.standardise,
+        said("influence", percent=spec.drop_influential): spec.drop_influential,
+        jackknife_in_words(sentences): True,
+        said("ranks"): spec.measure == "rsa" and spec.comparison != "pearson",
+        said("same_size", label=measure.label, items=items): measure.of_size,
+        said("pooled"): spec.pool_runs and len(runs_of(spec.base, models)) < len(models),
+        said("size"): True,
+        said("matched"): spec.matched_size,
+        said("null"): True,
+        RULE: True,
+    }
+    return " ".join(sentence for sentence, holds in parts.items() if holds)
+
+
+def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
+    """Say what was compared: "Items were 1,000 words from 200 sentences of demo ..."."""
+    kind = ITEMS[spec.items].split(":")[0].split(",")[0]
+    return (
+        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
+        f"a word is the mean "
+        "of its subwords' vectors."
+    )
+
+
+def jackknife_in_words(sentences: int) -> str:
+    """Say how bands are made."""
+    return (
+        f"Bands are 95 % t-intervals from a jackknife that leaves out one of "
+        f"{min(JACKKNIFE_GROUPS, sentences)} groups of sentences at a time."
+    )
