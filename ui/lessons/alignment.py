@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.results.numbers import text_of
+from ui.lessons.evidence import row_of_map
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -14,11 +15,8 @@ if TYPE_CHECKING:
 
 def _ridge_predicts(result: Result) -> float | None:
     """The share of variance that ridge predicts of unseen words; None where there are none."""
-    table = result.tables["methods"]
-    rows = table[
-        (table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")
-    ]
-    return 1 - float(rows["nmse"].iloc[0]) if len(rows) else None
+    row = row_of_map(result, "ridge")
+    return None if row is None else 1 - float(row["nmse"])
 
 
 ALIGNMENT = Lesson(

@@ -11,6 +11,7 @@ from core.results.export import Result
 from core.studies.alignment.barrier.spec import DECODERS, BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
+from core.studies.alignment.seeds.tables import rows_between
 from core.studies.alignment.seeds.text import lead_sentence
 
 AVERAGED = BarrierSpec()  # the study of `averaged`
@@ -23,10 +24,8 @@ BOTH = "state-and-window"
 
 def seeds(results: Sequence[Result]) -> Finding:
     """Say what maps predict of one seed's vectors from another's."""
-    table, facts = results[0].tables["methods"], results[0].statements
-    rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")[
-        "nmse"
-    ]
+    facts = results[0].statements
+    rows = rows_between(results[0].tables["methods"], "unseen").set_index("method")["nmse"]
     left_out = [name for name in rows.index if METHODS[name].kind == "control" or name == BOTH]
     maps = rows.drop(left_out).sort_values()
     return Finding(

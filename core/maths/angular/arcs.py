@@ -22,7 +22,7 @@ from core.maths.structural.scores import candidates, group_by_length
 from core.maths.trees import spanning_trees
 
 SCORED = ("hits", "directed", "labelled", "named", "oriented")
-SHORTEST = 1e-6
+NO_LENGTH = 1e-6
 """Length of an edge below which it has no direction, as between two equal vectors."""
 
 
@@ -98,7 +98,7 @@ def fit_labels(
     """
     edges, means = edges.astype(np.float64), means.astype(np.float64)
     lengths = np.linalg.norm(edges, axis=-1, keepdims=True)
-    cosines = edges @ means.T / np.maximum(lengths, SHORTEST)
+    cosines = edges @ means.T / np.maximum(lengths, NO_LENGTH)
     return Fits(
         cosines.max(axis=-1),
         -cosines.min(axis=-1),

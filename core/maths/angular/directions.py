@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError
-from core.maths.angular.arcs import SHORTEST
+from core.maths.angular.arcs import NO_LENGTH
 
 
 def one_hot(labels: Int[Tensor, "target edge"], classes: int) -> Float[Tensor, "target edge label"]:
@@ -48,7 +48,7 @@ def unit_vectors(edges: Float[Tensor, "probe edge rank"]) -> Float[Tensor, "prob
         [[[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]]
     """
     lengths = edges.norm(dim=-1, keepdim=True)
-    return torch.where(lengths > SHORTEST, edges / lengths.clamp(min=SHORTEST), 0.0)
+    return torch.where(lengths > NO_LENGTH, edges / lengths.clamp(min=NO_LENGTH), 0.0)
 
 
 @dataclass(frozen=True)
@@ -132,4 +132,4 @@ def angular_gradient(
     error = units @ (back @ units) - marks @ (marks.transpose(1, 2) @ units)
     error -= units * (error * units).sum(dim=-1, keepdim=True)  # a length changes no angle
     scale = 4 / edges.shape[1] ** 2
-    return torch.where(lengths > SHORTEST, scale * error / lengths.clamp(min=SHORTEST), 0.0)
+    return torch.where(lengths > NO_LENGTH, scale * error / lengths.clamp(min=NO_LENGTH), 0.0)

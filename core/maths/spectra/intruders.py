@@ -31,7 +31,7 @@ from core.maths.spectra.directions import (
 from core.maths.spectra.spectra import singular_values
 
 SIGNS = np.array([-1.0, 1.0], np.float32)
-BATCH = 2**21  # entries of such a batch
+BATCH = 2**21  # numbers of the random updates that are decomposed together
 Factors = tuple[ndarray, ndarray]
 
 

@@ -48,21 +48,21 @@ class Line:
     """Loss or score between two models, or its mean over pairs.
 
     Attributes:
-        score: (share,).
+        value: (share,).
         drawn: The same in each resample of the sentences, (draw, share).
-        changes: With each random change, (change, share), where the score is their mean.
+        changes: With each random change, (change, share), where the value is their mean.
         sentences: How many were resampled.
     """
 
-    score: np.ndarray
+    value: np.ndarray
     drawn: np.ndarray
     changes: np.ndarray | None = None
     sentences: int = 0
 
     def mapped(self, function: Callable[[np.ndarray], np.ndarray]) -> Line:
-        """Apply a linear function of the score along the line."""
+        """Apply a linear function of the value along the line."""
         changes = None if self.changes is None else function(self.changes)
-        return Line(function(self.score), function(self.drawn), changes, self.sentences)
+        return Line(function(self.value), function(self.drawn), changes, self.sentences)
 
     def excess(self) -> Line:
         """Subtract what lies between both ends."""
@@ -71,10 +71,10 @@ class Line:
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Interval over sentences, and over random changes where there are some, (share,) each."""
         if self.changes is None:
-            return bootstrap_interval(self.score, self.drawn)
+            return bootstrap_interval(self.value, self.drawn)
         count = len(self.changes)
         variances = (self.drawn.var(0), self.changes.var(0, ddof=1) / count)
-        return t_interval(self.score, variances, (self.sentences - 1, count - 1))
+        return t_interval(self.value, variances, (self.sentences - 1, count - 1))
 
 
 def barrier_tables(
@@ -103,7 +103,7 @@ def barrier_tables(
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
         excess = _mean(paths).excess()
-        columns = (SHARES, excess.score, *excess.ends())
+        columns = (SHARES, excess.value, *excess.ends())
         means += [(*kind, *numbers, len(paths)) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
 
@@ -174,7 +174,7 @@ def score_tables(
     for kind, paths in together.items():
         line = _mean(paths)
         excess = line.excess()
-        columns = (SHARES, line.score, *line.ends(), excess.score, *excess.ends())
+        columns = (SHARES, line.value, *line.ends(), excess.value, *excess.ends())
         more = (len(paths), chances[kind[2]])
         means += [(*kind, *numbers, *more) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
@@ -182,14 +182,14 @@ def score_tables(
 
 def _peak(line: Line) -> tuple[float, float, float, float]:
     """Find the largest excess over the chord, its interval, and the share there."""
-    at, barrier = calc_barrier(line.score, SHARES)
+    at, barrier = calc_barrier(line.value, SHARES)
     low, high = (float(end[at]) for end in line.excess().ends())
     return barrier, low, high, SHARES[at]
 
 
 def _ends(line: Line) -> tuple[float, float, float]:
     """Take the values at both ends and halfway."""
-    return line.score[0], line.score[-1], line.score[MIDPOINT]
+    return line.value[0], line.value[-1], line.value[MIDPOINT]
 
 
 def _mean(lines: Sequence[Line]) -> Line:
@@ -197,7 +197,7 @@ def _mean(lines: Sequence[Line]) -> Line:
     first = lines[0]
     changes = [line.changes for line in lines if line.changes is not None]
     return Line(
-        np.mean([line.score for line in lines], axis=0),
+        np.mean([line.value for line in lines], axis=0),
         np.mean([line.drawn for line in lines], axis=0),
         np.mean(changes, axis=0) if changes else None,
         first.sentences,

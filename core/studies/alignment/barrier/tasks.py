@@ -72,7 +72,8 @@ def measure_barrier(
         first_identity, second_identity, base_identity: What they are known by, for the key.
         sentences: Every other one is scored; units and heads are matched on the rest.
         ways: `RAW`, and some of `MATCHED`, `NORMS`, `FOLDED`, `ROTATED`, `RANDOM`: in what order
-            and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`.
+            and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`, and asked
+            for with it.
         seed: Of the random order.
 
     Returns:

@@ -9,7 +9,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.studies.alignment.barrier.scoring import DRAWN, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
-from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
+from core.studies.alignment.barrier.tables import MIDPOINT, ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import (
     FOLDED,
     MATCHED,
@@ -34,7 +34,7 @@ TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
 EXCESS = {RAW: TASK, TURNED: MOVED}
 WHOLE, HALF = "the task's score of the fine-tune", "the task's score halfway"
-MIDDLE = SHARES[len(SHARES) // 2]
+MIDDLE = SHARES[MIDPOINT]
 BEST = {
     ROTATED: "with units and heads matched and states rotated",
     MATCHED: "with units and heads matched",

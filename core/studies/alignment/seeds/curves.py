@@ -14,7 +14,7 @@ from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_ch
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
-from core.studies.alignment.seeds.tables import OVERALL, PAIRS
+from core.studies.alignment.seeds.tables import MAPS_OF_GAIN, OVERALL, rows_between
 from core.studies.alignment.seeds.text import WHICH
 from core.studies.kit import PAGE, Chart, Context, Result
 
@@ -112,14 +112,13 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """
     words = judged(result.tables["methods"])
     table = result.need("gains", "the static window and kernel ridge")
-    rows = table[
-        (table["group"] == "models") & (table["words"] == words) & (table["layer"] != OVERALL)
-    ]
+    rows = rows_between(table, words)
+    rows = rows[rows["layer"] != OVERALL]
     columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
     rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
     looks = {
         GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], ((1, 0), *DASHES)[number])
-        for number, (gain, (method, _)) in enumerate(PAIRS.items())
+        for number, (gain, (method, _)) in enumerate(MAPS_OF_GAIN.items())
     }
     return layer_chart(
         rows,

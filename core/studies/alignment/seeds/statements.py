@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.maths.maps.registry import NON_LINEAR, OF_STATES
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.tables import GAIN_BESIDE, GAIN_OF_LAYERS, OVERALL
+from core.studies.alignment.seeds.tables import GAIN_BESIDE, GAIN_OF_LAYERS, OVERALL, rows_between
 from core.studies.text_kit import Estimate, Statement, estimate_of
 
 PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
@@ -28,7 +28,7 @@ def judged(methods: pd.DataFrame) -> str:
 
 def best_map(methods: pd.DataFrame, words: str, group: str = "models") -> str:
     """The map of hidden states with the lowest error in a group; "" where there is none."""
-    rows = methods[(methods["group"] == group) & (methods["words"] == words)]
+    rows = rows_between(methods, words, group)
     rows = rows[rows["method"].isin(OF_STATES)]
     return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
 
@@ -54,9 +54,7 @@ def statements_of(
         aligned.
     """
     words = judged(methods)
-    first = methods[(methods["group"] == "models") & (methods["words"] == words)].set_index(
-        "method"
-    )
+    first = rows_between(methods, words).set_index("method")
     best = best_map(methods, words)
     if not best:
         return ()
@@ -86,10 +84,8 @@ def statements_of(
         facts += _of_layers(gains, words)
     facts += _of_second_run(methods, words)
     facts += _of_seen_words(methods, inside)
-    by_layer = layers[
-        (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
-    ]
-    facts += layer_statements(by_layer, best)
+    by_layer = rows_between(layers, words)
+    facts += layer_statements(by_layer[by_layer["method"] == best], best)
     between = differences[differences["other_group"] == "models"]
     between = between[(between["words"] == words) & (between["method"] == best)]
     for group, subject in (("against", SECOND), (AGAIN, AGAIN)):
@@ -144,9 +140,8 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
 
     Layer 0 is left out: no layer has been run there.
     """
-    rows = gains[
-        (gains["group"] == "models") & (gains["words"] == words) & (gains["layer"] != 0)
-    ].sort_values("layer")
+    rows = rows_between(gains, words)
+    rows = rows[rows["layer"] != 0].sort_values("layer")
     for subject, gain in ((LAYERS, GAIN_OF_LAYERS), (BESIDE, GAIN_BESIDE)):
         for _, row in rows[rows["gain"] == gain].iterrows():
             value, low, high = (100 * row[name] for name in ("difference", "low", "high"))
@@ -159,7 +154,7 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
 def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:
     """What the best map predicts of a second run of the same seed; the best of those that were
     fitted to it, where that one was not."""
-    rows = methods[(methods["group"] == AGAIN) & (methods["words"] == words)]
+    rows = rows_between(methods, words, AGAIN)
     best = best_map(methods, words)
     if best not in set(rows["method"]):
         best = best_map(methods, words, AGAIN)
@@ -169,9 +164,7 @@ def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:
 
 
 def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Statement]:
-    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index(
-        "method"
-    )
+    seen = rows_between(methods, "seen").set_index("method")
     if "lookup" not in seen.index:
         return
     yield Statement("lookup" + SEEN, LEAVES, estimate_of(seen.loc["lookup"], "nmse", "per cent"))

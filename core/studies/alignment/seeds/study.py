@@ -9,7 +9,7 @@ paragraph.
 Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
 the last caveat in `words.toml`.
 
-The headline's number: `core.maths.evaluation.scoring.score`.
+The headline's number: `core.studies.alignment.seeds.bands.leave_out`.
 """
 
 from __future__ import annotations

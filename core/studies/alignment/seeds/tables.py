@@ -40,10 +40,9 @@ DIFFERENCES = (
 RIVALS = ("ols", "ridge", "lookup", "static-window")
 OVERALL = -1  # the layer of a mean over layers
 GAINS = ("group", "gain", "words", "layer", "difference", "low", "high", "level")
-# by what errors differ: the name of a gain -> the map that gains and the one that it is compared
-# with
 GAIN_OF_LAYERS, GAIN_BESIDE = "state over window", "state beside window"
-PAIRS = {
+# the name of a gain -> the map that gains and the one that it is compared with
+MAPS_OF_GAIN = {
     GAIN_OF_LAYERS: ("kernel", "static-window"),
     "window over word": ("static-window", "static-word"),
     "window beside state": ("state-and-window", "kernel"),
@@ -188,7 +187,7 @@ def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.
     """
     frames = []
     for (group, method, words), (ends, layers, estimate) in estimates.items():
-        for gain, (better, rival) in PAIRS.items():
+        for gain, (better, rival) in MAPS_OF_GAIN.items():
             rival_ends, _, rival_estimate = estimates.get((group, rival, words), ([], None, None))
             if method != better or rival_estimate is None or rival_ends != ends:
                 continue
@@ -271,6 +270,11 @@ def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFra
     """Join frames to a table of these columns, which may have no rows."""
     empty = [pd.DataFrame(columns=list(columns))]
     return pd.concat(frames or empty, ignore_index=True)[list(columns)]
+
+
+def rows_between(table: pd.DataFrame, words: str, group: str = "models") -> pd.DataFrame:
+    """The rows of one group of pairs, on "all", "seen" or "unseen" words."""
+    return table[(table["group"] == group) & (table["words"] == words)]
 
 
 def sums_of(ways: Sequence[tuple[int, Value]], name: str, depth: int) -> np.ndarray:

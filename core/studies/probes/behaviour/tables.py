@@ -27,7 +27,7 @@ from core.studies.probes.minimal_pairs.accuracy import (
 from core.studies.probes.minimal_pairs.templates import joined_groups
 
 BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
-DIFFERENCES = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
+MARGINS = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
 BESIDE = (
     *("model", "probe", "metric", "layer", "value", "low", "high"),
     *("behaviour", "behaviour_low", "behaviour_high"),
@@ -45,7 +45,7 @@ Hits = Mapping[str, NDArray[np.float64]]  # kind -> 1 where a pair is right, .5 
 
 
 def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.float64]:
-    """Count the pairs of one kind that are right, (pair,), in a task's output: by the critical
+    """Tell which pairs of one kind are right, (pair,), by a task's output: by the critical
     region, or by the sentence where the reading is "whole_"."""
     good, bad = (np.asarray(value[f"{reading}{side}{ending}"]) for side in ("good", "bad"))
     return correct(good, bad)
@@ -94,7 +94,7 @@ def margin_table(
         for model, rival, theirs in rivals
         for row in _margins(model, rival, hits[model], theirs, own)
     ]
-    return pd.DataFrame(rows, columns=list(DIFFERENCES))
+    return pd.DataFrame(rows, columns=list(MARGINS))
 
 
 def _margins(

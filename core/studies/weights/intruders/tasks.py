@@ -41,7 +41,7 @@ LARGE, LARGE_DRAWS = 512, 3  # above these sides few turned updates are drawn: e
 # leading directions; per side of a large matrix for both; per cubed side for the singular values of
 # a matrix and its update, for a turned update, and for the decomposition of the base
 DRAWN, LED, NOISY = 2e-8, 6e-10, 1.1e-5
-TURNED, TURN, BASE = 3e-10, 1.6e-10, 5e-10
+TURNED_SECONDS, TURN, BASE = 3e-10, 1.6e-10, 5e-10
 PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 
@@ -68,7 +68,7 @@ def _turned_cost(
     seconds = costs.OPENING
     for shape, number in costs.matrices_of(sizes[model], families):
         count = turned_draws(shape, draws)
-        each = (TURNED + TURN * count) * costs.cubed_side(shape)
+        each = (TURNED_SECONDS + TURN * count) * costs.cubed_side(shape)
         seconds += number * (each + DRAWN * count * shape[0] * shape[1])
     return Cost(seconds, costs.bytes_of_largest(sizes[model]), torch=False)
 

@@ -39,7 +39,7 @@ REMOVED = "removing intruder dimensions changes the metric"
 NO_CHANGE = "removing intruder dimensions does not measurably change the metric"
 BEYOND = "removing intruder dimensions, compared with random directions"
 BEYOND_SHRUNK = "removing intruder dimensions, compared with shrinking the whole update"
-SHRUNK = f"{WAYS['shrunk']} in the same matrices"
+THAN_SHRUNK = f"{WAYS['shrunk']} in the same matrices"
 RANDOM_DIRECTIONS = f"{WAYS['random']} of equal size"
 
 
@@ -204,7 +204,7 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
             for verdict, number, baseline in (
                 (REMOVED if change.clear else NO_CHANGE, change, ""),
                 (BEYOND, beyond, RANDOM_DIRECTIONS),
-                (BEYOND_SHRUNK, excess, SHRUNK),
+                (BEYOND_SHRUNK, excess, THAN_SHRUNK),
             )
             if number.value == number.value  # nothing is stated of NaN
         ]
@@ -221,12 +221,12 @@ def scaling_headline(statements: Sequence[Statement]) -> str:
     names, sentences = short_names(refs), []
     for ref in refs:
         every = [each for each in statements if each.subject == ref]
-        mine = [each for each in every if each.baseline != SHRUNK]
+        mine = [each for each in every if each.baseline != THAN_SHRUNK]
         parts = [
             _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
         ]
         sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
-        shares = [_share(each) for each in every if each.baseline == SHRUNK]
+        shares = [_share(each) for each in every if each.baseline == THAN_SHRUNK]
         if shares:
             sentences.append(
                 f"Compared with shrinking the whole update of the same matrices by an equal norm, "
