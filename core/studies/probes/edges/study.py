@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from core.maths.structural.bands import COVERAGE
 from core.studies.kit import (
@@ -48,6 +47,7 @@ from core.studies.probes.trees.tables import (
     BESIDE,
     TAGS,
     WINDOW,
+    Rows,
     as_table,
     named_rivals,
     reaches_in_words,
@@ -67,7 +67,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     treebank = ready.values[TREEBANK]
     values = outputs.values
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
-    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
+    frames: dict[str, list[Rows]] = {name: [] for name in tables.COLUMNS}
     for target in spec.targets:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
         _add_target(spec, target, trained, values, frames)
@@ -102,7 +102,7 @@ def _add_target(
     target: str,
     trained: Mapping[str, Value],
     values: Mapping[Any, Value],
-    frames: dict[str, list[pd.DataFrame]],
+    frames: dict[str, list[Rows]],
 ) -> None:
     """Add the rows of one target to every table."""
     first = next(iter(trained.values()), values.get((RIVALS, target)))

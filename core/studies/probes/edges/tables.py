@@ -17,7 +17,7 @@ from core.maths.structural.bands import Group, Sample, draw_sample
 from core.studies.kit import Result, Value
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees import comparisons
-from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW
+from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW, Rows
 
 SCORES = (
     "model",
@@ -96,7 +96,7 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     return groups
 
 
-def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[pd.DataFrame]:
+def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[Rows]:
     """Rows of `codes`: total lengths, with that of the uniform code of as many labels; of a model,
     or of several baselines, which have no layer."""
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
@@ -104,21 +104,21 @@ def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[pd.D
     totals = {REAL: bits[:, 0]}
     if bits.shape[1] > 1:
         totals[CONTROL] = bits[:, 1:].mean(axis=1)
-    frames = []
-    for labels, total in totals.items():
-        columns = {
-            "model": model,
-            "layer": np.asarray(value["layers"]) if isinstance(model, str) else None,
+    coded = {labels: np.isfinite(total) for labels, total in totals.items()}
+    return [
+        {
+            "model": model if isinstance(model, str) else np.array(model)[coded[labels]],
+            "layer": np.asarray(value["layers"])[coded[labels]] if isinstance(model, str) else None,
             "probe": probe,
             "labels": labels,
-            "kilobits": total / 1000,
+            "kilobits": total[coded[labels]] / 1000,
             "uniform_kilobits": uniform / 1000,
-            "compression": uniform / np.maximum(total, 1e-9),
-            "penalty": np.asarray(value["penalties"]),
-            "reach": np.asarray(value["reach"]) if "reach" in value else None,
+            "compression": uniform / np.maximum(total[coded[labels]], 1e-9),
+            "penalty": np.asarray(value["penalties"])[coded[labels]],
+            "reach": np.asarray(value["reach"])[coded[labels]] if "reach" in value else None,
         }
-        frames.append(pd.DataFrame(columns, index=range(len(total))).dropna(subset="kilobits"))
-    return frames
+        for labels, total in totals.items()
+    ]
 
 
 def rows_of(result: Result, metric: str = ACCURACY) -> dict[str, pd.DataFrame]:

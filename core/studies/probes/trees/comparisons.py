@@ -1,8 +1,8 @@
 """Differences of scores on the same resamples, with bands: from the base, from baselines, and of
 the best layer from the other layers; and scores by the length of arcs.
 
-Groups hold scores by model and metric. Every table is made of frames, one for each model and
-metric, that have the further columns which a study names.
+Groups hold scores by model and metric. Every table is made of rows, those of a model and
+metric together, that have the further columns which a study names.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from core.studies.probes.trees.tables import (
     EMBEDDINGS,
     WINDOW,
     Role,
+    Rows,
     Scores,
     as_table,
     metric_rows,
@@ -63,14 +64,12 @@ def baselines_of(groups: Groups, rivals: Mapping[Role, Scores]) -> Iterator[tupl
             yield ref, {**untrained, **shared, **window, **({EMBEDDINGS: bottom} if bottom else {})}
 
 
-def baseline_margins(
-    groups: Groups, rivals: Mapping[Role, Scores], **columns: Any
-) -> list[pd.DataFrame]:
+def baseline_margins(groups: Groups, rivals: Mapping[Role, Scores], **columns: Any) -> list[Rows]:
     """Every trained model minus each of its baselines; arguments as of `baselines_of`."""
     return [
-        frame
+        rows
         for ref, theirs in baselines_of(groups, rivals)
-        for frame in margins({ref: groups[ref]}, theirs, **columns)
+        for rows in margins({ref: groups[ref]}, theirs, **columns)
     ]
 
 
@@ -157,7 +156,7 @@ def arc_tables(
     chain = {CHAIN: arc_groups(chain_heads(gold.keep), gold, sample)}
     _, counts = count_arcs(chain_heads(gold.keep), gold)
     edges = dict(zip(ARCS, counts.sum(axis=1), strict=True))
-    frames = [
+    score_rows = [
         metric_rows(
             (1, group), model=model, metric="uuas", arcs=arcs, edges=edges[arcs],
             layer=group.layers if model in models else None,
@@ -165,19 +164,19 @@ def arc_tables(
         for model, scores in {**models, **unlayered, **chain}.items()
         for arcs, group in scores.items()
     ]  # fmt: skip
-    margin_frames = [
-        frame.rename(columns={"metric": "arcs"}).assign(metric="uuas")
-        for frame in baseline_margins(models, plain)
+    margin_rows = [
+        {**rows, "arcs": rows["metric"], "metric": "uuas"}
+        for rows in baseline_margins(models, plain)
     ]
     return {
-        "arcs": as_table(frames, ARC_SCORES),
-        "arc_margins": as_table(margin_frames, ARC_MARGINS),
+        "arcs": as_table(score_rows, ARC_SCORES),
+        "arc_margins": as_table(margin_rows, ARC_MARGINS),
     }
 
 
-def gains_over_window(model: str, both: Scores, **columns: Any) -> list[pd.DataFrame]:
+def gains_over_window(model: str, both: Scores, **columns: Any) -> list[Rows]:
     """Each layer beside the static window minus the window alone, and minus layer 0 beside it
-    where that was probed, a frame per rival and metric.
+    where that was probed, by rival and metric.
 
     Layer 0 is part of the window, so that what it adds no layer has computed. The intervals are
     simultaneous over a model's layers (Bonferroni): a reader looks for the one that adds most.
@@ -196,12 +195,14 @@ def gains_over_window(model: str, both: Scores, **columns: Any) -> list[pd.DataF
     if 0 in layers:
         rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
     level = corrected_level(len(layers))
-    frames = margins({model: beside}, rivals, level=level, **columns)
-    return [frame.assign(level=level) for frame in frames]
+    return [
+        {**rows, "level": level}
+        for rows in margins({model: beside}, rivals, level=level, **columns)
+    ]
 
 
-def best_layers(groups: Groups, **columns: Any) -> list[pd.DataFrame]:
-    """The score at the best layer minus that at each layer, a frame per model and metric.
+def best_layers(groups: Groups, **columns: Any) -> list[Rows]:
+    """The score at the best layer minus that at each layer, by model and metric.
 
     The intervals are simultaneous over a model's layers (Bonferroni). `tied` marks the layers that
     are not detectably worse than the best one, which is among them.
@@ -210,7 +211,7 @@ def best_layers(groups: Groups, **columns: Any) -> list[pd.DataFrame]:
         groups: Scores of the models.
         columns: Further ones.
     """
-    frames = []
+    rows: list[Rows] = []
     for model, scores in groups.items():
         for metric, group in scores.items():
             place = best_place(group)
@@ -222,8 +223,8 @@ def best_layers(groups: Groups, **columns: Any) -> list[pd.DataFrame]:
                 "layer": group.layers, "difference": between.pop("value"), **between,
                 "level": level, "tied": ~(between["low"] > 0), **columns,
             }  # fmt: skip
-            frames.append(pd.DataFrame(named))
-    return frames
+            rows.append(named)
+    return rows
 
 
 def best_place(group: Group) -> int:
@@ -245,30 +246,28 @@ def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray
     return summary((1, gaps), level=level)
 
 
-def differences(groups: Groups, base: str, **columns: Any) -> list[pd.DataFrame]:
-    """Every model minus the base at each layer that both have, a frame per model and metric.
+def differences(groups: Groups, base: str, **columns: Any) -> list[Rows]:
+    """Every model minus the base at each layer that both have, by model and metric.
 
     Probes of one draw start from the same map, so that their differences are paired.
 
     Args:
         groups: Scores of the models.
-        base: The model with which the others are compared; without it there are no frames.
+        base: The model with which the others are compared; without it there are no rows.
         columns: Further ones.
     """
-    frames = []
+    rows: list[Rows] = []
     for model, scores in groups.items():
         for metric, start in groups.get(base, {}).items() if model != base else ():
             shared = [layer for layer in scores[metric].layers if layer in start.layers]
             gap = summary((1, scores[metric].only(shared).minus(start.only(shared))))
             named = {"model": model, "base": base, "layer": shared, "metric": metric, **columns}
-            frames.append(pd.DataFrame(named | {"difference": gap.pop("value")} | gap))
-    return frames
+            rows.append(named | {"difference": gap.pop("value")} | gap)
+    return rows
 
 
-def margins(
-    groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any
-) -> list[pd.DataFrame]:
-    """Every model minus every baseline at the baseline's best layer, a frame per pair and metric.
+def margins(groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any) -> list[Rows]:
+    """Every model minus every baseline at the baseline's best layer, by pair and metric.
 
     A model's own layer 0 is no baseline of itself.
 
@@ -277,7 +276,7 @@ def margins(
         level: Of the intervals.
         columns: Further ones.
     """
-    frames = []
+    rows: list[Rows] = []
     for model, scores in groups.items():
         for rival, theirs in rivals.items():
             has_layers = ":" in rival or rival == EMBEDDINGS  # a model, or its own layer 0
@@ -286,17 +285,17 @@ def margins(
                 if metric not in theirs or not kept:
                     continue
                 best = theirs[metric].layers[best_place(theirs[metric])]
-                rows = theirs[metric].only([best] * len(kept))
-                gap = summary((1, every.only(kept)), (-1, rows), level=level)
+                best_rows = theirs[metric].only([best] * len(kept))
+                gap = summary((1, every.only(kept)), (-1, best_rows), level=level)
                 named = {
                     "model": model,
                     "layer": kept,
                     "metric": metric,
                     "rival": rival,
                     "rival_layer": best if has_layers else None,
-                    "rival_value": float(rows.points[0].mean()),
+                    "rival_value": float(best_rows.points[0].mean()),
                     "margin": gap.pop("value"),
                     **columns,
                 }
-                frames.append(pd.DataFrame(named | gap))
-    return frames
+                rows.append(named | gap)
+    return rows

@@ -9,7 +9,7 @@ error of that mean, with a variance pooled over a model's layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,7 @@ PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in me
 CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
 STORED = {"uuas": "hits"}  # names of metrics in a task's output, where these are other ones
 Scores = Mapping[str, Group]  # by metric
+Rows = Mapping[str, Any]  # by column: its cells, or one value for all of them
 Role = Any  # of a task, by which its output is found
 
 
@@ -177,18 +178,14 @@ def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceSc
     )
 
 
-def metric_rows(*terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
+def metric_rows(*terms: tuple[int, Group], **columns: Any) -> Rows:
     """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its
     last term."""
-    group = terms[-1][1]
-    return pd.DataFrame(
-        {**columns, **summary(*terms), **spread(group)}, index=range(len(group.points))
-    )
+    return {**columns, **summary(*terms), **spread(terms[-1][1])}
 
 
-def score_rows(groups: Scores, *, layered: bool = True, **columns: Any) -> list[pd.DataFrame]:
-    """Rows of the scores of a model, or of a baseline, whose rows have no layer; a frame each
-    metric."""
+def score_rows(groups: Scores, *, layered: bool = True, **columns: Any) -> list[Rows]:
+    """Rows of the scores of a model, or of a baseline, whose rows have no layer, by metric."""
     return [
         metric_rows(
             (1, group), layer=group.layers if layered else None, metric=metric, dev=group.dev,
@@ -204,7 +201,7 @@ def score_frames(
     rivals: Mapping[str, Scores],
     signs: Mapping[str, int] | None = None,
     **columns: Any,
-) -> list[pd.DataFrame]:
+) -> list[Rows]:
     """Rows of the scores of models, of their control trees or labels and of selectivity, then of
     the baselines.
 
@@ -232,27 +229,38 @@ def score_frames(
     return frames
 
 
-def tree_table(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of scores as COLUMNS: what probes learned is in the names of probes and metrics."""
+def tree_table(frames: Sequence[Rows]) -> pd.DataFrame:
+    """Rows of scores as COLUMNS: what probes learned is in the names of probes and metrics."""
     table = as_table(frames, ("labels", *[name for name in COLUMNS if name != "probe"]))
     kind, metric = " " + table["labels"], table["metric"]
     probe = metric.map({**PROBE_OF, "uas": "heads"}) + kind.where(kind == OF_CONTROL, "")
     named = metric + kind.where(kind == OF_SELECTIVITY, "")
     dev = table["dev"].where(metric.isin(CHOOSERS.values()))
-    return as_table([table.assign(probe=probe, metric=named, dev=dev)], COLUMNS)
+    return table.assign(probe=probe, metric=named, dev=dev)[list(COLUMNS)]
 
 
-def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Concatenate frames, with the columns' types also where there are no rows."""
-    filled = [frame for frame in frames if len(frame)]
-    table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
+def as_table(frames: Sequence[Rows], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Make one table, with the columns' types also where there are no rows; what some rows lack is
+    empty there."""
+    held: dict[str, list[Any]] = {name: [] for name in columns}
+    for rows in frames:  # hundreds of small tables that are joined would take a second
+        count = max((len(given) for given in rows.values() if not _is_same(given)), default=1)
+        for name, cells in held.items():
+            given = rows.get(name, np.nan)
+            cells += [given] * count if _is_same(given) else [*given]
+    table = pd.DataFrame(held, dtype=None if any(held.values()) else object)
     text, whole = (
         {"model", "base", "probe", "labels", "metric", "rival", "arcs"},
         {"layer", "probes", "rival_layer", "best_layer", "edges"},
     )
     kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
     kinds |= {name: bool for name in ("tied",) if name in columns}
-    return table[list(columns)].astype(kinds)
+    return table.astype(kinds)
+
+
+def _is_same(given: Any) -> bool:
+    """Whether a column is given by one value for all of its rows."""
+    return isinstance(given, str) or not hasattr(given, "__len__")
 
 
 def reaches_in_words(values: Mapping[Any, Value]) -> str:

@@ -204,5 +204,5 @@ def test_control_labels_are_fitted_at_three_layers_and_change_no_real_score(
         assert np.allclose(few[measured], expected[measured], atol=1e-3, equal_nan=True)
     assert "control labels and the untrained model" in results[0].methods
     assert "control labels" not in " ".join(results[1].notices)
-    for view in (edge_charts.ACCURACY, edge_charts.OF_SELECTIVITY):
+    for view in (edge_charts.ACCURACY, edge_charts.SELECTIVITY):
         assert edge_charts.draw_targets(results[0], view)

@@ -154,7 +154,7 @@ def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     value = tasks.probe_beside_window("zoo:seed-0", "", "pos", trees, tags, SIZES, (1, 2), 1.0)
     sample = tables.samples(value, 400, 0)
     both = tables.groups_of(value, sample)
-    frames = gains_over_window("zoo:seed-0", both)
+    frames = map(pd.DataFrame, gains_over_window("zoo:seed-0", both))
     by_metric = {frame["metric"].iloc[0]: frame.set_index("layer") for frame in frames}
     assert set(by_metric) == {ACCURACY, UNSEEN, BITS}
     return by_metric
@@ -216,7 +216,7 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
     group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
-    frames = gains_over_window("zoo:seed-0", {ACCURACY: group})
+    frames = map(pd.DataFrame, gains_over_window("zoo:seed-0", {ACCURACY: group}))
     gains = pd.concat(frames).set_index(["rival", "layer"])
     assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
     assert gains["margin"][EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
