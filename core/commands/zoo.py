@@ -139,13 +139,13 @@ def real(name: str | None = None, out: Path | None = None) -> str:
         SpecError: If there is no such result, or no folder for it.
     """
     from core.results.export import write_result
-    from core.results.shelf.archive import default_shelf, origin_of
+    from core.results.shelf.archive import default_shelf, whereabouts_of
 
     shelf = default_shelf()
     entries = {entry.name: entry for entry in shelf.entries}
     if name is None:
         return "\n\n".join(
-            f"{entry.name}: {entry.sentence} {origin_of(entry.sources)}\n  "
+            f"{entry.name}: {entry.sentence} {whereabouts_of(entry.sources)}\n  "
             + command_line(entry.study, entry.spec(STUDIES[entry.study].Spec))
             for entry in entries.values()
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.studies.probes.training.text import QUANTITIES
+from core.results.metrics import metric_of
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study.experiments import START
@@ -32,10 +32,10 @@ def test_a_run_is_probed_when_its_button_is_pressed() -> None:
     assert not app.exception
     assert not app.error
     assert figures(app) == 3
-    assert QUANTITIES["uuas"] in headline(app)
+    assert metric_of("uuas").quantity in headline(app)
     app.segmented_control(key="probe/probe training/score").set_value("dspr")
     settle(app.run())
-    assert QUANTITIES["dspr"] in headline(app)
+    assert metric_of("dspr").quantity in headline(app)
     assert app.query_params["score"] == "dspr"
     assert app.query_params["steps"] == "zoo:seed-0@step-0"
     app.multiselect(key="probe/probe training/steps").set_value(["zoo:nothing@step-*"])

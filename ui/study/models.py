@@ -13,7 +13,7 @@ from core.limits import current_limits
 from core.models import parse_ref
 from core.models.hub.collections import PRESETS, collections_for
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
-from core.results.shelf.archive import Shelved, default_shelf, origin_of
+from core.results.shelf.archive import Shelved, default_shelf, whereabouts_of
 from core.runs.process.remembered import remembered
 from ui.frame.links import Address
 from ui.frame.shared import A_MOMENT, MOST
@@ -78,7 +78,7 @@ def show_real_models(page: str = "") -> None:
         )
         st.caption(plain(entry.sentence))
         sources |= entry.sources
-    st.caption(plain(origin_of(sources)))
+    st.caption(plain(whereabouts_of(sources)))
 
 
 def shelved_entries(page: str = "") -> list[Shelved]:

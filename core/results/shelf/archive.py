@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,19 @@ def origin_of(sources: Mapping[str, str]) -> str:
         groups.setdefault(source, []).append(short_name(ref))
     said = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
     return f"Models that are not included: {said}."
+
+
+def whereabouts_of(sources: Mapping[str, str]) -> str:
+    """Say where models came from, and where a run here looks for those that are folders.
+
+    Args:
+        sources: As for `origin_of`.
+    """
+    paths = [PurePath(ref.removeprefix("path:")) for ref in sources if ref.startswith("path:")]
+    places = sorted({str(path.parent) for path in paths})
+    named = listed([path.name for path in paths])
+    here = f" A run here looks for {named} in {listed(places)}." if paths else ""
+    return f"{origin_of(sources)}{here}"
 
 
 def default_shelf() -> Shelf:

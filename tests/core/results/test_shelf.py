@@ -26,6 +26,7 @@ from core.results.shelf.archive import (
     compared,
     is_shelved,
     origin_of,
+    whereabouts_of,
     write_shelf,
 )
 from core.results.statements import lead_of
@@ -180,6 +181,9 @@ def test_a_folder_in_the_home_folder_is_one_on_another_computer(
     assert entry is not None
     read = Shelf(path).open(entry)
     assert [*read.tables["pairs"]["model"]] == [*specs[1].models]
+    expected = f"A run here looks for a in {homes[1] / 'models'}."
+    assert whereabouts_of(dict.fromkeys(specs[1].models, "a package")).endswith(expected)
+    assert whereabouts_of({"hub:nobody/b": ""}) == origin_of({"hub:nobody/b": ""})
     assert str(homes[1]) in read.methods
     monkeypatch.setenv(MODE, "shared")  # which reads no folders of its computer
     assert Shelf(path).find(STUDY.name, STUDY.Spec(models=REFS)) is None

@@ -146,7 +146,7 @@ def beside_sentence(facts: Sequence[Statement]) -> str:
     places = [fact.layers[0] for fact in added if fact.verdict == BETTER]
     clear = f"detectably at {layers_in_words(places)}" if places else "nothing detectable"
     ends = " to ".join(dict.fromkeys(text_of(end, "points") for end in (least, most)))
-    return f"Beside the embeddings, layers add {ends} points, {clear}."
+    return f"Beside the static window, layers add {ends} points, {clear}."
 
 
 def _beside(ridge: Statement, compared: Statement | None) -> str:

@@ -17,7 +17,7 @@ from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole
 from core.studies.probes.behaviour.text import NAMES, SCORES
 
 HEIGHT, ROW = 244, 24
-ACCURACY = metric_of("accuracy", "pairs").label
+ACCURACY, ON_PAIRS = metric_of("accuracy").label, metric_of("accuracy", "pairs").label
 BIGRAM_NAME = "bigram baseline"
 
 
@@ -82,7 +82,7 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
     low, high = span_of(table["value"], pad=0.12)
     bottom, top = span_of(table["behaviour_low"], table["behaviour_high"], [CHANCE])
     plane = Plane(
-        "value", "behaviour", title, ACCURACY, bottom, top, (low, high),
+        "value", "behaviour", title, ON_PAIRS, bottom, top, (low, high),
         kind="points", height=HEIGHT, x_axis={"tickCount": 5}, context=context,
     )  # fmt: skip
     final = ~table["model"].isin(run[:-1])

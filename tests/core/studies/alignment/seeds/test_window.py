@@ -183,5 +183,5 @@ def test_the_sentence_says_which_layers_and_both_comparisons() -> None:
     assert sentence == (
         "Layers 1 to 3 predict 2.0 points [1.0, 3.0] more than words alone (static window), "
         "most at layer 3 (6.0 points) and not detectably more at layers 1 and 2. Beside "
-        "the embeddings, layers add 1.0 to 3.0 points, detectably at layers 1 to 3."
+        "the static window, layers add 1.0 to 3.0 points, detectably at layers 1 to 3."
     )
