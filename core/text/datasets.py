@@ -133,7 +133,8 @@ def rows_apart(source: HubText) -> Iterator[Row]:
         CancelledError: If the run is cancelled.
     """
     memory = MEMORY_SHARED if current_limits().shared else MEMORY
-    reader = Apart("core.text.datasets", memory)
+    # rows of text need no tensors, and a build of torch for GPUs has no room within the limit
+    reader = Apart("core.text.datasets", memory, USE_TORCH="0")
     try:
         for row in reader.ask(
             asdict(source), Patience(SILENCE, DEADLINE), f"reading {source.name}"

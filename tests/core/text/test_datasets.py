@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,12 @@ from core.text import datasets as hub_text
 from core.text.corpora import left_out_notice, read_corpus
 from core.text.datasets import HubText, read_rows, rows_apart, stream_rows, usable_rows
 from tests.cases import exhaustive
+
+PROGRAM = """
+import sys
+from core.text.datasets import HubText, read_rows
+print(*read_rows(HubText(sys.argv[1])), "torch" in sys.modules)
+"""
 
 
 @pytest.fixture
@@ -62,15 +71,28 @@ def test_a_shared_instance_gives_less_memory(
     given = []
 
     class Process(apart.Apart):
-        def __init__(self, module: str, memory: int) -> None:
-            given.append(memory)
+        def __init__(self, module: str, memory: int, **environment: str) -> None:
+            given.append((memory, environment))
             super().__init__("core.nowhere", memory)
 
     monkeypatch.setenv("PALIMPSEST_MODE", mode)
     monkeypatch.setattr(hub_text, "Apart", Process)
     with pytest.raises(CorpusError):
         list(rows_apart(HubText("org/any")))
-    assert given == [memory]
+    assert given == [(memory, {"USE_TORCH": "0"})]
+
+
+@pytest.mark.slow
+def test_rows_are_read_without_torch_whose_build_for_gpus_has_no_room(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"text": "a"}\n')
+    loaded = {
+        use: subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(folder)],
+            env=os.environ | {"USE_TORCH": use}, capture_output=True, text=True, check=True,
+        ).stdout.split()
+        for use in ("0", "AUTO")
+    }  # fmt: skip
+    assert loaded == {"0": ["a", "False"], "AUTO": ["a", "True"]}
 
 
 @pytest.mark.exhaustive
