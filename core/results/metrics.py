@@ -77,14 +77,24 @@ def is_of_hundred(metric: str) -> bool:
     return record is not None and record.of_hundred
 
 
+def metric_title(metric: str) -> str:
+    """Name a metric, or its selectivity, above a figure.
+
+    Example:
+        >>> metric_title("dspr selectivity")
+        'Selectivity, correlation of distances (DSpr.)'
+    """
+    bare = metric_of(metric.removesuffix(OF_SELECTIVITY))
+    return f"Selectivity, {bare.name}" if metric.endswith(OF_SELECTIVITY) else bare.title
+
+
 def metric_label(metric: str) -> str:
     """Name a metric, or its selectivity, on an axis: with its unit.
 
     Example:
-        >>> metric_label("uuas"), metric_label("dspr selectivity")
-        ('Correct edges (UUAS), %', 'Selectivity, correlation of distances (DSpr.)')
+        >>> metric_label("uuas"), metric_label("uuas selectivity")
+        ('Correct edges (UUAS), %', 'Selectivity, correct edges (UUAS), points')
     """
-    bare = metric_of(metric.removesuffix(OF_SELECTIVITY))
     if not metric.endswith(OF_SELECTIVITY):
-        return bare.label
-    return f"Selectivity, {bare.name}{', points' if bare.of_hundred else ''}"
+        return metric_of(metric).label
+    return f"{metric_title(metric)}{', points' if is_of_hundred(metric) else ''}"

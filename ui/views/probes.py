@@ -11,7 +11,7 @@ import streamlit as st
 
 from core import options
 from core.options import options_of
-from core.results.metrics import OF_SELECTIVITY, metric_label, metric_of
+from core.results.metrics import OF_SELECTIVITY, metric_of, metric_title
 from core.studies.probes.sentence.study import SENTENCE_SHOWN
 from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
@@ -115,7 +115,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         more={"predicted.conllu": partial(predicted_conllu, result)} if heads else {},
         form=form,
     )
-    show_rows(result, view, metric, fold=f"Table: {metric_label(metric)}")
+    show_rows(result, view, metric, fold=f"Table: {metric_title(metric)}")
 
 
 def arcs_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:

@@ -6,7 +6,14 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.results.estimates import kind_of
-from core.results.metrics import METRICS, OF_SELECTIVITY, Metric, metric_label, metric_of
+from core.results.metrics import (
+    METRICS,
+    OF_SELECTIVITY,
+    Metric,
+    metric_label,
+    metric_of,
+    metric_title,
+)
 from core.results.words import as_record
 from core.studies.probes.edges.charts import VIEWS
 from core.studies.probes.trees.tables import PROBE_OF
@@ -48,6 +55,7 @@ def test_numbers_are_written_as_the_record_says(metric: str, value: str, margin:
 
 def test_axes_say_the_unit_of_what_they_show() -> None:
     assert metric_label("uuas") == "Correct edges (UUAS), %"
+    assert metric_title("uuas") == "Correct edges (UUAS)"
     assert metric_label(f"uuas{OF_SELECTIVITY}") == "Selectivity, correct edges (UUAS), points"
     assert metric_of("uuas").difference("gain") == "Correct edges (UUAS): gain, points"
     assert metric_of("dspr").difference("gain") == "Correlation of distances (DSpr.): gain"

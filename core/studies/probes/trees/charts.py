@@ -17,7 +17,7 @@ from core.maths.structural.arcs import BY_LENGTH, FAR
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.estimates import kind_of
-from core.results.metrics import OF_SELECTIVITY, metric_label, metric_of
+from core.results.metrics import OF_SELECTIVITY, metric_label, metric_of, metric_title
 from core.studies.chart_kit import Plane, Tip, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.trees import statements
@@ -133,8 +133,8 @@ def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     rows, label = _rows(result, metric), metric_label(metric)
     below = "bands: 95 % intervals over sentences and probes"
     return chart_of_scores(
-        rows, rows["probe"].str.endswith(OF_CONTROL), result.table["model"], f"{label} by layer",
-        label, below, "; dotted: control trees", ON_CONTROL,
+        rows, rows["probe"].str.endswith(OF_CONTROL), result.table["model"],
+        f"{metric_title(metric)} by layer", label, below, "; dotted: control trees", ON_CONTROL,
         zero=metric.endswith(OF_SELECTIVITY), context=context,
     )  # fmt: skip
 
@@ -289,4 +289,4 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
         context=context,
     )
     below = "bands: 95 % intervals over sentences and probes"
-    return line_chart(rows, plane, looks, f"{label} by rank", below)
+    return line_chart(rows, plane, looks, f"{metric_title(metric)} by rank", below)
