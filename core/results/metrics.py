@@ -5,6 +5,7 @@ All that is known of one stands in metrics.toml, a record a metric.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def metric_of(name: str, of: str = "") -> Metric:
     """
     names = (f"{of}.{name}", name, name.lower())
     return next((METRICS[each] for each in names if each in METRICS), Metric(name))
+
+
+def titles_of(names: Iterable[str], of: str = "") -> dict[str, str]:
+    """What a control calls each of these metrics; `of` as in `metric_of`."""
+    return {name: metric_of(name, of).title for name in names}
 
 
 def is_of_hundred(metric: str) -> bool:

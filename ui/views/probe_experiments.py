@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
-from core.results.metrics import metric_of
+from core.results.metrics import titles_of
 from core.studies.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
 from core.studies.probes.edges.study import STUDY as EDGE_STUDY
 from core.studies.probes.training.charts import METRICS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EDGES, TRAINING, BEHAVIOUR = EDGE_STUDY.title, TRAINING_STUDY.title, BEHAVIOUR_STUDY.title
 POLAR, REMOVAL = POLAR_STUDY.title, REMOVAL_STUDY.title
-SCORES = {metric: metric_of(metric).title for metric in METRICS}
+SCORES = titles_of(METRICS)
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
 
 

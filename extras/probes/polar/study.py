@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.maths.structural.bands import COVERAGE, draw_sample
-from core.results.metrics import metric_of
+from core.results.metrics import titles_of
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -117,7 +117,7 @@ STUDY = Study(
                 for metric in trees.metrics_in(result.table.dropna(subset="layer"), tables.METRICS)
             ],
             asked="Metric",
-            titles={name: metric_of(name).title for name in tables.METRICS},
+            titles=titles_of(tables.METRICS),
             headline=text.view_sentence,
             first=charts.first_scores,
             tables=lambda result, metric=tables.LAS: trees.rows_of_metric(

@@ -43,7 +43,7 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
 from extras.probes.removal.charts import draw_removal
 from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.tables import LOSS, METRICS, RECORDS, tables_of
+from extras.probes.removal.tables import LOSS, METRICS, TITLES, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
     CITATIONS,
@@ -135,7 +135,7 @@ STUDY = Study(
             draw=draw_removal,
             choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
             asked="Cost",
-            titles={name: metric.title for name, metric in RECORDS.items()},
+            titles=TITLES,
             headline=view_sentence,
             tables=lambda result, metric=LOSS: rows_of_metric(result.tables, metric),
         ),

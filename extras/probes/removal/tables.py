@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from core.maths.arrays import Value
 from core.maths.statistics import LEVEL, corrected_level, sentence_counts, t_interval
-from core.results.metrics import metric_of
+from core.results.metrics import metric_of, titles_of
 from core.studies.probes.minimal_pairs.accuracy import correct
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
@@ -30,6 +30,7 @@ REMOVAL = (
 EXCESS = ("model", "layer", "metric", "rival", "rival_value", "margin", "low", "high")
 LOSS, ACCURACY, UAS = METRICS = ("loss", "accuracy", "uas")
 RECORDS = {name: metric_of(name, "pairs") for name in METRICS}
+TITLES = titles_of(METRICS, "pairs")
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,7 @@ def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     tips = (Tip("name", "Model"), "arcs", Tip("value", label, "points"), "low")
     below = "each model at its best layer; bands: 95 % intervals over sentences"
-    return line_chart(rows, plane, looks, "Correct edges (UUAS) by arc length", below, tips=tips)
+    return line_chart(rows, plane, looks, f"{metric_title('uuas')} by arc length", below, tips=tips)
 
 
 def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
