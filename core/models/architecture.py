@@ -143,11 +143,8 @@ def fuse(
 
 
 def count(config: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """Read a size that separates fused matrices; older names follow after "|".
-
-    Raises:
-        ModelError: If the configuration does not have it.
-    """
+    """Read a size that separates fused matrices; older names follow after "|". Raises ModelError if
+    the configuration does not have it."""
     value = next((config[key] for key in name.split("|") if config.get(key) is not None), default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
@@ -165,8 +162,8 @@ def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
 
 
 def interleaved(name: str, families: int) -> Sizes:
-    """Make sizes of families whose rows alternate, in equal parts: one of each family for every
-    head or row that the configuration counts under `name`."""
+    """Make sizes of families whose rows alternate: one row of each for every head or row counted
+    under `name`."""
     return lambda config: ((1,) * families, count(config, name))
 
 

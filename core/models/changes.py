@@ -73,13 +73,8 @@ def _expected(sizes: Mapping[str, Any], base: str, other: str) -> Change:
 
 @pure("models.weight_change", expect=_expected)
 def weight_change(base: str, other: str) -> Change:
-    """Measure the weight change from `base` to `other`.
-
-    It is NaN for models of other shapes, random models and pickled weights.
-
-    Raises:
-        ModelError: If a model cannot be found or read.
-    """
+    """Measure the weight change; NaN for models of other shapes, random models and pickled
+    weights."""
     if parse_ref(base).random or parse_ref(other).random:
         return Change()
     return _change(base, other, describe(base).fingerprint, describe(other).fingerprint)
@@ -104,23 +99,14 @@ def apartness(moved: float, first: float, second: float) -> float:
 
 
 def share_start(cosine: ArrayLike, chance: ArrayLike = 0.0) -> NDArray[np.bool_]:
-    """Whether models come from one start, so that one may have been trained from the other.
-
-    Args:
-        cosine: Of their weights, or of a part of them.
-        chance: Standard deviation of that of independent weights.
-    """
+    """Whether models come from one start, by the cosine of their weights and the standard deviation
+    that chance gives it."""
     least = np.maximum(COMMON_START, BEYOND_CHANCE * np.asarray(chance))
     return np.asarray(np.asarray(cosine) > least)
 
 
 def shares_no_start(apart: float, chance: float = 0.0) -> bool:
-    """Whether two models are too far apart to share a start; False for NaN.
-
-    Args:
-        apart: See `apartness`: of two equal norms, 1 minus its square is the cosine.
-        chance: As of `share_start`.
-    """
+    """Whether two models are too far apart to share a start, see `apartness`; False for NaN."""
     return apart == apart and not share_start(1 - apart**2, chance)
 
 
@@ -128,17 +114,9 @@ def shares_no_start(apart: float, chance: float = 0.0) -> bool:
 def borrow_between(
     base: str, tuned: str, share: float, *, device: str | None = None, dtype: str = "float32"
 ) -> Iterator[LoadedModel]:
-    """Load a model with the weights W_base + share * (W - W_base) for the length of the block.
-
-    Args:
-        base: Reference of the model at share 0.
-        tuned: Reference of the model at share 1; its tokenizer and configuration are used.
-        share: Between 0 and 1.
-        device, dtype: As in `memory.borrow_model`.
-
-    Raises:
-        ModelError: If the weights of the two differ in names or shapes.
-    """
+    """Load a model with the weights W_base + share * (W - W_base) for the length of the block, with
+    the fine-tune's tokenizer and configuration. Raises ModelError if the weights of the two differ
+    in names or shapes."""
     import torch
 
     with borrow_model(base, device=device, dtype=dtype) as loaded:

@@ -74,11 +74,7 @@ class Sizes(dict[str, Size]):
         self._of_run: dict[str, Size] = {}
 
     def __missing__(self, ref: str) -> Size:
-        """Look up a size.
-
-        Raises:
-            ModelError: As `size_of`.
-        """
+        """Look up a size; raises ModelError as `size_of` does."""
         run, at, revision = ref.partition("@") if ref.startswith("hub:") else (ref, "", "")
         if run in self._of_run and at and not was_downloaded(run, revision):
             size = self._of_run[run]
@@ -113,7 +109,7 @@ def _reading(size: Size, sentences: int) -> Cost:
 
 
 def shape_of(sizes: Mapping[str, Size], *refs: str) -> tuple[int, int]:
-    """Return the width of the widest of these models, and the layers of the shallowest, with the
+    """Return the width of the widest model, and the layers of the shallowest with the
     embeddings."""
     return max(sizes[ref].d_model for ref in refs), min(sizes[ref].layers for ref in refs) + 1
 
@@ -203,8 +199,8 @@ def resident(
     whole: bool = False,
     head: bool = False,
 ) -> float:
-    """Estimate the bytes of the largest model, of which one is in memory at a time: with all layers
-    where they are needed `whole`, with a `head` in float32 without vectors."""
+    """Estimate the bytes of the largest model, of which one is in memory at a time, in float32
+    without vectors where it has its `head`."""
     return max((_held(size, sentences, whole, head) for size in sizes.values()), default=0.0)
 
 
@@ -236,16 +232,8 @@ def cubed_side(shape: tuple[int, int]) -> float:
 
 
 def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
-    """Sum up the price of tasks.
-
-    Args:
-        tasks: That a study planned.
-        sizes: Of the models of its plan.
-        collected: What is computed of the tasks' outputs, where that takes long.
-
-    Raises:
-        ModelError: If a model cannot be found.
-    """
+    """Sum up the price of planned tasks and of what is `collected` from their outputs. Raises
+    ModelError if a model cannot be found."""
     each = [task.cost(sizes) for task in tasks]
     parts = (part for cost in each for part in cost.shared.items())
     # Of what tasks share, the one that needs the most memory counts: the last of equal keys.

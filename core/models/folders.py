@@ -52,16 +52,9 @@ def top_folders() -> tuple[Path, ...]:
 
 
 def list_folders(folder: Path, tops: Sequence[Path]) -> Listing:
-    """List the folders in a folder.
-
-    Args:
-        folder: Below one of `tops`, or one of them.
-        tops: Without links.
-
-    Raises:
-        ModelError: If the instance is shared, or the folder does not exist, is hidden, lies
-            elsewhere, or cannot be read.
-    """
+    """List the folders in a folder at or below one of `tops`, which are without links. Raises
+    ModelError if the instance is shared, or the folder does not exist, is hidden, lies elsewhere,
+    or cannot be read."""
     if current_limits().shared:
         raise ModelError(
             "A shared instance does not show folders of its computer: use zoo: or hub: models."

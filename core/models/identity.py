@@ -65,15 +65,8 @@ def _expected(sizes: Mapping[str, Size], ref: str, run: bool = True) -> Identity
 
 @pure("models.identify", expect=_expected)
 def identify(ref: str, run: bool = True) -> Identity:
-    """Identify the model that a reference names now.
-
-    Args:
-        run: Whether it is run, for which a Hub model is downloaded; else its weights are read.
-
-    Raises:
-        ModelError: If it cannot be found, read or trusted; nothing is stored of it or looked up.
-        SpecError: As `precision_of`.
-    """
+    """Identify the model that a reference names now; a Hub model is downloaded if it is to be run.
+    Raises ModelError if it cannot be found, read or trusted; SpecError as `precision_of`."""
     parsed = parse_ref(ref)
     if not run:
         return Identity(ref, *_as_stored(parsed))
@@ -130,18 +123,8 @@ BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of key
 
 @pure("models.tokenizer_behaviour", expect=lambda sizes, ref, beside: "")
 def tokenizer_behaviour(ref: str, beside: tuple[str, ...]) -> str:
-    """Describe by a sha256 hex what a model's tokenizer makes of words.
-
-    Models whose tokenizers do the same have the same, whatever their files say of padding and of
-    the longest text.
-
-    Args:
-        beside: The models that it is compared with; where their files are the same, the tokenizer
-            is not run.
-
-    Raises:
-        ModelError: If the tokenizer cannot be found, read or used.
-    """
+    """Describe by a sha256 hex what a model's tokenizer makes of words, whatever its files say of
+    padding and lengths; where those of all models `beside` are the same, it is not run."""
     files = tokenizer_fingerprint(ref)
     if all(_has_tokenizer(model, files) for model in beside):
         return files
@@ -161,14 +144,8 @@ def _has_tokenizer(ref: str, files: str) -> bool:
 
 
 def check_tokenizers(first: str, second: str, so: str) -> None:
-    """Refuse two models that do not read the same subwords.
-
-    Args:
-        so: What cannot be done with them, such as "no layer can be swapped".
-
-    Raises:
-        ModelError: If they do not, or as `tokenizer_behaviour`.
-    """
+    """Raise ModelError if two models do not read the same subwords, `so` that something cannot be
+    done."""
     if tokenizer_behaviour(first, (second,)) != tokenizer_behaviour(second, (first,)):
         raise _unlike(first, second, so)
 
@@ -183,18 +160,8 @@ def _unlike(first: str, second: str, so: str) -> ModelError:
 def pairs_of_one_tokenizer(
     refs: Iterable[str], ready: Outputs, so: str
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Find the ordered pairs of models that read the same subwords, of those that were identified.
-
-    Args:
-        ready: Of a stage with `identity_tasks` that read tokenizers.
-        so: As of `check_tokenizers`.
-
-    Returns:
-        The pairs, and a sentence for each unordered pair of models that do not.
-
-    Raises:
-        ModelError: If all pairs are of models that do not.
-    """
+    """Find the ordered pairs of identified models that read the same subwords, and say why others
+    do not; raises ModelError if none do."""
     there = [ref for ref in contents(ready) if (BEHAVIOUR, ref) in ready.values]
     pairs = [*permutations([ref for ref in refs if ref in there], 2)]
     alike = [pair for pair in pairs if len({ready.values[BEHAVIOUR, ref] for ref in pair}) == 1]
@@ -207,15 +174,8 @@ def pairs_of_one_tokenizer(
 @contextmanager
 def as_identified(arguments: Mapping[str, Any], run: bool = True) -> Iterator[None]:
     """Guard a task: its models are those of its key, and keep their commit inside the block.
-
-    Args:
-        arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what
-            `model` is, `identities` what `models` are.
-        run: As of `identify`.
-
-    Raises:
-        ModelError: If a model has changed since the study asked.
-    """
+    `x_identity` is of the model `x`, `identity` of `model`, `identities` of `models`. Raises
+    ModelError if one has changed."""
     with hub.pinned():
         for ref, asked in _asked_for(arguments):
             content = identify(ref, run).content
@@ -243,13 +203,8 @@ def _files(content: str) -> list[str]:
 
 
 def identity_tasks(refs: Iterable[str], tokenizers: bool = False, run: bool = True) -> list[Task]:
-    """Make a task per distinct reference, with the role ("identity", reference).
-
-    Args:
-        run: As of `identify`.
-        tokenizers: Whether to add one that reads what its tokenizer does, with the role
-            (`BEHAVIOUR`, reference), for `pairs_of_one_tokenizer`.
-    """
+    """Make a task per distinct reference, with the role ("identity", reference); with `tokenizers`
+    one more each, with the role (`BEHAVIOUR`, reference), for `pairs_of_one_tokenizer`."""
     distinct = tuple(dict.fromkeys(refs))
     tasks = [
         Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref, run=run)
@@ -296,9 +251,6 @@ def other_base(adapter: str, weights: str) -> str:
 def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
     """Find the models that have the weights of an earlier one: that one, by the copy's reference.
 
-    Args:
-        weights: Of the `Identity` of each model, in the order in which they were named.
-
     Example:
         >>> find_copies({"path:a": "1", "path:b": "2", "path:c": "1"})
         {'path:c': 'path:a'}
@@ -309,11 +261,7 @@ def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
 
 
 def describe_copies(copies: Mapping[str, str]) -> list[str]:
-    """Say which models were left out as copies.
-
-    Args:
-        copies: Of `find_copies`.
-    """
+    """Say which models were left out as copies, of `find_copies`."""
     if not copies:
         return []
     pairs = "; ".join(

@@ -23,23 +23,9 @@ def every_match(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def matching_refs(text: str, most: int | None = MOST_REVISIONS) -> tuple[str, ...]:
-    """List the references that a reference or a pattern names.
-
-    A folder that exists is itself, whatever wildcards are in its name. Included models come in the
-    manifest's order, folders and revisions by the numbers in their names. A pattern names no second
-    run of a seed, which would count the seed twice, and one that begins with a wildcard names no
-    decoder, which is of another architecture than the seeds.
-    Included adapters are named by patterns that match no model.
-
-    Args:
-        text: The reference or pattern.
-        most: Revisions of a Hub model that a pattern may match; None for any number.
-
-    Raises:
-        SpecError: If a pattern matches nothing or too much, or is one of names on the Hub.
-        ModelError: If the text is not a reference, or names folders on a shared instance; or the
-            Hub cannot be asked for the revisions of a model.
-    """
+    """List the references that a reference or pattern names, at `most` so many revisions (None:
+    all); second runs of a seed and, after a first wildcard, decoders are left out. Raises SpecError
+    if a pattern matches nothing or too much, ModelError for no reference or a silent Hub."""
     text = text.strip()
     if not is_pattern(text):
         return (str(parse_ref(text)),)

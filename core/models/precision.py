@@ -26,16 +26,9 @@ VARIABLE = "PALIMPSEST_PRECISION"
 
 
 def precision_of(ref: str | ModelRef) -> str:
-    """Choose the type of numbers in which a model's hidden states are computed.
-
-    Returns:
-        "bfloat16" for a large model that is stored in it, where this machine has instructions for
-        it and `PALIMPSEST_PRECISION` does not say "float32"; else "float32".
-
-    Raises:
-        ModelError: If the model cannot be found or read.
-        SpecError: If the environment variable is neither empty nor "float32".
-    """
+    """Choose the type of numbers in which a model's hidden states are computed: "bfloat16" for a
+    large model that is stored in it, where this machine has instructions for it and
+    `PALIMPSEST_PRECISION` does not say "float32". Raises SpecError for other values of that."""
     ref = parse_ref(ref)
     return precision_in(locate(ref), describe(ref).parameters)
 

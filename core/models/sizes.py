@@ -87,14 +87,9 @@ def was_downloaded(model: str, revision: str) -> bool:
 
 
 def size_of(ref: str) -> Size:
-    """Look up the size of a model; only its configuration is fetched. An adapter is as large as
-    its base.
-
-    Raises:
-        ModelError: If it cannot be found, may not be read here, or is larger than this instance
-            allows.
-        SpecError: As `precision_of`.
-    """
+    """Look up the size of a model, of which only the configuration is fetched; an adapter is as
+    large as its base. Raises ModelError if it cannot be found, may not be read here, or is larger
+    than this instance allows."""
     parsed = parse_ref(ref)
     name, revision = parsed.name, parsed.revision
     if parsed.kind == "hub":
@@ -159,11 +154,8 @@ def size_of_adapter(ref: str, base: Size) -> Size:
 
 
 def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:
-    """Size of what an adapter makes of its base, without merging it.
-
-    Raises:
-        ModelError: If the base cannot be found, or is an adapter.
-    """
+    """Size of what an adapter makes of its base, without merging it. Raises ModelError if the base
+    cannot be found, or is an adapter."""
     if is_adapter(base):
         raise ModelError(f"{base} is an adapter itself: choose a whole model as a base.")
     size = size_of(base)

@@ -27,8 +27,7 @@ MOST_NAMED = 4  # missing steps
 def find_steps(patterns: Iterable[str], end: str, most: int) -> tuple[str, ...]:
     """List the intermediate checkpoints that references and patterns name, in order of training,
     without the final model; at `most` so many of a pattern's revisions, spread evenly. Raises
-    SpecError if a pattern matches nothing; ModelError if the Hub cannot be asked for the revisions
-    that a pattern matches."""
+    SpecError, ModelError as `matching_refs`."""
     refs = dict.fromkeys(
         ref for pattern in patterns for ref in _spread(_steps_of(pattern, end), pattern, most)
     )
@@ -36,12 +35,8 @@ def find_steps(patterns: Iterable[str], end: str, most: int) -> tuple[str, ...]:
 
 
 def notices_of_steps(patterns: Iterable[str], end: str, most: int) -> list[str]:
-    """Say how many revisions each pattern of a Hub model matches, if not all of them are read, and
-    which steps are missing; and where included checkpoints come from.
-
-    Args:
-        patterns, end, most: As for `find_steps`.
-    """
+    """Say, of what `find_steps` reads, how many revisions a pattern matches if not all are read,
+    which steps are missing, and where included checkpoints come from."""
     patterns = tuple(patterns)
     included = (each for each in patterns if each.strip().startswith("zoo:"))
     runs = [
@@ -140,10 +135,8 @@ def in_order_of_training(refs: Iterable[str]) -> tuple[str, ...]:
 
 def origin_of(ref: str) -> str:
     """Follow a model to its run, to the base or the run that it repeats, and so on to the first.
-
-    Models with one origin are no independent observations. Of a fine-tune elsewhere whose base no
-    adapter's configuration names, the origin is its own run.
-    """
+    Models with one origin are no independent observations; a fine-tune whose base is not known is
+    its own."""
     listed = {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
     seen: list[str] = []
     while ref and ref not in seen:

@@ -48,17 +48,8 @@ _trials = PersistentProcess(
 
 def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
     """Try the configuration of a model that is not included, before anything else of it is opened.
-
-    Args:
-        ref: Its reference.
-        folder: Holds it.
-        factory: Name of transformers' class, or of its chooser of classes.
-        held: Parameters of its weights.
-
-    Raises:
-        ModelError: If no model can be made of it, or one that does more than its size explains,
-            needs more memory than allowed, or more than its weights explain.
-    """
+    Raises ModelError if it makes none, or one that does more than its size explains, needs more
+    memory than allowed, or holds more than the parameters of its weights explain."""
     if ref.kind == "zoo":
         return
     implied = implied_numbers(str(ref), folder, factory)
@@ -73,10 +64,9 @@ def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
 
 
 def implied_numbers(ref: str, folder: Path, factory: str) -> int:
-    """Count the four-byte numbers of the model that a folder's configuration describes, as
-    transformers' class or chooser of classes makes it; its weights are not read. Raises ModelError
-    if no model can be made of it, or one that takes more modules, memory or work than a model of
-    its size does; CancelledError if the run is cancelled."""
+    """Count the four-byte numbers of the model that transformers' `factory` makes of a folder's
+    configuration, without its weights. Raises ModelError if it makes none, or one of more modules,
+    memory or work than its size explains."""
     request = {"ref": ref, "folder": str(folder.resolve()), "factory": factory}
     patience = Patience(SILENCE, SILENCE + SECONDS, SECONDS, IDLE)
     note = f"reading the configuration of {ref}"
@@ -96,15 +86,8 @@ def implied_numbers(ref: str, folder: Path, factory: str) -> int:
 
 @contextmanager
 def making(ref: str, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Refuse a configuration of which no model can be made, or none that runs, inside the block.
-
-    Args:
-        ref: What the model is called in sentences.
-        settings: Of config.json; those that transformers' error names are said.
-
-    Raises:
-        ModelError: For whatever else transformers and torch raise.
-    """
+    """Raise ModelError, inside the block, for a configuration of which no model can be made, or
+    none that runs; the settings that transformers' error names are said."""
     try:
         yield
     except (PalimpsestError, MemoryError):

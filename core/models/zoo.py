@@ -30,14 +30,13 @@ BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
-    """Read the entries of the manifest, one per model, in its order; [] if there is no manifest.
-    Raises ModelError if the manifest exists and cannot be read."""
+    """Read the manifest's entries of models, in its order; [] if there is no manifest. Raises
+    ModelError if it cannot be read."""
     return _read(folder, MODELS)
 
 
 def read_adapters(folder: Path | None = None) -> list[dict[str, Any]]:
-    """Read the manifest's entries of LoRA adapters, as `read_manifest` those of models. Raises
-    ModelError as `read_manifest` does."""
+    """Read the manifest's entries of LoRA adapters, as `read_manifest` those of models."""
     return _read(folder, ADAPTERS)
 
 
@@ -94,11 +93,8 @@ def not_included(name: str, folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Calculate the sha256 of a file's content, in hex.
-
-    Raises:
-        CancelledError: If the run was cancelled meanwhile.
-    """
+    """Calculate the sha256 of a file's content, in hex; raises CancelledError if the run was
+    cancelled."""
     digest, size = hashlib.sha256(), path.stat().st_size
     with path.open("rb") as handle:
         while piece := handle.read(PIECE):

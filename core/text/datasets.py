@@ -67,13 +67,8 @@ class HubText:
 
 
 def parse_hub_ref(ref: str) -> HubText:
-    """Read `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`; NAME is `data` or `owner/data`.
-
-    Two parts, as in `hub:a/b`, are owner and data set.
-
-    Raises:
-        CorpusError: If the reference does not have this form, or names a local folder.
-    """
+    """Read `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`; NAME is `data` or `owner/data`, and two parts are
+    owner and data set. Raises CorpusError for other forms, and for a local folder."""
     match = _REFERENCE.fullmatch(ref)
     if match is None or ".." in ref or len(ref) > LONGEST_REFERENCE:
         raise CorpusError(f"{ref[:100]!r} does not name a hub data set: use the form {FORM}.")
@@ -99,10 +94,8 @@ def _is_here(name: str) -> bool:
 
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
     """Stream the rows of the column in order, strings or tuples of words, from a separate process,
-    which malicious files cannot leave and cancelling ends at once. Raises CorpusError if the hub
-    cannot be reached, has no such data set, configuration, split or column, requires a login,
-    limits the rate, the data cannot be read as text, or no text is found within the limits;
-    CancelledError if the run is cancelled."""
+    which malicious files cannot leave. Raises CorpusError, with the reason, if they cannot be read
+    as text within the limits."""
     yield from usable_rows(source, rows_apart(source))
 
 
@@ -126,12 +119,8 @@ def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[st
 
 
 def rows_apart(source: HubText) -> Iterator[Row]:
-    """Read the rows of a data set in another process.
-
-    Raises:
-        CorpusError: As for `read_rows`; also if it takes too long or too much memory.
-        CancelledError: If the run is cancelled.
-    """
+    """Read the rows of a data set in another process. Raises CorpusError as `read_rows` does; also
+    if it takes too long or too much memory."""
     memory = MEMORY_SHARED if current_limits().shared else MEMORY
     # rows of text need no tensors, and a build of torch for GPUs has no room within the limit
     reader = Apart("core.text.datasets", memory, USE_TORCH="0")
@@ -154,11 +143,7 @@ def rows_apart(source: HubText) -> Iterator[Row]:
 
 def guard_card(name: str) -> None:
     """Require in this process that a card's data files lie in its own repository (or the folder
-    that was named).
-
-    Raises, when a card is read:
-        CorpusError: If it names an address, or a path that begins at the root or leads upward.
-    """
+    that was named); where it names others, reading it raises CorpusError."""
     from datasets import data_files
 
     resolve = data_files.resolve_pattern
@@ -177,8 +162,7 @@ def guard_card(name: str) -> None:
 
 
 def answer(request: dict[str, str]) -> Iterator[Row]:
-    """Read the rows of the data set that the request describes, in the separate process. Raises
-    CorpusError as for `read_rows`."""
+    """Read the rows of the data set that the request describes, in the separate process."""
     source = HubText(**request)
     guard_card(source.name)
     yield from read_rows(source)
@@ -186,12 +170,7 @@ def answer(request: dict[str, str]) -> Iterator[Row]:
 
 def read_rows(source: HubText) -> Iterator[Row]:
     """Read the rows of the column in this process: strings, tuples of words, None for a row without
-    text.
-
-    Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or
-            column, requires a login, limits the rate, or the data cannot be read as text.
-    """
+    text. Raises CorpusError, with the reason, if they cannot be read."""
     try:
         column = ""
         for row in _open(source):

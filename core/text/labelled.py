@@ -20,28 +20,16 @@ Labelled = tuple[tuple[str, str], ...]
 
 @pure("alignment.labelled", expect=lambda sizes, path: expected_labelled(path))
 def read_labelled(path: str = "") -> Labelled:
-    """Read (text, label) pairs from a file of `label<TAB>text` lines; without a path, the included
-    sentences.
-
-    Raises:
-        CorpusError: If the file is missing, may not be read, or a line is not a label and
-            a text.
-    """
+    """Read (text, label) pairs from a file of `label<TAB>text` lines; without a path, those
+    included."""
     rows = read_columns(path or str(zoo_folder() / LABELLED_FILE), "labelled", "label", "sentence")
     return tuple((text, label) for label, text in rows)
 
 
 def read_columns(path: str, option: str, first: str, second: str) -> tuple[tuple[str, str], ...]:
-    """Read a file of lines with two columns and a tab between them, none of them empty.
-
-    Args:
-        path: An included file, or on a personal computer any.
-        option: That named the file.
-        first, second: What the columns hold, for messages.
-
-    Raises:
-        CorpusError: If the file is missing, may not be read, is empty, or a line has other columns.
-    """
+    """Read a file of lines of two columns, called `first` and `second`, with a tab between them; a
+    shared instance reads included files alone. Raises CorpusError if it cannot be read or is empty,
+    or a line has other columns."""
     line_of = f"`{first}<TAB>{second}`"
     try:
         file = Path(path).expanduser()

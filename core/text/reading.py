@@ -81,19 +81,9 @@ def read_text(
     given: Text | None = None,
     copies: bool = False,
 ) -> Corpus:
-    """Read the sentences of a study, each once: a copy is no further evidence, and bands over
-    sentences that hold copies are too narrow.
-
-    Args:
-        ref: A CorpusRef, or `upload:NAME` with the upload in `given`.
-        genres: Genres kept; all if empty.
-        limit: The largest number of sentences, from the front.
-        given: The text itself, if it came with the request.
-        copies: Whether sentences that repeat an earlier one word for word are kept.
-
-    Raises:
-        CorpusError: If the text cannot be read, or holds no sentence of the genres.
-    """
+    """Read the sentences of a study from a CorpusRef, or what was `given`, each once unless
+    `copies` are kept: a copy is no further evidence. Raises CorpusError if there are none of the
+    genres."""
     if given is None:
         corpus = read_corpus(ref, limit=limit, genres=genres)
     else:
@@ -177,12 +167,7 @@ def text_task(
 
 def prepare_named(spec: Any, texts: Mapping[str, Any] | None = None) -> list[Task]:
     """Read the text and identify the models that a spec names, as most studies begin; without a
-    text, the models' weights alone are identified.
-
-    Args:
-        spec: What is asked for.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-    """
+    text, the models' weights alone are identified."""
     if not hasattr(spec, "corpus"):
         return identity_tasks(spec.refs, run=False)
     text = text_task(spec.corpus, spec.genres, spec.sentences, texts)

@@ -15,15 +15,8 @@ from core.text.sources import demo_rows
 
 
 def ship_demo() -> Path:
-    """Cut and parse the demo corpora with the included parser, and write the file.
-
-    Returns:
-        The file's path.
-
-    Raises:
-        CorpusError: If a demo corpus is missing.
-        ModelError: If the included parser is missing.
-    """
+    """Cut and parse the demo corpora with the included parser, and write the file, whose path is
+    returned."""
     sentences = list(read_corpus("demo-gold").words)
     with (zoo_folder() / "corpus" / "demo.txt").open("rb") as handle:
         lines = [text for _, text in demo_rows(handle)]

@@ -103,15 +103,9 @@ def demo_rows(handle: BinaryIO) -> list[list[str]]:
 
 
 def read_lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
-    """Read lines of UTF-8 text from an untrusted source, without their ends.
-
-    Args:
-        name: The file's name in messages.
-        cap: The most bytes that the file may unpack to; None for no limit.
-
-    Raises:
-        CorpusError: For binary files, other encodings and damaged gzip, naming file and line.
-    """
+    """Read lines of UTF-8 text from an untrusted source, without their ends, up to `cap` bytes
+    (None: all). Raises CorpusError for binary files, other encodings and damaged gzip, naming file
+    and line."""
     reader = io.BufferedReader(handle, START)  # type: ignore[type-var]
     read = 0
     for number in itertools.count(1):

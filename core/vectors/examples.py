@@ -113,18 +113,9 @@ def read_examples(
     limit: int,
     given: Text | None = None,
 ) -> Examples:
-    """Find what the models' heads label, and read the examples that they are scored on.
-
-    Args:
-        refs: The models.
-        labelled: A file of labelled sentences; the included ones if empty.
-        corpus, genres, limit, given: As for `core.text.reading.read_text`; the text whose words are
-            labelled.
-
-    Raises:
-        CorpusError: If a text cannot be read.
-        ModelError: If words are to be parsed and there is no parser.
-    """
+    """Find what the models' heads label, and read the examples that they are scored on: `labelled`
+    sentences, those included if "", or the words of a text. Raises CorpusError if a text cannot be
+    read, ModelError if there is no parser."""
     heads, refused = {}, {}
     for ref in refs:
         try:
@@ -208,17 +199,8 @@ class Encoded:
 
 
 def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Encoded:
-    """Encode examples as ids, places of words, and answers as numbers.
-
-    Args:
-        tokenizer: The model's.
-        head: The model's head.
-        pairs: Of that kind.
-        longest: Subwords that the model reads; the rest is cut off, and its words count as wrong.
-
-    Raises:
-        CorpusError: If there are no examples.
-    """
+    """Encode examples as ids, places of words, and answers as numbers; what the model does not
+    read, beyond `longest` subwords, counts as wrong. Raises CorpusError if there are none."""
     if not pairs:
         raise CorpusError("There are no examples to score: use more text.")
     numbers = {label: number for number, label in enumerate(head.labels)}
@@ -285,13 +267,7 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
 
 
 def count_hits(model: Any, encoded: Encoded, parts: Iterable[Batch]) -> NDArray[np.int64]:
-    """Count a model's right answers of each sentence, (sentence,).
-
-    Args:
-        model: With its head.
-        encoded: What it is scored on.
-        parts: The same, as the model reads it: `batches`.
-    """
+    """Count a model's right answers of each sentence, (sentence,), in `batches` of the examples."""
     from core.models.loading.layers import run_model
 
     right = np.zeros(len(encoded.total), dtype=np.int64)

@@ -92,15 +92,8 @@ def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> l
 def cut_pair(
     tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]
 ) -> tuple[Subwords, list[int] | None]:
-    """Join two texts to one sequence, as the tokenizer joins a pair; the second's words are
-    numbered after the first's.
-
-    Returns:
-        The subwords, and the segment of each, 0 or 1; None if the tokenizer has no segments.
-
-    Raises:
-        ModelError: As for `cut_sentences`.
-    """
+    """Join two texts to one sequence, as the tokenizer joins a pair, with the second's words
+    numbered after the first's; and the segment of each subword, None if the tokenizer has none."""
     (encoding,) = tokenizer.encode([first], [second], spaced=True)
     shift = {0: 0, 1: len(first)}
     words = [
@@ -113,11 +106,8 @@ def cut_pair(
 
 
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Batch sentences by length, with at most `budget` tokens including padding.
-
-    A sentence longer than the budget is a batch of its own. The longest come first, so that memory
-    peaks early.
-    """
+    """Batch sentences by length, with at most `budget` tokens including padding; a longer sentence
+    is a batch of its own. The longest come first, so that memory peaks early."""
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= budget:
@@ -140,8 +130,7 @@ def plan_whole_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def token_budget(device: str, d_model: int) -> int:
-    """Choose the tokens of one batch: as many as fit into the processor's caches, or fill an
-    accelerator."""
+    """Choose the tokens of one batch: as fit a processor's caches, or fill an accelerator."""
     return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
 
 
@@ -166,17 +155,9 @@ def read_sentences(
     sentences: Sequence[Subwords],
     donor: LoadedModel | None = None,
 ) -> Iterator[list[tuple[int, SentenceVectors]]]:
-    """Run the model over the sentences, a batch at a time.
-
-    Args:
-        loaded: The model; its weights stay unchanged.
-        sentences: From `cut_sentences`, none longer than the model's positions.
-        donor: A model of the same shape, each of whose layers reads what the same layer of `loaded`
-            reads; the vectors are then the outputs of these layers.
-
-    Yields:
-        For each batch, (index of the sentence, its vectors).
-    """
+    """Run the model over the sentences and yield (index of the sentence, its vectors), a batch at a
+    time; with a `donor` of the same shape, vectors are outputs of its layers, each on what the same
+    layer of `loaded` reads."""
     import torch
 
     for batch in plan(loaded, sentences):
@@ -214,13 +195,7 @@ class Pooling:
 
     @staticmethod
     def of(loaded: LoadedModel, batch: list[Subwords], width: int) -> Pooling:
-        """Find the places of a batch's words.
-
-        Args:
-            loaded: The model.
-            batch: Sentences, padded to a common length.
-            width: Places of a sentence in the grid.
-        """
+        """Find the places of a batch's words in a grid of `width` places for each sentence."""
         import torch
 
         starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
@@ -239,12 +214,9 @@ class Pooling:
         return Pooling(batch, starts, pieces, at, into, with_cls)
 
     def pool(self, states: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """Average one layer's states (sentence, subword, d_model) over the subwords of each word.
-
-        Returns:
-            float32 (word, d_model), zeros for a word without subwords; and the state of each
-            sentence's first token, (sentence, d_model).
-        """
+        """Average one layer's states (sentence, subword, d_model) over the subwords of each word:
+        float32 (word, d_model), zeros for a word without; and the state of each sentence's first
+        token."""
         import torch
 
         counts = torch.from_numpy(np.maximum(self.pieces, 1).astype(np.float32)).to(states.device)

@@ -63,16 +63,8 @@ def read_by_layer(
     sentences: Sequence[Subwords],
     donor: LoadedModel | None = None,
 ) -> Iterator[list[tuple[int, SentenceVectors]]]:
-    """Run a model over sentences, all batches of them through one layer after the other.
-
-    Args:
-        loaded: The model, opened layer by layer.
-        sentences: As for `forward.read_sentences`.
-        donor: As for `forward.read_sentences`, opened layer by layer, too.
-
-    Yields:
-        For each batch, (index of the sentence, its vectors).
-    """
+    """Run a model over sentences as `forward.read_sentences` does, all batches of them through one
+    layer after the other; model and donor are opened layer by layer."""
     weights, batches = _weights_of(loaded), plan(loaded, sentences)
     with torch.inference_mode():
         passes = _entered(loaded, [[sentences[index] for index in batch] for batch in batches])

@@ -71,11 +71,8 @@ def _notices(ref: str) -> Iterator[str]:
 
 
 def _unread_on_hub(ref: str, parsed: ModelRef) -> str:
-    """Say which files of weights on the Hub were not read, as far as it was asked.
-
-    Pickled files beside safetensors are not named: most repositories offer their weights in both
-    formats.
-    """
+    """Say which files of weights on the Hub were not read, as far as it was asked; not pickled ones
+    beside safetensors, as most repositories offer both."""
     answer = last_answer(parsed.name, parsed.revision)
     if answer is None:
         return ""

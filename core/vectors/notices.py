@@ -10,14 +10,8 @@ from core.results.names import short_names
 
 
 def too_long(model: str, sentences: Sequence[Sequence[str]], long: Sequence[int], most: int) -> str:
-    """Say how many sentences a model cannot read whole.
-
-    Args:
-        model: Reference.
-        sentences: All of them.
-        long: Those left out.
-        most: Subwords that the model reads.
-    """
+    """Say which sentences a model, which reads `most` subwords, cannot read whole: those at
+    `long`."""
     were = by_number(len(long), "was", "were")
     beginning = " ".join(sentences[long[0]][:6])
     return (
@@ -59,12 +53,8 @@ def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> s
 
 
 def sinks_left_out(models: Sequence[str], counts: Sequence[tuple[int, int]]) -> str:
-    """Say how many words were left out as attention sinks, of which models, and why.
-
-    Args:
-        models: References of the models that have sinks.
-        counts: Words left out, and words that there were, of each comparison.
-    """
+    """Say how many words were left out as attention sinks, of which models, and why; `counts` are
+    words left out, and words that there were, of each comparison."""
     named = listed([*short_names(list(models)).values()])
     least, most = min(counts), max(counts)
     left = f"{least[0]:,} to {most[0]:,}" if least[0] < most[0] else f"{most[0]:,}"

@@ -71,22 +71,14 @@ ASK: Mapping[str, Callable[..., Asked]] = {"masked": ask_masked, "causal": ask_f
 
 def open_to_ask(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]:
     """Open a model with a head that predicts tokens, the base's where it has none, and choose how
-    these are asked for.
-
-    Raises:
-        ModelError: If the model cannot be read, predicts no tokens, or its tokenizer has no mask
-            that a masked model needs.
-    """
+    it is asked. Raises ModelError as `load_on_head` and `way_to_ask` do."""
     loaded = load_on_head(ref, base)
     return loaded, way_to_ask(ref, base, loaded)
 
 
 def way_to_ask(ref: str, base: str, loaded: LoadedModel) -> Callable[..., Asked]:
-    """Choose how a model that `load_on_head` opened is asked for its tokens.
-
-    Raises:
-        ModelError: If its tokenizer has no mask that a masked model needs.
-    """
+    """Choose how a model that `load_on_head` opened is asked for its tokens. Raises ModelError if
+    its tokenizer has no mask that a masked model needs."""
     kind = head_kind(ref, base)
     if kind == "masked" and loaded.tokenizer.mask is None:
         raise ModelError(

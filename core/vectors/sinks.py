@@ -94,15 +94,8 @@ def massive_activations(
     Float[np.ndarray, "layer word"],
     Float[np.ndarray, "layer word"],
 ]:
-    """Find the words of one sentence whose states hold a massive activation.
-
-    Args:
-        states: Each word's mean over its subwords.
-        pieces: Subwords of each word; a word without any is no sink.
-
-    Returns:
-        Whether a word is a sink in a layer, the largest magnitude of its state, and that over the
-        median magnitude of the sentence's states.
+    """Find the words of one sentence whose states, means over `pieces` subwords, hold a massive
+    activation: whether in each layer, the largest magnitude, and that over the sentence's median.
 
     Example:
         >>> states = np.array([[[0.1, 2000.0], [0.1, -0.2], [0.3, 0.1]]])
@@ -126,16 +119,8 @@ def find_sinks(
     between: tuple[str, float] | None = None,
     functions: Functions | None = None,
 ) -> Sinks:
-    """Find the attention sinks of a model, from its stored vectors where there are any.
-
-    Args:
-        ref: The model.
-        sentences: Words of each sentence; those that the model cannot read whole have none.
-        between, functions: As for `core.vectors.activations.extract`.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    """Find the attention sinks of a model, from its stored vectors where there are any; sentences
+    that it cannot read whole have none. Options as of `core.vectors.activations.extract`."""
     reading = read_with(ref, between=between, functions=functions)
     entries: list[Entry] = []
     read = 0
@@ -211,13 +196,8 @@ def record(sinks: Iterable[Sinks], left_out: int, items: int) -> Value:
 
 
 def with_sinks(result: R, *parts: Outputs) -> R:
-    """Add the table of sinks and a notice of what was left out to a result, where tasks say so.
-
-    Args:
-        result: The study's.
-        parts: Outputs of its stages; a value has its `record` under the name `TABLE`, as an entry
-            or as an attribute.
-    """
+    """Add the table of sinks and a notice of what was left out to a result, where outputs of its
+    tasks have a `record`, as the entry or the attribute `TABLE`."""
     import pandas as pd
 
     values = [value for outputs in parts for value in outputs.values.values()]
@@ -263,17 +243,9 @@ def words_without_sinks(
     choice: str,
     *readings: tuple[str, dict[str, Any]],
 ) -> tuple[list[list[int]], Value]:
-    """Take the attention sinks of the models out of the words that are kept of each sentence.
-
-    Args:
-        sentences: Words of each sentence.
-        keep: Positions of the words kept; all of them where None.
-        choice: "auto" or "drop".
-        readings: Reference of each model, and how it reads, as for `find_sinks`.
-
-    Returns:
-        The positions that are left, and the record of what was left out.
-    """
+    """Take the attention sinks of the models (reference, and how it reads, as of `find_sinks`) out
+    of the words kept of each sentence (None: all); return what is left, and the record of the
+    rest."""
     sinks = [find_sinks(ref, sentences, **how) for ref, how in readings if due(ref, choice)]
     kept = [range(len(words)) for words in sentences] if keep is None else keep
     left = without(kept, positions_of(sinks, len(sentences)))

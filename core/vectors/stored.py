@@ -62,11 +62,8 @@ def read_with(
     between: tuple[str, float] | None = None,
     functions: Functions | None = None,
 ) -> Reading:
-    """Describe how a model reads; arguments as for `core.vectors.activations.extract`.
-
-    Raises:
-        ModelError: If there is no such model, or the layers of `functions` cannot read its states.
-    """
+    """Describe how a model reads; arguments as for `core.vectors.activations.extract`. Raises
+    ModelError if there is none, or the layers of `functions` cannot read its states."""
     ref = parse_ref(ref)
     info = describe(ref)
     side = "encoder" if info.family == "encoder-decoder" else info.family
@@ -140,14 +137,8 @@ def visit_sentences(
 
 
 def _chunks(words: Sequence[int], most: int | None) -> Iterator[tuple[int, int]]:
-    """Cut sentences into runs of CHUNK, or of `most` words where a limit is given.
-
-    Args:
-        words: In each sentence.
-
-    Yields:
-        First sentence of a run, and the one behind its last.
-    """
+    """Cut sentences of so many words into runs, each with its first sentence and the one behind its
+    last: of CHUNK sentences or, where a limit is given, of `most` words."""
     start = held = 0
     for place, count in enumerate(words):
         full = place - start == CHUNK if most is None else held + count > most

@@ -21,13 +21,8 @@ LARGEST_ROTATION = 1024
 
 
 def turned_copy(origin: nn.Module, tuned: nn.Module, seed: int) -> nn.Module:
-    """Copy a base with its fine-tune's change, rotated at random weight by weight.
-
-    Args:
-        origin: The base.
-        tuned: A fine-tune of it; weights that only one of the two has stay the fine-tune's.
-        seed: Of the rotations.
-    """
+    """Copy a base with its fine-tune's change, rotated at random weight by weight; weights that
+    only one of the two has stay the fine-tune's."""
     made, drawn = copy.deepcopy(tuned), torch.Generator().manual_seed(seed)
     starts = dict(origin.named_parameters())
     with torch.no_grad():
@@ -46,14 +41,8 @@ def turn_change(name: str, change: Tensor, drawn: torch.Generator) -> Tensor:
 
 
 def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:
-    """Rotate a change at random, which keeps its size and its singular values.
-
-    Args:
-        change: A matrix, a vector, or a stack of matrices, each of which is rotated by itself.
-        drawn: Source of randomness.
-        rows: Whether rows are rotated too. Those of an embedding are not, so that each word moves
-            as far as before.
-    """
+    """Rotate a change (a vector, a matrix, or each of a stack) at random, which keeps its size and
+    singular values; not the `rows` of an embedding, so that each word moves as far as before."""
     made: Tensor
     if change.dim() > 2:
         return torch.stack([turned(part, drawn, rows=rows) for part in change])

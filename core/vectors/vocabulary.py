@@ -57,11 +57,7 @@ def unknown_share(ref: str, sentences: Sentences) -> float:
 
 def unknown_word_tasks(ready: Outputs) -> list[Task]:
     """Make a task for each text that the first stage read and each tokenizer of its models, and one
-    for each tokenizer that reads a text.
-
-    Args:
-        ready: Outputs of the first stage.
-    """
+    for each tokenizer that reads a text."""
     readers = _readers(ready)
     shares = [
         Task.of(
@@ -92,11 +88,7 @@ def unknown_word_tasks(ready: Outputs) -> list[Task]:
 @pure("vectors.lost_capitals")
 def lost_capitals(ref: str) -> str:
     """Say what to do where a tokenizer lower-cases texts and its vocabulary has capitals; "" where
-    that is not so.
-
-    Raises:
-        ModelError: If the tokenizer cannot be loaded.
-    """
+    that is not so."""
     if parse_ref(ref).kind == "zoo":
         return ""
     stored, _ = current_store().get_or_compute(
@@ -119,12 +111,7 @@ def lost_capitals(ref: str) -> str:
 
 
 def with_unknown_words(result: R, ready: Outputs) -> R:
-    """Add a notice of unknown words to the result, and a caution above `MOSTLY`.
-
-    Args:
-        result: The study's.
-        ready: Outputs of the stages before its tasks.
-    """
+    """Add notices of unknown words to the result, and a caution above `MOSTLY`."""
     readers = _readers(ready)
     for tokenizer, refs in readers.items():
         result = with_lost_capitals(result, refs, ready.values.get((CAPITALS, tokenizer), ""))
@@ -145,15 +132,9 @@ def with_lost_capitals(result: R, refs: Sequence[str], lost: str) -> R:
 def with_unknown_share(
     result: R, refs: Sequence[str], share: float, text: str, *, capitals: bool = False
 ) -> R:
-    """Add the notice and the caution that a share of unknown words calls for to the result.
-
-    Args:
-        result: The study's.
-        refs: Models that share a tokenizer.
-        share: Of the words that are not in its vocabulary.
-        text: What was read: "text", "passage".
-        capitals: Whether another notice says that the vocabulary's capitals are never read.
-    """
+    """Add the notice, and above `MOSTLY` the caution, of a share of unknown words of a `text`
+    ("text", "passage") to the result; `refs` share a tokenizer, `capitals` tells of another
+    notice."""
     if share < NOTED:
         return result
     models, part = _named(refs), text_of(share, "per cent")

@@ -23,8 +23,8 @@ REACHES = (1, 2, 4)  # words on either side, of which development data choose
 
 
 def places_in(reach: int) -> tuple[int, ...]:
-    """Places of a window, the word's own first and then outwards: a narrower window is a beginning
-    of a wider one.
+    """Places of a window, the word's own first and then outwards: a narrower one begins a wider
+    one.
 
     Example:
         >>> places_in(2)
@@ -39,20 +39,8 @@ def static_window(
     word: Int[np.ndarray, " word"],
     reach: int,
 ) -> Float[np.ndarray, "word window"]:
-    """Layer-0 vectors of each word and its neighbours, one beside the other in the order of
-    `places_in`.
-
-    Args:
-        vectors: Layer 0 of the words.
-        sentence: Sentence of each word.
-        word: Position of each word in its sentence.
-        reach: Words on either side.
-
-    Returns:
-        (word, (2 reach + 1) d_model); zeros where a neighbour is not among the words.
-
-    Raises:
-        ShapeError: If the rows are whole sentences, which have no neighbours.
+    """Layer-0 vectors of each word and its neighbours within `reach`, one beside the other in the
+    order of `places_in`; zeros where there is none. Raises ShapeError if rows are whole sentences.
 
     Example:
         >>> import numpy as np
@@ -79,12 +67,7 @@ def static_window(
 def windows_of_sentences(
     vectors: Float[np.ndarray, "word d_model"], lengths: Int[np.ndarray, " sentence"], reach: int
 ) -> Float[np.ndarray, "word window"]:
-    """Static windows of the words of whole sentences, one sentence after another.
-
-    Args:
-        vectors: Layer 0 of the words.
-        lengths: Words in each sentence.
-        reach: Words on either side.
+    """Static windows of the words of whole sentences of these lengths, one after another.
 
     Example:
         >>> windows_of_sentences(np.array([[1.0], [2.0], [3.0]]), np.array([2, 1]), 1).tolist()
@@ -100,12 +83,8 @@ def of_best_reach(
     lengths: Int[np.ndarray, " sentence"],
     score: Callable[[Float[np.ndarray, "word window"]], float],
 ) -> tuple[Float[np.ndarray, "word window"], int]:
-    """The static window of the reach that scores highest, and that reach; of equal ones the first.
-
-    Args:
-        vectors: Layer 0 of the words.
-        lengths: Words in each sentence.
-        score: Window -> how well it predicts on development sentences.
+    """The static window of the reach that scores highest on development sentences, and that reach;
+    of equal ones the first.
 
     Example:
         >>> rows, lengths = np.array([[1.0], [2.0], [3.0]]), np.array([3])

@@ -85,17 +85,8 @@ def stem(name: str) -> str:
 
 
 def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:
-    """Infer the model type from the class in the configuration, else from the tensors' names.
-
-    Args:
-        config: Content of config.json, without a model type.
-        names: Of the tensors; none where they are not known.
-        source: Names the model in a message.
-
-    Raises:
-        ModelError: If neither decides it; the message says what to add to the configuration. Also
-            as `class_in`.
-    """
+    """Infer the model type from the class that config.json names, else from the names of tensors,
+    of which there may be none. Raises ModelError, which names `source`, if neither decides it."""
     named = _bare(stem(class_in(config, source)))
     of_class = [model_type for model_type in ARCHITECTURES if _bare(model_type) == named]
     if of_class:

@@ -122,8 +122,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def holds_adapter(names: Iterable[str]) -> bool:
-    """Whether files of these names are an adapter and not a model: an adapter's remains beside the
-    weights of a model are ignored."""
+    """Whether files of these names are an adapter; one beside a model's weights is ignored."""
     return lay_out(names, "").adapter
 
 
@@ -143,11 +142,7 @@ def adapter_fingerprint(folder: Path) -> str:
 
 
 def check_files(names: list[str], source: object) -> None:
-    """Refuse an adapter without factors in safetensors.
-
-    Raises:
-        ModelError: With the reason.
-    """
+    """Refuse an adapter without factors in safetensors, by a ModelError with the reason."""
     if ADAPTER_WEIGHTS in names:
         return
     if any(name.startswith("adapter_model") for name in names):
@@ -161,12 +156,8 @@ def check_files(names: list[str], source: object) -> None:
 
 
 def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
-    """Check that a configuration is plain LoRA.
-
-    Raises:
-        ModelError: If it is another kind of adapter or of LoRA, was trained on a quantised base, or
-            is damaged.
-    """
+    """Read a configuration of plain LoRA. Raises ModelError if it is another kind of adapter or of
+    LoRA, was trained on a quantised base, or is damaged."""
     kind = config.get("peft_type")
     if kind != "LORA":
         raise _refuse(source, f"an adapter of kind {str(kind)[:40]}")

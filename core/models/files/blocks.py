@@ -184,11 +184,7 @@ class BlockTensor:
         return TYPES[self.kind].name
 
     def read(self) -> Float[ndarray, "*shape"]:
-        """Read and dequantise the tensor, float32.
-
-        Raises:
-            ModelError: If the file ends within it.
-        """
+        """Read and dequantise the tensor, float32. Raises ModelError if the file ends within it."""
         block = TYPES[self.kind]
         count = math.prod(self.shape) // block.numbers
         data = self.file.read(self.start, self.start + count * block.size)

@@ -60,12 +60,8 @@ _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
 def check_bounds(config: dict[str, Any], source: object) -> None:
-    """Refuse sizes that no model has, and fields of a wrong type.
-
-    Raises:
-        ModelError: If a size is too large, negative or not a number, or a base of rotations is
-            none; if `architectures` is no list of names or `vocab_size` no whole number.
-    """
+    """Refuse sizes that are too large, negative or not numbers, bases of rotations that are not
+    above 0, and fields of a wrong type, by a ModelError."""
     for key, value in _entries(config, source):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
@@ -95,11 +91,8 @@ def refuse_redirection(settings: dict[str, Any], source: object) -> None:
 
 
 def refuse_code(config: dict[str, Any], source: object) -> None:
-    """Refuse a configuration that could bring in foreign code or other files.
-
-    Raises:
-        ModelError: With the key; also if it has more entries than any configuration.
-    """
+    """Refuse a configuration that could bring in foreign code or other files, or has more entries
+    than any. Raises ModelError with the key."""
     for key, value in _entries(config, source):
         _refuse_redirecting(key, value, source)
         if key == "auto_map":

@@ -61,13 +61,9 @@ _INCIDENTAL = frozenset(
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read config.json of a folder and check it against the loading policy.
-
-    Raises:
-        ModelError: If it is missing or damaged, is of a model type that is not described and cannot
-            be inferred, or asks for code or kernels that are not in the transformers library
-            itself.
-    """
+    """Read config.json of a folder. Raises ModelError if it is missing or damaged, is of a model
+    type that is not described and cannot be inferred, or asks for code or kernels from outside
+    transformers."""
     path, layout = folder / CONFIG, layout_of(folder)
     if CONFIG in layout.names:
         config = read_json(path)
@@ -112,11 +108,7 @@ def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[
 
 
 def check_config(config: dict[str, Any], source: object) -> None:
-    """Refuse a configuration that the policy forbids; `source` names it in messages.
-
-    Raises:
-        ModelError: With the reason and what would be accepted.
-    """
+    """Raise ModelError, which names `source`, for a configuration that the policy forbids."""
     refuse_code(config, source)
     if QUANTISATION in config:
         check_method(config[QUANTISATION], source)
@@ -185,11 +177,8 @@ def config_hash(config: dict[str, Any]) -> str:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """List a tokenizer's files, see `Layout.tokenizer`.
-
-    Raises:
-        ModelError: If the folder has no tokenizer, or a file of it has no content.
-    """
+    """List a tokenizer's files, see `Layout.tokenizer`. Raises ModelError if there are none, or one
+    has no content."""
     if names := layout_of(folder).tokenizer:
         return [_present(folder / name) for name in names]
     raise ModelError(
@@ -198,11 +187,8 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
-    """Calculate the sha256 hex of a tokenizer's files.
-
-    Raises:
-        ModelError: As `tokenizer_files`.
-    """
+    """Calculate the sha256 hex of a tokenizer's files. Raises ModelError as `tokenizer_files`
+    does."""
     parts = [config["model_type"]]
     for path in tokenizer_files(folder):
         small = path.stat().st_size < 1_000_000
@@ -212,11 +198,8 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
 
 
 def tensor_names(folder: Path) -> list[str]:
-    """List the names of tensors as a folder's files have them; none of GGUF.
-
-    Raises:
-        ModelError: As `weight_files`; also if a file is damaged.
-    """
+    """List the names of tensors as a folder's files have them; none of GGUF. Raises ModelError if a
+    file is damaged."""
     files = weight_files(folder)
     if files[0].suffix == GGUF:
         return []
@@ -246,11 +229,8 @@ def _check_positions(config: dict[str, Any], architecture: Architecture, source:
 
 
 def _present(path: Path) -> Path:
-    """Return the path of a file that is there, with its content.
-
-    Raises:
-        ModelError: If it is missing, empty, cannot be read, or is what Git LFS leaves in its place.
-    """
+    """Return the path of a file that is there. Raises ModelError if it is missing, empty, cannot be
+    read, or is what Git LFS leaves in its place."""
     if not path.is_file():
         raise ModelError(f"{path} is missing: get the model again, or choose another.")
     try:
@@ -269,17 +249,14 @@ def _present(path: Path) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a model's folder. Raises ModelError if it is missing, too large,
-    cannot be read, or is no JSON object."""
+    """Read a JSON object from a model's folder; raises ModelError as `read_small`, or if it is
+    none."""
     return parse_json(read_small(path), path)
 
 
 def read_small(path: Path, source: object = None) -> bytes:
-    """Read a file of settings; `source` names it in messages, or its path.
-
-    Raises:
-        ModelError: If it is missing, larger than `MOST_BYTES`, or cannot be read.
-    """
+    """Read a file of settings; `source` names it in messages, or its path. Raises ModelError if it
+    is missing, larger than `MOST_BYTES`, or cannot be read."""
     size = _present(path).stat().st_size
     if size > MOST_BYTES:
         raise too_large(source or path, size)

@@ -142,12 +142,9 @@ class _Reader:
 
 @contextmanager
 def _opened(path: Path, room: int = MOST_MEMORY) -> Iterator[tuple[_Reader, int, int]]:
-    """Open a GGUF file before its first setting: a reader, how many tensors, how many settings;
-    what is read may take `room` bytes of memory.
-
-    Raises:
-        ModelError: If the file, or what is read of it inside the block, is damaged.
-    """
+    """Open a GGUF file before its first setting: a reader, how many tensors, how many settings.
+    What is read may take `room` bytes; raises ModelError if the file, or what the block reads of
+    it, is damaged."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             reader = _Reader(data, room)
@@ -166,11 +163,8 @@ def _opened(path: Path, room: int = MOST_MEMORY) -> Iterator[tuple[_Reader, int,
 
 @remembered(READ_FILES, state=file_state)
 def read_gguf(path: Path) -> Header:
-    """Read the header of a GGUF file, without its vocabulary.
-
-    Raises:
-        ModelError: If it is damaged or holds tensors of a type that is not read.
-    """
+    """Read the header of a GGUF file, without its vocabulary. Raises ModelError if it is damaged or
+    holds tensors of a type that is not read."""
     with _opened(path) as (reader, tensors, settings):
         metadata = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
         places = dict(_place(reader) for _ in range(tensors))
@@ -206,11 +200,7 @@ def _place(reader: _Reader) -> tuple[str, tuple[int, tuple[int, ...], int]]:
 
 def gguf_vocabulary(path: Path) -> dict[str, Any]:
     """Read the settings of a GGUF file, those of its tokenizer with their whole lists: in a process
-    of its own, whose memory is limited.
-
-    Raises:
-        ModelError: If the file is damaged.
-    """
+    of its own, whose memory is limited. Raises ModelError if the file is damaged."""
     metadata: dict[str, Any] = {}
     with _opened(path, UNLIMITED) as (reader, _, settings):
         for _ in range(settings):
@@ -234,11 +224,8 @@ def read_parts(paths: Sequence[Path]) -> Header:
 
 def gguf_config(paths: Sequence[Path]) -> dict[str, Any]:
     """Make a configuration from the metadata of a GGUF file or its parts, as config.json has it.
-
-    Raises:
-        ModelError: If a file is damaged, of an architecture that is not known, or scales its
-            rotation, which only config.json says.
-    """
+    Raises ModelError if a file is damaged, of an unknown architecture, or scales its rotation,
+    which only config.json says."""
     path, header = paths[0], read_parts(paths)
     kind = _architecture(path, header)
 
@@ -278,11 +265,8 @@ def gguf_config(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def gguf_entries(paths: Sequence[Path]) -> dict[str, BlockTensor]:
-    """List the tensors of a GGUF file or its parts, under transformers' names.
-
-    Raises:
-        ModelError: If a file is damaged, or of an architecture that is not known.
-    """
+    """List the tensors of a GGUF file or its parts, under transformers' names. Raises ModelError if
+    a file is damaged, or of an unknown architecture."""
     path, header = paths[0], read_parts(paths)
     kind = _architecture(path, header)
     heads = header.settings.get(f"{kind}.attention.head_count", 0)

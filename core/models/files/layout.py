@@ -104,15 +104,8 @@ class Layout:
         return [*present, self.weights[0]] if self.format == GGUF else []
 
     def weight_files(self, read_index: Callable[[str], Mapping[str, Any]]) -> list[str]:
-        """List the files of weights in loading order.
-
-        Args:
-            read_index: Name of an index -> its content.
-
-        Raises:
-            ModelError: If there are none, or the index is damaged or lists a file that is not
-                there.
-        """
+        """List the files of weights in loading order; an index is read by its name. Raises
+        ModelError if there are none, or the index is damaged or lists a file that is not there."""
         if self.problem:
             raise ModelError(self.problem)
         if not self.index:
@@ -136,12 +129,7 @@ class Layout:
 
 
 def lay_out(names: Iterable[str], source: object) -> Layout:
-    """Decide by their names which files of a model are read.
-
-    Args:
-        names: Of the files in its folder or repository.
-        source: The folder or repository, for messages.
-    """
+    """Decide by their names which files of a folder or repository, the `source`, are read."""
     held = frozenset(name for name in names if "/" not in name)
     for single, index in STANDARD:
         if single in held:
@@ -161,11 +149,8 @@ def lay_out(names: Iterable[str], source: object) -> Layout:
 
 
 def shard_names(index: Mapping[str, Any], source: object) -> list[str]:
-    """List the file names in a sharded model's index, sorted; plain names only.
-
-    Raises:
-        ModelError: If it lists none, or others.
-    """
+    """List the file names in a sharded model's index, sorted. Raises ModelError if it lists none,
+    or other than plain names."""
     listed = index.get("weight_map")
     names = list(listed.values()) if isinstance(listed, dict) else []
     if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
@@ -177,12 +162,8 @@ def shard_names(index: Mapping[str, Any], source: object) -> list[str]:
 
 
 def unread_notice(ref: str, unread: Sequence[str], files: Sequence[str]) -> str:
-    """Say which files of weights beside a model's were not read; "" if there are none.
-
-    Args:
-        unread: Of `Layout.unread`.
-        files: That were read.
-    """
+    """Say which files of weights, of `Layout.unread`, lie beside those that were read; "" if there
+    are none."""
     if not unread:
         return ""
     were = by_number(len(unread), "was", "were")

@@ -49,14 +49,8 @@ def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str
 
 
 def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
-    """List the tensors of a folder's weights, by name.
-
-    Args:
-        config: Content of its config.json, checked.
-
-    Raises:
-        ModelError: If there are none, or a file is damaged or not read here.
-    """
+    """List the tensors of a folder's weights, by name, with its checked configuration. Raises
+    ModelError if there are none, or a file is damaged or not read here."""
     files = checkpoints.weight_files(folder)
     if files[0].suffix == layout.GGUF:
         return dict(gguf_entries(files))
@@ -73,12 +67,8 @@ def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
 
 
 def _together(files: Iterable[tuple[str, Mapping[str, T]]]) -> dict[str, T]:
-    """Put the tensors of several files together.
-
-    Raises:
-        ModelError: If two files hold a tensor of the same name, of which every reader takes another
-            one.
-    """
+    """Put the tensors of several files together. Raises ModelError if two of them hold one name, of
+    which every reader takes another tensor."""
     held: dict[str, T] = {}
     places: dict[str, str] = {}
     for file, tensors in files:
@@ -95,10 +85,7 @@ def _together(files: Iterable[tuple[str, Mapping[str, T]]]) -> dict[str, T]:
 
 def _plainly_named(entries: Mapping[str, T]) -> dict[str, T]:
     """Name tensors as the model does, without what a wrapper put into their names in training.
-
-    Raises:
-        ModelError: If two then have the same name.
-    """
+    Raises ModelError if two then have the same name."""
     plain = dict(zip(plain_names(entries), entries.values(), strict=True))
     if len(plain) < len(entries):
         raise ModelError(
@@ -121,14 +108,9 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 
 def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
-    """Whether transformers itself reads the weights, and no others, from a folder.
-
-    It does not where they are quantised, have names of their own or those of a wrapper, an adapter
-    lies beside them, which it would read as well, or their index has no metadata.
-
-    Raises:
-        ModelError: As `open_weights`.
-    """
+    """Whether transformers itself reads the weights, and no others: not where they are quantised,
+    have names of their own or of a wrapper, lie beside an adapter, which it would read as well, or
+    their index has no metadata. Raises ModelError as `open_weights` does."""
     held = checkpoints.layout_of(folder)
     if not held.standard or layout.ADAPTER in held.names or is_quantised(folder, config):
         return False
@@ -150,11 +132,8 @@ def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
 
 
 def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
-    """Count the parameters, without tables of whole numbers.
-
-    Raises:
-        ModelError: As `open_weights`.
-    """
+    """Count the parameters, without tables of whole numbers. Raises ModelError as `open_weights`
+    does."""
     files = checkpoints.weight_files(folder)
     if is_quantised(folder, config):
         return _count_quantised(folder)

@@ -25,12 +25,7 @@ FP4_STEPS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], np.float32)
 
 
 def float8(raw: Int[ndarray, "*shape"], exponent_bits: int) -> Float[ndarray, "*shape"]:
-    """Widen 8-bit floats: E4M3, which has no infinity, or E5M2.
-
-    Args:
-        raw: Bytes.
-        exponent_bits: 4 or 5.
-    """
+    """Widen bytes that are 8-bit floats: E4M3 (4 exponent bits), which has no infinity, or E5M2."""
     codes = np.arange(256)
     mantissa_bits = 7 - exponent_bits
     exponent = (codes >> mantissa_bits) & (2**exponent_bits - 1)
@@ -54,15 +49,9 @@ def scale_blocks(
     scales: Float[ndarray, "*stack block_row block_column"],
     block: tuple[int, int],
 ) -> Float[ndarray, "*stack row column"]:
-    """Multiply each block of a matrix by its scale.
-
-    Args:
-        scales: Of the whole matrix, of its rows (also as a vector), or of blocks.
-        block: Rows and columns of a block; the last ones may be cut off.
-
-    Raises:
-        ValueError: If there are not as many scales as blocks.
-    """
+    """Multiply each block of a matrix, of rows and columns, by its scale; the last ones may be cut
+    off, and scales may be one, or one for each row. Raises ValueError if there are not as many as
+    blocks."""
     if scales.ndim == 1 and values.ndim == 2:
         scales = scales[:, None]
     for axis, side in zip((-2, -1), block, strict=True):
@@ -94,9 +83,9 @@ def code_book(
     scales: Float[ndarray, " block"],
     size: int,
 ) -> Float[ndarray, " number"]:
-    """Look up four-bit codes (of 16 levels, NF4 or FP4), the upper half of a byte first, and scale
-    blocks of `size` numbers by their largest; the last block may be shorter. Raises ValueError if
-    there are not as many scales as blocks."""
+    """Look up four-bit codes (of 16 levels), the upper half of a byte first, and scale blocks of
+    `size` numbers; the last may be shorter. Raises ValueError if there are not as many scales as
+    blocks."""
     return _look_up(_halves(raw.ravel(), upper_first=True), levels, scales, size)
 
 
@@ -107,8 +96,7 @@ def nested_scales(
     offset: float,
     size: int,
 ) -> Float[ndarray, " block"]:
-    """Look up scales that were quantised once more, in groups of `size`, about `offset`. Raises
-    ValueError if there are not as many outer scales as groups."""
+    """Look up scales that were quantised once more, in groups of `size`, about `offset`."""
     return _look_up(raw.ravel(), levels, scales, size) + np.float32(offset)
 
 
@@ -121,16 +109,9 @@ def gptq(
     *,
     one_less: bool,
 ) -> Float[ndarray, "output input"]:
-    """Unpack a GPTQ matrix: numbers lie along the inputs, zero points along the outputs.
-
-    Args:
-        group: Group of each input.
-        bits: Of a number: 2, 4 or 8.
-        one_less: Whether zero points are stored less one, as the first version of the format does.
-
-    Raises:
-        ValueError: If the parts are not those of one matrix.
-    """
+    """Unpack a GPTQ matrix of 2, 4 or 8 bits: numbers lie along the inputs, zero points along the
+    outputs, which the first version of the format stores `one_less`. Raises ValueError for parts of
+    different matrices."""
     _check_groups(zeros, scales, weight.shape[1], WORD // bits)
     shifts = np.arange(0, WORD, bits, dtype=np.uint32)
     codes = ((weight.view(np.uint32)[:, None] >> shifts[:, None]) & (2**bits - 1)).reshape(
@@ -150,11 +131,8 @@ def awq(
     zeros: Int[ndarray, "group word"],
     scales: Float[ndarray, "group output"],
 ) -> Float[ndarray, "output input"]:
-    """Unpack an AWQ matrix: eight outputs lie in a word, in an order of their own.
-
-    Raises:
-        ValueError: If the parts are not those of one matrix.
-    """
+    """Unpack an AWQ matrix: eight outputs lie in a word, in an order of their own. Raises
+    ValueError if the parts are not those of one matrix."""
     _check_groups(zeros, scales, weight.shape[1] * len(AWQ_ORDER), len(AWQ_ORDER))
     codes, zero = (_words(part).astype(np.float32) for part in (weight, zeros))
     size = len(codes) // len(scales)
@@ -165,11 +143,8 @@ def awq(
 def mxfp4(
     raw: Int[ndarray, "*stack block byte"], exponents: Int[ndarray, "*stack block"]
 ) -> Float[ndarray, "*stack number"]:
-    """Unpack 4-bit floats in blocks of 32 that share a power of two; the lower half first.
-
-    Raises:
-        ValueError: If there are not as many exponents as blocks.
-    """
+    """Unpack 4-bit floats in blocks of 32 that share a power of two; the lower half first. Raises
+    ValueError if there are not as many exponents as blocks."""
     if exponents.shape != raw.shape[:-1]:
         raise ValueError(f"exponents {exponents.shape} do not fit blocks {raw.shape}")
     codes = _halves(raw, upper_first=False)

@@ -77,12 +77,8 @@ def pickled_names(path: Path) -> tuple[str, ...]:
 @remembered(READ_FILES, state=file_state)
 def count_pickled(path: Path) -> int:
     """Count the numbers that a pickled file stores, without whole numbers; shared ones count once.
-
     A storage is persistent: "storage", its type, its key, where it was and how many numbers it has.
-
-    Raises:
-        ModelError: If it cannot be parsed, or has no storage.
-    """
+    Raises ModelError if there is none."""
     last: deque[Any] = deque(maxlen=STORAGE_FIELDS)
     memo: dict[int, Any] = {}
     sizes: dict[str, int] = {}
@@ -116,13 +112,9 @@ def _after_last(values: list[Any], mark: str) -> list[Any]:
 
 
 def _opcodes(path: Path) -> Iterator[tuple[str, Any]]:
-    """Parse the opcodes of a pickled file before its numbers, with their arguments.
-
-    None is executed, so that a file from anywhere can be asked.
-
-    Raises:
-        ModelError: If it cannot be parsed.
-    """
+    """Parse the opcodes of a pickled file before its numbers, with their arguments. None is
+    executed, so that a file from anywhere can be asked. Raises ModelError if it cannot be
+    parsed."""
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
@@ -147,11 +139,8 @@ def _opcodes(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def pickled_entries(path: Path) -> dict[str, PickledTensor]:
-    """Open a file of pickled weights: its tensors, by name.
-
-    Raises:
-        ModelError: If this instance is shared, the file is damaged, or holds anything but tensors.
-    """
+    """Open a file of pickled weights: its tensors, by name. Raises ModelError if this instance is
+    shared, the file is damaged, or holds anything but tensors."""
     if current_limits().shared:
         raise ModelError(
             f"{path} holds pickled weights, which a shared instance does not open: "

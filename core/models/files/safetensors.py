@@ -84,11 +84,8 @@ class LocalFile:
         return f"{self.path.parent.name}/{self.path.name}"
 
     def read(self, start: int, stop: int) -> bytes:
-        """Read the bytes from `start` up to `stop`; fewer at the end of the file.
-
-        Raises:
-            ModelError: If the file cannot be read.
-        """
+        """Read the bytes from `start` up to `stop`; fewer at the end of the file. Raises ModelError
+        if it cannot be read."""
         try:
             with self.path.open("rb") as handle:
                 handle.seek(start)
@@ -111,11 +108,8 @@ class Entry:
     stop: int
 
     def read(self) -> Float[ndarray, "*shape"]:
-        """Read the tensor in float32 (float64 if stored so).
-
-        Raises:
-            ModelError: If its bytes cannot be read or end before they should.
-        """
+        """Read the tensor in float32 (float64 if stored so). Raises ModelError if its bytes cannot
+        be read or end before they should."""
         numbers = np.frombuffer(self._bytes(), dtype=NUMBERS[self.dtype])
         if self.dtype == "BF16":  # the upper half of a float32
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
@@ -123,8 +117,7 @@ class Entry:
         return wide.reshape(self.shape)
 
     def read_rows(self, rows: Iterable[int]) -> Float[ndarray, "rows ..."]:
-        """Read some rows of the tensor in float32, and nothing else of it. Raises ModelError as
-        `read` does."""
+        """Read some rows of the tensor in float32, and nothing else of it."""
         return np.concatenate([self.read_block(row, row + 1) for row in rows])
 
     def read_block(self, first: int, last: int) -> Float[ndarray, "rows ..."]:
@@ -136,10 +129,7 @@ class Entry:
 
     def read_codes(self) -> ndarray:
         """Read the tensor as it is stored: integers, 8-bit floats as bytes, and floats as `read`.
-
-        Raises:
-            ModelError: As `read`; also if its type is not known, or it does not fill its bytes.
-        """
+        Raises ModelError also if its type is not known, or it does not fill its bytes."""
         if self.dtype in NUMBERS:
             return self.read()
         kind = np.dtype(CODES.get(self.dtype, "V1"))
@@ -174,11 +164,8 @@ def parse_header(raw: bytes, file: ByteFile) -> dict[str, Entry]:
 
 
 def read_header(file: ByteFile) -> dict[str, Entry]:
-    """Read the places of the tensors of a safetensors file, by name.
-
-    Raises:
-        ModelError: If the file cannot be read, ends within its header, or is not safetensors.
-    """
+    """Read the places of the tensors of a safetensors file, by name. Raises ModelError if the file
+    cannot be read, ends within its header, or is not safetensors."""
     prefix = file.read(0, 8)
     if len(prefix) < 8:
         raise damaged(file.name, "truncated: it ends before its header")
@@ -204,12 +191,8 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
 
 
 def read_whole_header(path: Path) -> dict[str, Entry]:
-    """Read the header of a local file whose length must match it.
-
-    Raises:
-        ModelError: As `read_header`; also if the tensors leave bytes of the file out or share some,
-            or one does not fill its bytes.
-    """
+    """Read the header of a local file. Raises ModelError also if the tensors leave bytes of the
+    file out or share some, or one does not fill its bytes."""
     entries = read_header(LocalFile(path))
     header = 8 + int.from_bytes(LocalFile(path).read(0, 8), "little")
     places = sorted((entry.start, entry.stop) for entry in entries.values())

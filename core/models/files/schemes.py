@@ -49,11 +49,8 @@ class Quantised:
     decode: Callable[[Parts], Float[ndarray, "*shape"]]
 
     def read(self) -> Float[ndarray, "*shape"]:
-        """Read and dequantise the matrix, float32.
-
-        Raises:
-            ModelError: If a tensor cannot be read, or they do not fit together.
-        """
+        """Read and dequantise the matrix, float32. Raises ModelError if a tensor cannot be read, or
+        they do not fit together."""
         try:
             values = self.decode({role: part.read_codes() for role, part in self.parts.items()})
             return values.reshape(self.shape).astype(np.float32, copy=False)
@@ -66,11 +63,8 @@ class Quantised:
 
 
 def check_method(settings: object, source: object) -> None:
-    """Refuse quantised weights in a scheme that is not read; `source` names the configuration.
-
-    Raises:
-        ModelError: With the schemes that are.
-    """
+    """Refuse quantised weights in a scheme that is not read, by a ModelError that names `source`
+    and those that are."""
     quantisation = settings if isinstance(settings, dict) else {}
     method, bits = quantisation.get("quant_method"), quantisation.get("bits", 4)
     version = str(quantisation.get("version", "gemm")).lower()
@@ -89,15 +83,8 @@ def check_method(settings: object, source: object) -> None:
 
 
 def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict[str, Stored]:
-    """Put quantised matrices in the place of the tensors that hold them.
-
-    Args:
-        entries: Tensors of all files, by name.
-        config: Content of config.json, checked.
-
-    Raises:
-        ModelError: If a part of a matrix is missing or cannot be read.
-    """
+    """Put quantised matrices in the place of the tensors that hold them, as the checked config.json
+    says. Raises ModelError if a part of a matrix is missing or cannot be read."""
     settings = config.get("quantization_config")
     if not isinstance(settings, dict):
         _refuse_codes(entries)
@@ -117,12 +104,8 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
 
 
 def _refuse_codes(entries: Mapping[str, Entry]) -> None:
-    """Refuse matrices in codes whose configuration does not say how they are read: as numbers they
-    are wrong by their scales.
-
-    Raises:
-        ModelError: With the first of them.
-    """
+    """Refuse, by a ModelError, matrices in codes whose configuration does not say how they are
+    read: as numbers they are wrong by their scales."""
     scaled = {name.rpartition(".")[0] for name in entries if SCALE.search(name)}
     for name, entry in entries.items():
         module, _, last = name.rpartition(".")
@@ -147,11 +130,7 @@ class _Tensors:
         return [name.removesuffix(ending) for name in self.entries if name.endswith(ending)]
 
     def take(self, name: str) -> Entry:
-        """Take a tensor that must be there.
-
-        Raises:
-            ModelError: If it is not.
-        """
+        """Take a tensor; raises ModelError if it is not there."""
         if name not in self.entries:
             some = next(iter(self.entries.values())).file.name
             raise ModelError(f"{some} lacks {name}, a part of a quantised matrix: get it again.")

@@ -57,17 +57,9 @@ def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
 
 
 def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
-    """Whether words are read with a space before them because of their "▁".
-
-    Where the files leave it open the answer is yes, which costs no more than computing again. Of
-    byte-level tokenizers, whose words always had their space, it is no.
-
-    Args:
-        config: Content of the folder's config.json, checked.
-
-    Raises:
-        ModelError: If the tokenizer's settings are damaged.
-    """
+    """Whether words are read with a space before them because of their "▁". Where the files leave
+    it open the answer is yes, which costs no more than computing again; of byte-level tokenizers,
+    whose words always had their space, it is no."""
     settings = _settings(folder)
     named = settings.get("tokenizer_class") or config.get("tokenizer_class")
     if str(named).removesuffix("Fast") == "GemmaTokenizer":
@@ -92,12 +84,8 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 
 def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bool:
-    """Whether a class of transformers may cut text otherwise than a folder's tokenizer.json says.
-
-    Args:
-        config: Content of config.json, checked.
-        named: Class that the folder's settings name.
-    """
+    """Whether the class that the settings name (`named`) may cut text otherwise than a folder's
+    tokenizer.json says."""
     path = folder / TOKENIZER_JSON
     # of Qwen's models transformers takes the class of the type, whatever is named
     made_by_class = named != BACKEND or str(config["model_type"]).startswith("qwen")
@@ -111,14 +99,8 @@ def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bo
 
 
 def restore_cutting(tokenizer: Any, folder: Path) -> bool:
-    """Give a tokenizer the normalizer, pre-tokenizer and options of the folder's tokenizer.json.
-
-    Args:
-        tokenizer: As transformers reads it; changed in place.
-
-    Returns:
-        Whether that can be done: not where its class is for another kind of subwords.
-    """
+    """Give a tokenizer of transformers, in place, the normalizer, pre-tokenizer and options of the
+    folder's tokenizer.json; False where its class is for another kind of subwords."""
     path, backend = folder / TOKENIZER_JSON, getattr(tokenizer, "backend_tokenizer", None)
     if type(tokenizer).__name__ in PLAIN or backend is None or not path.is_file():
         return True

@@ -45,12 +45,8 @@ def is_offline() -> bool:
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """Ask a question, and repeat it if the Hub limits, fails or is silent.
-
-    Raises:
-        Exception: What the last attempt raised, see `hub_errors.failures`.
-        CancelledError: If the run was cancelled during a pause.
-    """
+    """Ask a question, and repeat it if the Hub limits, fails or is silent. Raises what the last
+    attempt raised, see `hub_errors.failures`, or CancelledError."""
     from huggingface_hub import constants
 
     # It reads the environment at import only: switched off then, it would refuse every question of
@@ -84,17 +80,9 @@ def ask(question: Callable[[], Answer]) -> Answer:
 
 
 def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> tuple[Any, str]:
-    """Request JSON from the Hub; return it with the address of the next page, or "".
-
-    Args:
-        url: Of the Hub's API.
-        question: Its parameters.
-        token: As huggingface_hub takes it: None for the user's own, False for none.
-
-    Raises:
-        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON, has no end
-            or takes more memory than an answer of the Hub.
-    """
+    """Request JSON from the Hub's API; return it with the address of the next page, or "". Raises
+    `hub_errors.failures`, of them ValueError where the answer is no JSON, has no end or takes too
+    much memory."""
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
     def answer() -> Any:
@@ -116,12 +104,8 @@ def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> t
 
 
 def whole(response: Any) -> Any:
-    """Read a whole response within `ANSWER_SECONDS` and `MOST_BYTES`, as it was sent.
-
-    Raises:
-        ReadTimeout: If it takes longer.
-        ValueError: If it is larger, or compressed, which may be any size when it is not.
-    """
+    """Read a whole response within `ANSWER_SECONDS`, else raise ReadTimeout, and `MOST_BYTES`, else
+    raise ValueError, as also if it is compressed: that may be any size when it is not."""
     import httpx2
 
     coding = response.headers.get("content-encoding", "identity")

@@ -50,17 +50,9 @@ class Answer:
 
 
 def download(name: str, revision: str | None = None) -> Path:
-    """Find or download the folder of a Hub model at one commit.
-
-    Args:
-        name: "model" or "organisation/model".
-        revision: Branch, tag or commit; None for the main branch.
-
-    Raises:
-        ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited,
-            too large, no weights that may be read, or refused by the loading policy; each says
-            which and what to do.
-    """
+    """Find or download the folder of a Hub model at one commit. Raises ModelError, which says what
+    to do, if the Hub is silent, it is unknown, gated, too large, has no weights that may be read,
+    or is refused."""
     with within_limit(cache_folder(), model_folder(name)):
         return _download(name, revision)
 
@@ -99,12 +91,8 @@ def _download(name: str, revision: str | None) -> Path:
 
 
 def ask_about(name: str, revision: str | None) -> repositories.Repository:
-    """Ask the Hub about a model, at most once in ten minutes.
-
-    Raises:
-        Exception: See `errors.failures`.
-        ModelError: If the Hub names no commit.
-    """
+    """Ask the Hub about a model, at most once in ten minutes. Raises ModelError if it names no
+    commit, else `errors.failures`."""
     from huggingface_hub.utils import validate_repo_id
 
     key = (endpoint(), name, revision)
@@ -162,58 +150,32 @@ def _renew(name: str, revision: str | None) -> None:
 
 
 def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """Resolve a model to (commit, bytes by file).
-
-    Raises:
-        Exception: As `ask_about`.
-    """
+    """Resolve a model to its commit and the bytes of its files; raises as `ask_about` does."""
     repository = ask_about(name, revision)
     return repository.commit, repository.files
 
 
 def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
-    """List the weights and tokenizer files to fetch; an index is fetched.
-
-    Raises:
-        ModelError: As `repositories.wanted_files`.
-        Exception: As `fetch`.
-    """
+    """List the weights and tokenizer files to fetch; an index is fetched."""
     return repositories.wanted_files(name, files, partial(read_index, name, commit, files))
 
 
 def read_index(name: str, commit: str, files: Mapping[str, int], index: str) -> dict[str, Any]:
-    """Fetch and read an index of files of weights.
-
-    Raises:
-        ModelError: If it is no JSON object, or too large.
-        Exception: As `fetch`.
-    """
+    """Fetch and read an index of files of weights; raises as `fetch_small` and `read_json` do."""
     return checkpoints.read_json(fetch_small(name, commit, index, files))
 
 
 def fetch_small(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
-    """Fetch a file of settings; as `fetch`.
-
-    Raises:
-        Exception: As `fetch`.
-        ModelError: Also if it is larger than a file of settings.
-    """
+    """Fetch a file of settings; raises as `fetch` does, and ModelError if it is larger than one."""
     if files.get(file, 0) > MOST_BYTES:
         raise checkpoints.too_large(f"{name}/{file}", files[file])
     return fetch(name, commit, file, {file: files.get(file, 0) or MOST_BYTES})
 
 
 def fetch(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
-    """Fetch one file at one commit, from the cache if it is there.
-
-    Args:
-        name, commit, file: Which.
-        files: Sizes by path that the Hub states; 0 where it does not.
-
-    Raises:
-        Exception: See `errors.failures`.
-        ModelError: If the server sends more bytes than that, or than any model here may have.
-    """
+    """Fetch one file at one commit, from the cache if it is there. Raises `errors.failures`, or
+    ModelError if the server sends more bytes than `files` states (0 where the Hub does not) or any
+    model here may have."""
     from huggingface_hub import hf_hub_download
 
     where, cache = endpoint(), cache_folder()
@@ -300,11 +262,7 @@ def refusal(error: Exception | None, name: str, revision: str | None) -> ModelEr
 
 @contextmanager
 def refusing(name: str, revision: str | None) -> Iterator[None]:
-    """Make an error of each failure of the Hub inside the block.
-
-    Raises:
-        ModelError: With what went wrong and what to do.
-    """
+    """Raise ModelError, with what to do, for each failure of the Hub inside the block."""
     try:
         yield
     except failures() as error:

@@ -33,18 +33,9 @@ _at_hand: Counter[Path] = Counter()  # models whose files are being fetched
 
 @contextlib.contextmanager
 def within_limit(cache: Path, folder: Path) -> Iterator[None]:
-    """Fetch files of a model in the block, then remove models until all fit the limit.
-
-    A model whose files were fetched stays, whatever its size, and those used longest ago leave.
-    Where the block fails, what was fetched of its model leaves first.
-
-    Args:
-        cache: The hub's folder, which holds one folder per model.
-        folder: The model's.
-
-    Raises:
-        StoreError: If the limit that the environment names is no number of bytes.
-    """
+    """Fetch files of a model into its `folder` of the `cache` in the block, then remove models
+    until all fit the limit: those used longest ago first, or what was fetched here where the block
+    fails. Raises StoreError if the environment's limit is no number of bytes."""
     limit = named_size(VARIABLE, MINIMUM) or current_limits().max_download_bytes
     with _TRIMMING:
         _at_hand[folder] += 1
@@ -90,12 +81,7 @@ def _when(folder: Path) -> float:
 
 
 def stopping_bar(most: int, file: str) -> Any:
-    """Make a class of progress bars that refuse a file of more bytes.
-
-    Args:
-        most: Bytes.
-        file: Its name in the message.
-    """
+    """Make a class of progress bars that refuse a file of more than `most` bytes."""
     from huggingface_hub.utils import tqdm
 
     def check(size: float) -> None:

@@ -18,15 +18,9 @@ SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def known_by(ref: ModelRef) -> tuple[str, str]:
-    """Say what the weights of a model on the Hub are known by, without a download.
-
-    Returns:
-        Its name and commit; and, for copies, the sha256 of each of its files of weights, the same
-        as the first where the Hub does not say them.
-
-    Raises:
-        ModelError: If the Hub does not answer and there is no earlier download.
-    """
+    """Return name and commit of a model on the Hub; and, for copies, the sha256 of each of its
+    files of weights, or the same where the Hub does not say them. Raises ModelError if the Hub does
+    not answer and there is no download."""
     try:
         commit = listing.look_up(ref.name, ref.revision).commit
     except ModelError:

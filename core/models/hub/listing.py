@@ -91,18 +91,9 @@ def list_fine_tunes(
     adapters: bool = False,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Listed]:
-    """List the models whose card names `base` as their base, most downloaded first.
-
-    Args:
-        base: Name on the Hub ("bert-base-uncased", "owner/name").
-        most: How many to list; further pages are not asked for.
-        adapters: List adapters to the base instead.
-        say: Told in a sentence what the list lacks: pages that could not be had, entries that name
-            no model.
-
-    Raises:
-        ModelError: If the Hub cannot be asked for its first page, or `most` is out of range.
-    """
+    """List the models, or adapters, whose card names `base` as their base, most downloaded first;
+    `say` is told in a sentence what the list lacks. Raises ModelError if the Hub cannot be asked
+    for its first page, or `most` is out of range."""
     if not 1 <= most <= MOST_LISTED:
         raise ModelError(f"The Hub lists 1 to {MOST_LISTED:,} models at once, got {most:,}.")
     if is_offline():
@@ -157,16 +148,9 @@ def choose_listed(
     labelled: bool = False,
     a_label: int | None = None,
 ) -> list[Listed]:
-    """Choose the first models with safetensors that are not gated and pass the filters.
-
-    Args:
-        first: How many at most.
-        text: Must stand in the name or a data set (in any case of letters).
-        licence: Must be the licence; any when empty.
-        labelled: Whether the card, or else the name, must tell of a data set.
-        a_label: At most this many of the same data sets, so that one popular task does not fill the
-            list.
-    """
+    """Choose the first models with safetensors that are not gated and pass the filters: `text` in
+    the name or a data set, the licence, a data set at all, and at most `a_label` of the same data
+    sets."""
     selection: list[Listed] = []
     counts: dict[str, int] = {}
     for model in listed:
@@ -182,12 +166,8 @@ def choose_listed(
 
 
 def look_up(name: str, revision: str | None = None) -> Repository:
-    """Look up commit, files and data sets of a model; asked once in ten minutes.
-
-    Raises:
-        ModelError: If the Hub cannot be asked or refuses, has no configuration of it, or it is too
-            large for this instance.
-    """
+    """Look up commit, files and data sets of a model. Raises ModelError if the Hub cannot be asked
+    or refuses, has no configuration of it, or it is too large for this instance."""
     if is_offline():
         raise hub.refusal(None, name, revision)
     with hub.refusing(name, revision):
@@ -202,11 +182,8 @@ def look_up(name: str, revision: str | None = None) -> Repository:
 
 
 def safe_weights(model: Repository) -> list[str]:
-    """List the files of a Hub model's weights, which are read as they lie there.
-
-    Raises:
-        ModelError: As `weight_files`; also if they are pickled, or the Hub refuses.
-    """
+    """List the files of a Hub model's weights; raises ModelError if they are pickled, or the Hub
+    refuses."""
     with hub.refusing(model.name, model.commit):
         read = partial(hub.read_index, model.name, model.commit, model.files)
         weights = weight_files(model.name, model.files, read)
@@ -219,11 +196,7 @@ def safe_weights(model: Repository) -> list[str]:
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """Read a file of settings of a model through the Hub's own cache.
-
-    Raises:
-        ModelError: If it is not there, too large, or the Hub refuses.
-    """
+    """Read a file of settings of a model through the Hub's own cache."""
     with hub.refusing(name, commit):
         _, files = hub.resolve(name, commit)
         return checkpoints.read_small(hub.fetch_small(name, commit, path, files), f"{name}/{path}")

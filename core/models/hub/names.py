@@ -62,11 +62,8 @@ LONGEST = 200  # characters of a name that are searched
 
 
 def data_in_name(name: str) -> str:
-    """Find the data set that a repository's name contains; "" for none or several.
-
-    Args:
-        name: "model" or "owner/model"; the owner says nothing.
-    """
+    """Find the data set that a repository's name contains, its owner's left out; "" for none or
+    several."""
     last_part = name.rsplit("/", 1)[-1].lower()[:LONGEST]
     data_sets = [data for data, pattern in _PATTERNS.items() if pattern.search(last_part)]
     if data_sets[:2] == ["squad_v2", "squad"]:

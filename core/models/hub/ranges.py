@@ -34,11 +34,8 @@ class RangeFile:
         return f"{self.repository}/{self.path}"
 
     def read(self, start: int, stop: int) -> bytes:
-        """Read the bytes from `start` up to `stop`; fewer at the end of the file.
-
-        Raises:
-            ModelError: If the Hub refuses, is silent, or is busy for longer than a few attempts.
-        """
+        """Read the bytes from `start` up to `stop`; fewer at the end of the file. Raises ModelError
+        if the Hub refuses, is silent, or is busy for longer than a few attempts."""
         path = _fetched.fresh((self.repository, self.commit, self.path))
         if path is None or not path.is_file():
             with hub.refusing(self.repository, self.commit):

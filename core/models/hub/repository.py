@@ -43,12 +43,8 @@ class Repository:
 
 
 def read_description(answer: object, name: str, endpoint: str) -> Repository:
-    """Read the Hub's answer about a model.
-
-    Raises:
-        ValueError: If it does not describe one.
-        ModelError: If it names no commit.
-    """
+    """Read the Hub's answer about a model. Raises ValueError if it does not describe one,
+    ModelError if it names no commit."""
     if not isinstance(answer, dict):
         raise ValueError("it does not describe a model")
     commit, card = answer.get("sha"), answer.get("cardData")
@@ -80,11 +76,7 @@ def data_of(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check_names(name: str, files: Collection[str]) -> None:
-    """Refuse a repository without a configuration, which may be in a folder inside it.
-
-    Raises:
-        ModelError: With what it has instead.
-    """
+    """Refuse a repository without a configuration, by a ModelError with what it has instead."""
     if CONFIG in files:
         return
     inner = inner_models(files)
@@ -100,18 +92,9 @@ def check_names(name: str, files: Collection[str]) -> None:
 
 
 def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> list[str]:
-    """List the files of a model's weights in loading order.
-
-    Args:
-        name: Repository.
-        files: Size in bytes by path.
-        read_index: Name of an index of files -> its content.
-
-    Raises:
-        ModelError: As `Layout.weight_files`; also if they are in GGUF, or more than this instance
-            allows. Those of an adapter are its factors.
-        Exception: As `read_index`.
-    """
+    """List the files of a model's weights, or an adapter's factors, in loading order. Raises
+    ModelError as `Layout.weight_files`, and if they are in GGUF, or more than this instance
+    allows."""
     layout = lay_out(files, name)
     if layout.format == GGUF:
         raise ModelError(
@@ -130,17 +113,9 @@ def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
 
 
 def wanted_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> list[str]:
-    """List the weights and tokenizer files to fetch, after checks of format and size; also an
-    adapter's configuration of the model that it makes, if there is one.
-
-    Args:
-        name, files, read_index: As for `weight_files`.
-
-    Raises:
-        ModelError: As `weight_files`; also if this instance opens no pickled weights, or the
-            tokenizer is too large.
-        Exception: As `read_index`.
-    """
+    """List the weights and tokenizer files to fetch, and an adapter's configuration of the model
+    that it makes. Raises ModelError as `weight_files`, and if this instance opens no pickled
+    weights, or the tokenizer is too large."""
     weights = weight_files(name, files, read_index)
     if current_limits().shared and weights[0].endswith(".bin"):
         raise ModelError(

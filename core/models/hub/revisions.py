@@ -36,13 +36,9 @@ def matching_revisions(name: str, pattern: str) -> tuple[str, ...]:
 
 
 def list_revisions(name: str) -> tuple[str, ...]:
-    """List the branches and tags of a model, asked for once an hour.
-
-    Without the Hub, those that were downloaded earlier are listed.
-
-    Raises:
-        ModelError: If the Hub cannot be asked or refuses, or its answer is no list.
-    """
+    """List the branches and tags of a model, asked for once an hour; without the Hub, those that
+    were downloaded earlier. Raises ModelError if the Hub cannot be asked or refuses, or its answer
+    is no list."""
     key = (hub.endpoint(), name)
     if listed := _listed.fresh(key):
         return listed

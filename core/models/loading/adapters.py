@@ -22,8 +22,7 @@ from core.models.weights.origins import adapter_folder, folder_of_adapter, whole
 
 
 def load_task_on(ref: str, base: str) -> TaskModel:
-    """Load a model with its head; an adapter merged into this base. Raises ModelError as
-    `load_task` and `load_adapted` do."""
+    """Load a model with its head; an adapter merged into this base."""
     return load_task(ref) if adapter_folder(ref) is None else load_adapted(ref, base)
 
 
@@ -38,21 +37,9 @@ def load_adapted(ref: str, base: str) -> TaskModel:
 
 
 def merge_adapter(ref: str, base: str, target: Path) -> int:
-    """Write an adapter merged into its base as a model that every page reads, with the tokenizer,
-    and read it back.
-
-    Args:
-        ref: An adapter.
-        base: The model that it was trained on.
-        target: A folder that does not exist yet.
-
-    Returns:
-        Tensors written, in float32.
-
-    Raises:
-        ModelError: If either cannot be read, the adapter does not fit the base, its head is not
-            known, the merged model lacks weights, or the target is there.
-    """
+    """Write an adapter merged into its base to a new folder, with the tokenizer, read it back and
+    count its tensors. Raises ModelError if either cannot be read, they do not fit, or the target is
+    there."""
     refuse_existing(target)
     adapter, origin = folder_of_adapter(ref), whole_base(base, ref)
     with writing(target) as partial:

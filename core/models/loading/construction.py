@@ -48,15 +48,8 @@ def import_transformers() -> Any:
 
 
 def open_config(folder: Path) -> Any:
-    """Open a folder's configuration with transformers; of a model of images and text, that of its
-    language model. A type that it does not say is inferred; a GGUF file stands in for it.
-
-    What it asks for in how numbers are computed, not in which, is not done: their type, kernels,
-    and parts of a sentence one after another.
-
-    Raises:
-        ModelError: As `checkpoints.read_config`.
-    """
+    """Open a folder's configuration with transformers; of a model of images and text, its language
+    model's. How numbers are computed, as it may ask (type, kernels, chunks), is left out."""
     config = _read_config(folder)
     config._attn_implementation = config._experts_implementation = None
     config.chunk_size_feed_forward = 0
@@ -78,11 +71,8 @@ def _read_config(folder: Path) -> Any:
 
 
 def says_type(folder: Path) -> bool:
-    """Whether transformers can read the configuration alone: it has the type of what is read here.
-
-    Raises:
-        ModelError: As `checkpoints.read_json`.
-    """
+    """Whether transformers can read the configuration alone: it has the type of what is read
+    here."""
     path = folder / layout.CONFIG
     if checkpoints.layout_of(folder).config != layout.CONFIG:
         return False
@@ -96,18 +86,9 @@ def maker(factory: Any) -> Any:
 
 
 def make_empty(factory: Any, config: Any, *, dtype: Any = None, **options: Any) -> Any:
-    """Make a model without memory for its weights.
-
-    While transformers makes a model, the type of its numbers is that of all new tensors of the
-    process, in other threads, too. So every model is made in single precision, and its weights get
-    their type afterwards; tables that it computes stay in single precision.
-
-    Args:
-        factory: transformers' class, or its chooser of classes.
-        config: As `open_config` returns it.
-        dtype: Of the weights; single precision without it.
-        options: Kind of attention.
-    """
+    """Make a model without memory for its weights, and tables in single precision. The type of
+    numbers is that of all new tensors of the process while transformers makes a model, so weights
+    get theirs afterwards."""
     import torch
 
     with MAKING_A_MODEL, torch.device("meta"):

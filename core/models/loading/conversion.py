@@ -36,21 +36,9 @@ from core.models.weights.tensors import Checkpoint, Names, open_folder
 
 
 def convert(folder: Path, target: Path) -> int:
-    """Write a model's weights as safetensors, with its configuration and tokenizer.
-
-    A GGUF file gives its configuration and its tokenizer too.
-
-    Args:
-        folder: Holds the model: pickled tensors, GGUF, or quantised safetensors.
-        target: A folder that does not exist yet.
-
-    Returns:
-        Tensors written.
-
-    Raises:
-        ModelError: If the model cannot be read, is in plain safetensors already, or the target is
-            there.
-    """
+    """Write a model's weights as safetensors to a new folder, with configuration and tokenizer,
+    which a GGUF file gives too, and count its tensors. Raises ModelError if it cannot be read, or
+    is in plain safetensors already."""
     refuse_existing(target)
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
@@ -75,21 +63,9 @@ def convert(folder: Path, target: Path) -> int:
 
 
 def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
-    """Write a base plus the changes of fine-tunes, each times a factor, with the configuration,
-    tokenizer and head of the first fine-tune.
-
-    Args:
-        base: The model that all of them were trained from.
-        factors: Of each fine-tune's change, by its reference.
-        target: A folder that does not exist yet.
-
-    Returns:
-        Tensors written, in float32.
-
-    Raises:
-        ModelError: If a model cannot be read, is no fine-tune of the base or has weights of other
-            shapes, or the target is there.
-    """
+    """Write a base plus the changes of fine-tunes, each times its factor, with all else of the
+    first one, and count the tensors. Raises ModelError if one cannot be read, or is no fine-tune of
+    the base's shape."""
     refuse_existing(target)
     folders = [locate(ref) for ref in (base, *factors)]
     origin, *tuned = (
@@ -113,10 +89,7 @@ def _sums(
     origin: Checkpoint, tuned: Sequence[Checkpoint], factors: Sequence[float]
 ) -> dict[str, Stored]:
     """Describe the tensors of the sum; those that the base has none of are the first fine-tune's.
-
-    Raises:
-        ModelError: If shapes differ.
-    """
+    Raises ModelError if shapes differ."""
     names = [Names(checkpoint.entries) for checkpoint in (origin, *tuned)]
     tensors: dict[str, Stored] = {}
     for name, entry in tuned[0].entries.items():
@@ -171,13 +144,8 @@ def writing(target: Path) -> Iterator[Path]:
 
 
 def read_back(folder: Path) -> None:
-    """Put the tensors of a written model in their places by name and shape, without memory for
-    them.
-
-    Raises:
-        ModelError: If it lacks a weight of the class that its configuration names, or one has
-            another shape.
-    """
+    """Put the tensors of a written model in their places without memory for them. Raises ModelError
+    if it lacks a weight of the class that its configuration names, or one has another shape."""
     import torch
 
     settings = checkpoints.read_config(folder)

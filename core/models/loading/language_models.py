@@ -37,8 +37,7 @@ def predicts(architecture: str) -> Kind | None:
 
 
 def head_of(ref: str) -> Kind | None:
-    """Tell whether a checkpoint kept a language-model head, and of which kind; None without one.
-    Raises ModelError if the model cannot be found."""
+    """Tell which language-model head a checkpoint kept; None without one."""
     return predicts(describe(ref).architecture)
 
 
@@ -48,11 +47,8 @@ def _expected(sizes: Mapping[str, Size], ref: str) -> Kind:
 
 @pure("models.prediction_kind", expect=_expected)
 def prediction_kind(ref: str) -> Kind:
-    """Tell from its configuration whether a model predicts masked or following tokens.
-
-    Raises:
-        ModelError: If the model cannot be found, has no language-model head, or does not say.
-    """
+    """Tell from its configuration whether a model predicts masked or following tokens. Raises
+    ModelError if it cannot be found, has no language-model head, or does not say."""
     info = describe(ref)
     kind = predicts(info.architecture)
     if kind is not None and info.family == {"masked": "encoder", "causal": "decoder"}[kind]:
@@ -127,16 +123,9 @@ class LanguageModel:
     def predict(
         self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int]
     ) -> Predictions:
-        """Run the model over a batch and keep what its predictions are computed from.
-
-        Args:
-            ids, mask: Token ids and which of them are read, shape (sentence, subword).
-            rows, places: The sentence and the subword of each position.
-
-        Raises:
-            ModelError: If a prediction is NaN or infinite, or the model's own logits are not those
-                that its last matrix gives.
-        """
+        """Run the model over ids and mask (sentence, subword), and keep what its predictions at
+        rows and places are computed from. Raises ModelError if one is not finite, or its logits are
+        not those of its last matrix."""
         import torch
 
         from core.models.loading.layerwise import blocks_of
@@ -183,12 +172,8 @@ class LanguageModel:
 
 
 def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
-    """Load a model with its language-model head; the layers of a large one stay on the disk.
-
-    Raises:
-        ModelError: As `prediction_kind`, or if the model cannot be loaded or its last matrix is
-            not known.
-    """
+    """Load a model with its language-model head; the layers of a large one stay on the disk. Raises
+    ModelError as `prediction_kind`, or if its last matrix is not known."""
     from torch import nn
 
     kind = prediction_kind(ref)
@@ -202,21 +187,13 @@ def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
 
 
 def head_kind(ref: str, base: str) -> Kind:
-    """Tell what a model predicts with the head that `load_on_head` gives it. Raises ModelError as
-    `prediction_kind`."""
+    """Tell what a model predicts with the head that `load_on_head` gives it."""
     return prediction_kind(ref if head_of(ref) else base)
 
 
 def load_on_head(ref: str, base: str) -> LoadedModel:
-    """Open a model with its head that predicts tokens, or, where it has none, on the base's.
-
-    Args:
-        ref: The model, a fine-tune that may have lost the head.
-        base: A model with one.
-
-    Raises:
-        ModelError: If neither has such a head, or the base's does not fit.
-    """
+    """Open a model with its head that predicts tokens, or, where it has none, on the base's. Raises
+    ModelError if neither has such a head, or the base's does not fit."""
     from core.models.loading.layers import body_weights, put_body
 
     if head_of(ref):

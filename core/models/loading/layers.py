@@ -66,11 +66,8 @@ class Passing(nn.Module):
 
 
 def layer_list(model: nn.Module) -> nn.ModuleList:
-    """Find the model's stack of layers, each of which can be run and replaced alone.
-
-    Raises:
-        ModelError: If the architecture's layers cannot be told apart, with the reason.
-    """
+    """Find the model's stack of layers, each of which can be run and replaced alone. Raises
+    ModelError, with the reason, if they cannot be told apart."""
     body = body_of(model)
     model_type = str(getattr(getattr(body, "config", None), "model_type", ""))
     architecture = describe_type(model_type, type(model).__name__)
@@ -110,11 +107,8 @@ def put_body(model: nn.Module, weights: Mapping[str, Tensor]) -> bool:
 
 
 def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
-    """Find the list of layers at the place that the description names.
-
-    Raises:
-        ModelError: If it is not there.
-    """
+    """Find the list of layers at the place that the description names; raises ModelError if it is
+    not there."""
     stack = module_at(body, architecture.stack)
     if not isinstance(stack, nn.ModuleList):
         raise ModelError(
@@ -179,19 +173,8 @@ def run_rebuilt(
     *,
     in_tuple: bool,
 ) -> Any:
-    """Run the model with `hidden` as input of the lowest layer and `layers` as its layers.
-
-    Args:
-        model: Its embeddings run and are not used; what stands above its layers, the head with it,
-            is its own.
-        batch: The sentences.
-        hidden: The state that enters, (sentence, subword, d_model).
-        layers: One for each of the model's; None hands the state on as it is.
-        in_tuple: See `answers_in_tuples`.
-
-    Raises:
-        ModelError: If `layers` are not as many as the model has.
-    """
+    """Run the model with `hidden` (sentence, subword, d_model) as input of the lowest layer and
+    `layers` as its layers; None passes the state on. Raises ModelError if there are not as many."""
     count = len(layer_list(model))
     if len(layers) != count:
         raise ModelError(
@@ -218,20 +201,9 @@ def calls_of(model: nn.Module, run: Callable[[nn.Module], Any]) -> list[Call]:
 def apply_layers(
     calls: Sequence[Call], donor: nn.Module, run: Callable[[nn.Module], Any]
 ) -> list[Tensor]:
-    """Call each layer of `donor` as a model called its own: with its state, mask, positions.
-
-    Args:
-        calls: `calls_of` a model of the same shape.
-        donor: Its layers are the functions.
-        run: Runs it on the same batch, for its embeddings.
-
-    Returns:
-        The donor's embeddings, and the output of each of its layers before any final norm, each
-        (sentence, subword, d_model).
-
-    Raises:
-        ModelError: If the models have different numbers of layers.
-    """
+    """Call each layer of `donor` as `calls_of` a model of its shape called its own; `run` runs it
+    on the same batch. Returns its embeddings and the outputs of its layers before any final norm;
+    raises ModelError for another depth."""
     functions = list(layer_list(donor))
     if len(calls) != len(functions):
         raise ModelError(

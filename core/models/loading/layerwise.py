@@ -131,11 +131,7 @@ class Layerwise:
             self.drop(number)
 
     def fill(self, number: int) -> None:
-        """Read a layer's weights into memory.
-
-        Raises:
-            ModelError: If one of them cannot be read.
-        """
+        """Read a layer's weights into memory; raises ModelError if one of them cannot be read."""
         if number in self.held:
             return
         if self.tensors:
@@ -187,24 +183,9 @@ def open_layerwise(
     *,
     random: bool = False,
 ) -> tuple[Layerwise, dict[str, Any]]:
-    """Make a model without its layers' weights.
-
-    Args:
-        factory: transformers' class, or its chooser of classes.
-        folder: Holds the weights.
-        config: As `construction.open_config` returns it.
-        options: dtype, and kind of attention.
-        device: Where the model runs.
-        info: Its description.
-        random: Whether weights are drawn and not read.
-
-    Returns:
-        The weights, with the model; and what transformers reports of missing and unexpected ones.
-
-    Raises:
-        ModelError: If a tensor cannot be read, or two layers do not fit the free memory.
-        Exception: Whatever transformers raises for weights that do not fit.
-    """
+    """Make a model without its layers' weights, which are drawn if `random`; return it and what
+    transformers reports of missing and unexpected weights. Raises ModelError if a tensor cannot be
+    read, or two layers do not fit the free memory."""
     forget_quantisation(config)
     model = make_empty(factory, config, **options)
     body, architecture = body_of(model), ARCHITECTURES[info.model_type]

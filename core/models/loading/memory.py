@@ -95,17 +95,8 @@ def borrow_model(
     attentions: bool = False,
     layerwise: bool = False,
 ) -> Iterator[LoadedModel]:
-    """Load a model for the length of the block; others wait meanwhile, unless they are small.
-
-    A thread that has a model already does not wait for a second one.
-
-    Args:
-        ref, device, dtype, attentions, layerwise: As in `models.load_model`.
-
-    Raises:
-        ModelError: If it cannot be loaded.
-        CancelledError: If the run is cancelled while it waits its turn.
-    """
+    """Load a model, as `load_model` does, for the length of the block; others wait meanwhile,
+    unless they are small. A thread that has a model already does not wait for a second one."""
     from core.models.describing import describe, tokenizer_fingerprint
 
     info = describe(ref)

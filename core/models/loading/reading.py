@@ -51,24 +51,9 @@ def is_layerwise(
 def read_model(
     factory: Any, folder: Path, config: Any, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Make a model and read its weights.
-
-    Quantised weights are dequantised one matrix at a time into numbers of the model's type, so that
-    the model runs as any other does.
-
-    Args:
-        factory: transformers' class, or its chooser of classes.
-        config: As `construction.open_config` returns it.
-        options: For `from_pretrained`: dtype, kind of attention.
-
-    Returns:
-        The model, and what transformers reports of missing and unexpected weights.
-
-    Raises:
-        ModelError: If a weight cannot be read, or is not of the shape that the configuration asks
-            for.
-        Exception: Whatever transformers raises for weights that do not fit.
-    """
+    """Make a model and read its weights, dequantised one matrix at a time where they are quantised;
+    return it and what transformers reports of missing and unexpected weights. Raises ModelError for
+    a weight that cannot be read or has another shape."""
     import torch
 
     settings = checkpoints.read_config(folder)
@@ -130,12 +115,8 @@ def _read_into_empty(
 
 
 def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
-    """Say how transformers' loader puts a folder's tensors into a model.
-
-    Args:
-        dtype: Of the weights.
-        device: Where they are put.
-    """
+    """Say how transformers' loader puts a folder's tensors into a model, in one type on one
+    device."""
     from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.modeling_utils import LoadStateDictConfig
 
@@ -150,11 +131,8 @@ def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
 
 
 def put_tensors(model: Any, tensors: dict[str, Any], settings: Any) -> Any:
-    """Put tensors into a model in the places that transformers' loader finds for them.
-
-    Raises:
-        ModelError: If tensors cannot be converted to the model's weights.
-    """
+    """Put tensors into a model in the places that transformers' loader finds for them. Raises
+    ModelError if they cannot be converted to the model's weights."""
     from transformers.core_model_loading import convert_and_load_state_dict_in_model
 
     report, _ = convert_and_load_state_dict_in_model(model, tensors, settings)

@@ -54,11 +54,8 @@ class TaskModel:
 
 
 def describe_head(ref: str) -> Head:
-    """Describe the model's head from its configuration.
-
-    Raises:
-        ModelError: If the model cannot be found, or has no head of the known kinds.
-    """
+    """Describe the model's head from its configuration. Raises ModelError if the model cannot be
+    found, or has no head of the known kinds."""
     if parse_ref(ref).random:
         raise ModelError(
             f"{ref} has no head that was trained for a task: choose a fine-tuned model."
@@ -73,11 +70,8 @@ def kind_of(architecture: str) -> Kind | None:
 
 
 def head_in(config: Mapping[str, Any], ref: str) -> Head:
-    """Describe the head that a configuration names; `ref` names the model in messages.
-
-    Raises:
-        ModelError: If it is none of the known kinds.
-    """
+    """Describe the head that a configuration names. Raises ModelError, which names `ref`, if it is
+    none of the known kinds."""
     if config.get(HEAD_KEY) is not None:
         return Head("arcs", ())
     architecture = class_in(config) or UNNAMED
@@ -98,11 +92,8 @@ def head_in(config: Mapping[str, Any], ref: str) -> Head:
 
 
 def load_task(ref: str) -> TaskModel:
-    """Load a model with its head and its tokenizer.
-
-    Raises:
-        ModelError: As `describe_head`, or if weights are missing.
-    """
+    """Load a model with its head and its tokenizer. Raises ModelError as `describe_head`, or if
+    weights are missing."""
     head = describe_head(ref)
     if head.kind != "arcs":
         loaded = load_with_head(ref, device="cpu")

@@ -82,22 +82,13 @@ class Capitals(NamedTuple):
 
 
 class Tokenizer:
-    """A model's tokenizer, wherever it runs.
+    """A model's tokenizer, wherever it runs. `ask` replies to a request as `tokenizing.replies`
+    does; tokens from `rows` on, which the model has no vectors of, are refused. Every method raises
+    ModelError where the tokenizer cannot be read, fails or breaks its limits.
 
-    Args:
-        ask: Replies to a request, as `tokenizing.replies` gives them.
-        longest: Subwords that the model reads.
-        rows: Tokens that the model has vectors of; None does not look.
-
-    Attributes:
-        pad, cls, unk, mask, bos: Ids of these tokens; None where there is none, or no vector of the
-            one that pads.
-        longest: Subwords that a text may have, by the model and by the tokenizer.
-
-    Raises:
-        ModelError: If it cannot be read; every method raises it too, where the tokenizer fails or
-            breaks its limits.
-    """
+    Attributes: pad, cls, unk, mask, bos: Ids of these tokens; None where there is none, or no
+    vector of the one that pads. longest: Subwords that a text may have, by the model and by the
+    tokenizer."""
 
     def __init__(self, ask: Ask, longest: int, rows: int | None = None) -> None:
         self._ask, self._rows = ask, UNLIMITED if rows is None else rows
@@ -127,18 +118,9 @@ class Tokenizer:
         longest: int | None = None,
         spaced: bool = False,
     ) -> list[Encoding]:
-        """Each text's subwords.
-
-        Args:
-            texts: Strings, or the words of each.
-            second: The texts that are joined to them, pair by pair.
-            longest: Subwords that a text is cut off at, special tokens kept; None cuts nothing off.
-            spaced: Whether a tokenizer that marks the beginning of a word by the space before it,
-                and adds none itself, sees one before every word, the first included.
-
-        Raises:
-            ModelError: Also where the model has no vector of a token.
-        """
+        """Cut texts, strings or the words of each, or pairs of texts, into subwords; those beyond
+        `longest` are cut off, special tokens kept. If `spaced`, a tokenizer that marks words by the
+        space before them, and adds none, sees one before every word."""
         if not texts:
             return []
         split = not isinstance(texts[0], str)
@@ -177,12 +159,7 @@ class Tokenizer:
 
 
 class OutsideTokenizer:
-    """An untrusted tokenizer, in a process that ends with this object.
-
-    Args:
-        folder: Of the model.
-        ref: What the model is called in sentences.
-    """
+    """An untrusted tokenizer, in a process that ends with this object."""
 
     def __init__(self, folder: Path, ref: str) -> None:
         self._folder, self._ref = str(folder.resolve()), ref
@@ -192,12 +169,8 @@ class OutsideTokenizer:
         )
 
     def __call__(self, request: dict[str, Any]) -> Iterator[Any]:
-        """Replies to a request, all at once; see `tokenizing.replies`.
-
-        Raises:
-            ModelError: If the tokenizer cannot be read or used, or takes too much memory or time.
-            CancelledError: If the run is cancelled.
-        """
+        """Replies to a request, all at once, as `tokenizing.replies`. Raises ModelError if the
+        tokenizer cannot be read or used, or takes too much memory or time."""
         texts = len(request["sides"][0]) if "sides" in request else len(request.get("words", ()))
         seconds = SECONDS + SECONDS_A_TEXT * texts
         asked = request | {"folder": self._folder, "ref": self._ref}
@@ -234,13 +207,8 @@ _asked: list[weakref.ref[PersistentProcess]] = []  # at most one: the last that 
 
 @contextmanager
 def _only_process(process: PersistentProcess) -> Iterator[None]:
-    """Keep all other tokenizers from outside out of memory on a shared instance.
-
-    Several at once would not fit its host.
-
-    Raises:
-        CancelledError: If the run is cancelled while it waits.
-    """
+    """Keep all other tokenizers from outside out of memory on a shared instance, whose host has no
+    room for several. Raises CancelledError if the run is cancelled while it waits."""
     if not current_limits().shared:
         yield
         return

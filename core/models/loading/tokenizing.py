@@ -64,11 +64,8 @@ def _open(folder: str, ref: str) -> PreTrainedTokenizerFast:
 
 
 def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
-    """Read the fast tokenizer of a folder.
-
-    Raises:
-        ModelError: If it cannot be read, is not a fast one, or leaves no room for text.
-    """
+    """Read the fast tokenizer of a folder. Raises ModelError if it cannot be read, is not a fast
+    one, or leaves no room for text."""
     last = checkpoints.tokenizer_files(Path(folder))[-1]
     slow = _named_class(Path(folder)) in SLOW
     if slow and not (Path(folder) / "tokenizer.json").is_file():
@@ -122,11 +119,8 @@ def _not_fast(ref: str) -> ModelError:
 
 
 def fast_esm_tokenizer(slow: Any) -> PreTrainedTokenizerFast:
-    """Make the fast tokenizer that cuts text as ESM's slow one: at every token of its vocabulary.
-
-    Args:
-        slow: transformers' EsmTokenizer, of which no fast one exists.
-    """
+    """Make the fast tokenizer, of which transformers has none, that cuts text as ESM's slow one: at
+    every token of its vocabulary."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -148,11 +142,8 @@ def fast_esm_tokenizer(slow: Any) -> PreTrainedTokenizerFast:
 
 
 def read_gguf_tokenizer(path: Path) -> PreTrainedTokenizerFast:
-    """Make the fast tokenizer that a GGUF file describes.
-
-    Raises:
-        ModelError: If it describes none, or one of a kind that transformers does not read.
-    """
+    """Make the fast tokenizer that a GGUF file describes. Raises ModelError if it describes none,
+    or one of a kind that transformers does not read."""
     import_transformers()
     from transformers import PreTrainedTokenizerFast
     from transformers.integrations.gguf.gguf_tokenizer_mapping import (
@@ -197,11 +188,8 @@ def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iter
 
 
 def answer(request: dict[str, Any]) -> Iterator[Reply]:
-    """Answer requests in a separate process, which reads the tokenizer first.
-
-    Raises:
-        ModelError: If the tokenizer cannot be read or used.
-    """
+    """Answer requests in a separate process, which reads the tokenizer first. Raises ModelError if
+    it cannot be read or used."""
     folder, ref = request["folder"], request["ref"]
     sys.modules.setdefault(
         "torch", cast(Any, None)
@@ -234,11 +222,8 @@ def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
 
 
 def _behaviour(tokenizer: PreTrainedTokenizerFast) -> str:
-    """sha256 hex of the pieces of words and their ids, and of what becomes of `PROBED`.
-
-    Left out is how texts are cut off and padded, which every training sets, and special tokens that
-    were added, such as one that pads.
-    """
+    """sha256 hex of the pieces of words and their ids, and of what becomes of `PROBED`; without how
+    texts are cut off and padded, which every training sets, and special tokens that were added."""
     pieces = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
     added = tokenizer.added_tokens_decoder.items()
     pieces |= {str(token): number for number, token in added if not token.special}

@@ -49,15 +49,8 @@ class _Pass:
 
 
 def check_model(model: nn.Module, model_type: str, identity: str) -> None:
-    """Check a model against the description of its type, once per identity.
-
-    Args:
-        model: With or without its head, in evaluation mode.
-        identity: Of its weights and form; the same models are checked once in a process.
-
-    Raises:
-        ModelError: If it is not what the description says, with what differs.
-    """
+    """Check a model in evaluation mode against the description of its type, once in a process for
+    each identity of its weights and form. Raises ModelError with what differs."""
     if model_type in INCLUDED:
         return
     if _passed.fresh(identity):
@@ -71,11 +64,8 @@ def check_model(model: nn.Module, model_type: str, identity: str) -> None:
 
 
 def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -> None:
-    """Check that every layer has its matrices, and that these fit the model's width.
-
-    Raises:
-        ModelError: With the first that does not fit.
-    """
+    """Check that every layer has its matrices, and that these fit the model's width; raises
+    ModelError with the first that does not."""
     config: Any = body.config
     settings = config.to_dict()
     shapes = {name: tuple(weight.shape) for name, weight in body.named_parameters()}

@@ -50,16 +50,9 @@ class AdapterPair(Pair):
 
 
 def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = ()) -> AdapterPair:
-    """Pair an adapter's factors with the base's matrices, from headers alone.
-
-    Args:
-        families: Keep these only; all when empty.
-
-    Raises:
-        ModelError: If the factors are not those of this base's matrices, one of a pair is missing,
-            a rank is not that of the configuration, the adapter holds a layer's matrix whole, or a
-            family is not there.
-    """
+    """Pair an adapter's factors with the base's matrices of these families (all, if none is named),
+    from headers alone. Raises ModelError if they do not fit this base or the configuration, one of
+    a pair is missing, or a layer's matrix is held whole."""
     ref, entries = adapter.factors.ref, adapter.factors.entries
     ours = find_slots(base.model_type, base.entries, base.config)
     tensors = sort_tensors(entries, ref)
@@ -111,15 +104,9 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
 
 
 def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """Read the delta's matrices one at a time with their factors; a fused tensor is read once.
-
-    Args:
-        skip: Indices of matrices that are known already.
-
-    Raises:
-        ModelError: If a tensor cannot be read, or the first one is changed by more than a
-            fine-tune's would be.
-    """
+    """Read the delta's matrices with their factors, but those at the indices in `skip`; a fused
+    tensor is read once. Raises ModelError if one cannot be read, or the first one is changed by
+    more than a fine-tune's would be."""
     first = not skip  # stored matrices have passed the check
     for tensor, slots in pair.by_tensor(skip).items():
         base = pair.base.read(tensor).astype(np.float64)

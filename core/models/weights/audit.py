@@ -100,12 +100,8 @@ class Audit:
 
 
 def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
-    """Audit the checkpoints of one run.
-
-    Args:
-        samples: Of each checkpoint, in the order that is claimed, the final model last.
-        contents: What copies of each one are known by, see `core.models.identity`; "" if unknown.
-    """
+    """Audit the checkpoints of one run, whose samples are in the order that is claimed, the final
+    model last; `contents` are what copies are known by, "" if unknown."""
     refs = list(samples)
     vectors, cosine, usable, verdicts = _compare(samples, contents)
     _mark_final(refs, usable, verdicts)
@@ -121,11 +117,7 @@ def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Aud
 
 
 def audit_seeds(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
-    """Audit models that should come from independent runs.
-
-    Args:
-        samples, contents: Of each model, as for `audit_run`.
-    """
+    """Audit models that should come from independent runs; arguments as of `audit_run`."""
     refs = list(samples)
     vectors, cosine, usable, verdicts = _compare(samples, contents)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
@@ -143,12 +135,8 @@ def _compare(
 ) -> tuple[
     Float[ndarray, "checkpoint number"], Float[ndarray, "a b"], list[int], dict[str, Verdict]
 ]:
-    """Join each sample to one vector, and compare them.
-
-    Returns:
-        The vectors, their cosines, which of them are whole and finite, and verdicts on those that
-        are not, and on copies.
-    """
+    """Join each sample to one vector, and compare them: the vectors, their cosines, which of them
+    are whole and finite, and verdicts on those that are not, and on copies."""
     vectors, complete = _vectors(samples)
     verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in samples}
     for ref, vector in zip(samples, vectors, strict=True):
@@ -232,11 +220,9 @@ def _mark_final(refs: Sequence[str], usable: Sequence[int], verdicts: dict[str, 
 def _related(
     vectors: Float[ndarray, "checkpoint number"], cosine: Float[ndarray, "checkpoint checkpoint"]
 ) -> Bool[ndarray, "checkpoint checkpoint"]:
-    """Tell which checkpoints share a run.
-
-    The cosine of independent numbers a and b has the variance sum(a² b²) / (|a|² |b|²), so that of
-    small models, whose samples are small, is large by chance.
-    """
+    """Tell which checkpoints share a run. The cosine of independent numbers a and b has the
+    variance sum(a² b²) / (|a|² |b|²): in small models, whose samples are small, it is large by
+    chance."""
     finite = np.where(np.isfinite(vectors), vectors, 0.0)
     norms = np.linalg.norm(finite, axis=1, keepdims=True)
     squares = (finite / np.where(norms > 0, norms, 1.0)) ** 2

@@ -40,14 +40,8 @@ def look_tasks(refs: Iterable[str]) -> list[Task]:
 
 
 def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[str, Verdict]:
-    """Find the checkpoints of a run that cannot be used: copies, swapped ones, those of another
-    run, and one that is the final model. One that may be a copy is used.
-
-    Args:
-        ready: Outputs of `look_tasks`.
-        steps: In the order of training.
-        end: The final model.
-    """
+    """Find the checkpoints of a run, in the order of training, that cannot be used: copies, swapped
+    ones, those of another run, and one that is the final model. One that may be a copy is used."""
     verdicts = _judge(audit_run, ready, (*steps, end))
     return {
         ref: each
@@ -57,12 +51,8 @@ def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[
 
 
 def find_dependent_seeds(ready: Outputs, seeds: Sequence[str]) -> dict[str, Verdict]:
-    """Find the models of a group that are, or may be, copies of others in it, or related to them.
-
-    Args:
-        ready: Outputs of `look_tasks`.
-        seeds: The group, whose models should come from independent runs.
-    """
+    """Find the models of a group that are, or may be, copies of others in it, or related to
+    them."""
     verdicts = _judge(audit_seeds, ready, seeds)
     dependent = (IDENTICAL, ALIKE, RELATED)
     return {ref: each for ref, each in verdicts.items() if each.fault in dependent}
@@ -76,11 +66,7 @@ def usable_seeds(ready: Outputs, seeds: Sequence[str]) -> tuple[str, ...]:
 
 
 def describe_steps(verdicts: Mapping[str, Verdict]) -> list[str]:
-    """Say which checkpoints were left out and why.
-
-    Args:
-        verdicts: Of `find_unusable_steps`.
-    """
+    """Say which checkpoints were left out and why, by the verdicts of `find_unusable_steps`."""
     faults = {ref: each for ref, each in verdicts.items() if each.fault != FINAL}
     notices = [
         f"{ref} was left out, because it {_words(each)}."
@@ -99,11 +85,7 @@ def describe_steps(verdicts: Mapping[str, Verdict]) -> list[str]:
 
 
 def describe_seeds(ready: Outputs, seeds: Sequence[str]) -> list[str]:
-    """Say which models were left out as copies, and which ones are no independent seeds.
-
-    Args:
-        ready, seeds: As for `find_dependent_seeds`.
-    """
+    """Say which models were left out as copies, and which ones are no independent seeds."""
     verdicts, usable = find_dependent_seeds(ready, seeds), usable_seeds(ready, seeds)
     left = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref not in usable]
     dependent = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref in usable]

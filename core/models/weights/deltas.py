@@ -85,14 +85,9 @@ class Delta:
 
 
 def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> Pair:
-    """Pair the matrices of a base and a fine-tune, from their headers alone.
-
-    Args:
-        families: Keep these only; all when empty.
-
-    Raises:
-        ModelError: If type, depth, width or vocabulary differ, or a family is not there.
-    """
+    """Pair the matrices of a base and a fine-tune of these families (all, if none is named), from
+    headers alone. Raises ModelError if type, depth, width or vocabulary differ, or a family is not
+    there."""
     name = f"{tuned.ref} is not a fine-tune of {base.ref}"
     if base.model_type != tuned.model_type:
         raise ModelError(
@@ -142,15 +137,8 @@ def check_families(base: Checkpoint, held: Sequence[str], families: Sequence[str
 
 
 def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """Read the delta's matrices one at a time; a fused tensor is read once.
-
-    Args:
-        skip: Indices of matrices that are known already: what holds only these is not read.
-
-    Raises:
-        ModelError: If a tensor cannot be read, or the first one shows that the two models are
-            unrelated.
-    """
+    """Read the delta's matrices, but those at the indices in `skip`; a fused tensor is read once.
+    Raises ModelError if one cannot be read, or the first shows that the models are unrelated."""
     first = not skip  # stored matrices have passed the check
     for tensor, slots in pair.by_tensor(skip).items():
         _, _, place = slots[0]
@@ -178,17 +166,8 @@ def check_related(
     tuned: Float[ndarray, "*shape"],
     slot: Slot | None = None,
 ) -> None:
-    """Refuse a model or adapter that does not come from the base, by one matrix.
-
-    Args:
-        pair: Both.
-        base, tuned: The matrix in each.
-        slot: A place of the fine-tune in the matrix, by which the base that it comes from is looked
-            for among the included models; None for an adapter, whose weights are the base's.
-
-    Raises:
-        ModelError: If the matrices are about as far apart as unrelated ones.
-    """
+    """Raise ModelError for a model or adapter (without a `slot`) that does not come from the base,
+    by one matrix in each; the included base that it does come from is named."""
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
     if shares_no_start(apartness(*squares), chance=base.size**-0.5):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
@@ -202,17 +181,8 @@ def check_related(
 
 
 def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shape"]) -> str:
-    """Find the included pretrained model whose matrix resembles this one most.
-
-    Args:
-        model_type: Of the model that has the matrix.
-        place: The matrix and its place in the tensor.
-        tensor: As stored.
-
-    Returns:
-        Its reference; "" if no included model is related. Models that cannot be read are no
-        candidates.
-    """
+    """Find the included pretrained model whose matrix at this place resembles this one most; "" if
+    none that can be read is related."""
     matrix = place.cut(tensor).astype(np.float64)
     cosines: dict[str, float] = {}
     for entry in read_manifest():

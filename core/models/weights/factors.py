@@ -52,24 +52,14 @@ class Product:
         return (upper, lower) == ((rows, self.rank), (self.rank, columns))
 
     def read(self, factors: Checkpoint) -> Factors:
-        """Read the factors, the first one scaled.
-
-        Raises:
-            ModelError: As `Checkpoint.read`.
-        """
+        """Read the factors, the first one scaled."""
         upper, lower = (factors.read(name).astype(np.float64) for name in (self.upper, self.lower))
         return self.scaling * upper, lower.T
 
 
 def product_of(config: AdapterConfig, module: str, sides: Sides, source: object) -> Product:
-    """Describe what an adapter adds to a module's matrix.
-
-    Args:
-        source: Names the adapter in messages.
-
-    Raises:
-        ModelError: If one of the two factors is missing.
-    """
+    """Describe what an adapter adds to a module's matrix; raises ModelError if a factor is
+    missing."""
     if len(sides) != 2:
         missing = "B" if "A" in sides else "A"
         raise ModelError(
@@ -95,15 +85,8 @@ class Sorted:
 
 
 def sort_tensors(names: Iterable[str], source: object) -> Sorted:
-    """Sort the names of an adapter's tensors.
-
-    Args:
-        source: Names the adapter in messages.
-
-    Raises:
-        ModelError: If there are two tensors for one purpose, as where two adapters are in one file,
-            or one of a kind that is not known here.
-    """
+    """Sort the names of an adapter's tensors. Raises ModelError if there are two tensors for one
+    purpose, as where two adapters are in one file, or one of a kind that is not known here."""
     tensors = Sorted()
     for name in names:
         plain = name.removeprefix(WRAPPER)

@@ -61,11 +61,7 @@ class Part:
     member: int = 0
 
     def cut(self, matrix: Float[ndarray, "row column"]) -> Float[ndarray, "part column"]:
-        """Cut its rows out of the whole tensor.
-
-        Raises:
-            ModelError: If the rows cannot be so divided.
-        """
+        """Cut its rows out of the whole tensor; raises ModelError if they cannot be so divided."""
         unit = self._unit(matrix.shape[0])
         start = unit * sum(self.sizes[: self.place])
         blocks = matrix.reshape(self.stacked, self.groups, -1, matrix.shape[1])[self.member]
@@ -119,12 +115,8 @@ class Slot:
 
     def within(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
         """Find the matrix inside its tensor: what is written into it is written there; of a bias
-        (output, 1), its rows.
-
-        Raises:
-            ModelError: If the matrix does not lie in the tensor as it is, as where heads have
-                blocks of their own.
-        """
+        (output, 1), its rows. Raises ModelError if it does not lie there as it is, as where heads
+        have blocks of their own."""
         matrix = self.cut_rows(tensor) if tensor.shape[-1] == 1 else self.cut(tensor)
         if not shares_memory(matrix, tensor):
             raise ModelError(
@@ -134,11 +126,7 @@ class Slot:
         return matrix
 
     def add(self, tensor: Float[ndarray, "*shape"], change: Float[ndarray, "output input"]) -> None:
-        """Add a change to the matrix, inside its tensor.
-
-        Raises:
-            ModelError: As `within`.
-        """
+        """Add a change to the matrix, inside its tensor; raises ModelError as `within` does."""
         matrix = self.within(tensor)
         matrix += change.astype(matrix.dtype)
 
@@ -189,11 +177,8 @@ def find_slots(
 def match_names(
     model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None
 ) -> dict[tuple[str, int], Slot]:
-    """Find the matrices among tensors, by family and layer; layers may be incomplete.
-
-    Raises:
-        ModelError: If the type is not known, or two tensors play one role.
-    """
+    """Find the matrices among tensors, by family and layer; layers may be incomplete. Raises
+    ModelError if the type is not known, or two tensors play one role."""
     architecture = describe_type(model_type, "This model")
     readings = [
         (tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices
@@ -258,15 +243,8 @@ def _said_depth(architecture: Architecture, config: Mapping[str, Any], side: str
 def check_depth(
     architecture: Architecture, slots: Iterable[tuple[str, int]], config: Mapping[str, Any]
 ) -> None:
-    """Refuse weights of more or fewer layers than the configuration says: a run would leave out
-    the former and draw the latter at random.
-
-    Args:
-        slots: Family and layer of each matrix.
-
-    Raises:
-        ModelError: With both numbers.
-    """
+    """Raise ModelError for matrices (family, layer) of more or fewer layers than the configuration
+    says: a run would leave out the former and draw the latter at random."""
     sides = ("encoder", "decoder") if architecture.family == "encoder-decoder" else ("",)
     named = class_in(config)
     places = list(slots)

@@ -58,17 +58,9 @@ LABELLING = ("ForSequenceClassification", "ForTokenClassification")
 
 
 def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
-    """Find the folder of an adapter merged into its base; write it if it is not there.
-
-    Args:
-        adapter: Its folder.
-        base: Folder of the model that it was trained on.
-        content: What both are known by.
-
-    Raises:
-        ModelError: As `merge` and `write_merged`; also if the folder cannot be written, or merged
-            models in use leave no room on a shared instance.
-    """
+    """Find the folder of an adapter merged into its base, both known by `content`; write it if it
+    is not there. Raises ModelError as `merge` and `write_merged`, and if there is no room for it or
+    it cannot be written."""
     place = store_folder() / MERGED
     parts = [FORM, *content, *_beside(adapter), *_beside(base)]
     target = place / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
@@ -97,20 +89,8 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
 
 
 def write_merged(merging: Merge, adapter: Path, base: Path, target: Path) -> int:
-    """Write an adapter merged into its base, and read it back.
-
-    Args:
-        merging: The adapter in its base.
-        adapter, base: Their folders.
-        target: An empty folder.
-
-    Returns:
-        Tensors written.
-
-    Raises:
-        ModelError: If the head that the adapter holds is not known, a tensor cannot be read, or the
-            merged model is none.
-    """
+    """Write an adapter merged into its base into an empty folder, read it back and count its
+    tensors. Raises ModelError if the adapter's head is not known, or a tensor cannot be read."""
     config = _configure(merging, adapter, base)
     write_model(target, merging.tensors | merging.heads, config)
     for path in _tokenizer(adapter, base):
@@ -131,12 +111,8 @@ def class_of(adapter: AdapterConfig, base_class: str) -> str:
 
 
 def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
-    """Make the configuration of a merged model.
-
-    Raises:
-        ModelError: If the adapter has a head, and its files do not tell for what; if the
-            configuration beside it is damaged or forbidden.
-    """
+    """Make the configuration of a merged model. Raises ModelError if the adapter has a head, and
+    its files do not tell for what, or if the configuration beside it is damaged or forbidden."""
     path = adapter / CONFIG
     beside = path.is_file()
     if beside:
@@ -213,12 +189,8 @@ def _clear(place: Path) -> None:
 
 
 def _make_room(place: Path, merging: Merge) -> None:
-    """Remove the merged models that were used longest ago until there is room for another; those
-    in use stay.
-
-    Raises:
-        ModelError: If those in use leave no room on a shared instance.
-    """
+    """Remove the merged models that were used longest ago until there is room for another. Raises
+    ModelError if those in use, which stay, leave none on a shared instance."""
     most = current_limits().max_download_bytes
     sizes = {folder: _size(folder / SAFETENSORS) for folder in place.iterdir()}
     ages = {folder: _unused(folder) for folder in sizes}

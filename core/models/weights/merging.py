@@ -121,15 +121,8 @@ class Merge:
 
 
 def merge(adapter: Path, base: Path) -> Merge:
-    """Find the place of each tensor of an adapter in its base.
-
-    Args:
-        adapter, base: Their folders.
-
-    Raises:
-        ModelError: If a tensor has no place or another shape than its place, or a file of either is
-            damaged.
-    """
+    """Find the place of each tensor of an adapter in its base, by their folders. Raises ModelError
+    if one has no place or another shape than its place, or a file of either is damaged."""
     settings = read_config(base)
     refuse_gguf(base.name, base)
     config = read_adapter(adapter)
@@ -153,12 +146,8 @@ def merge(adapter: Path, base: Path) -> Merge:
 
 
 def _put_whole(merging: Merge, place: str, name: str) -> None:
-    """Put a tensor that the adapter holds whole in the place of the base's; keep it as part of a
-    head where the base has none.
-
-    Raises:
-        ModelError: If it has no place, or another shape than its place has.
-    """
+    """Put a tensor that the adapter holds whole in the place of the base's, or keep it as part of a
+    head where the base has none. Raises ModelError if it has no place or does not fit it."""
     shape = merging.adapter.entries[name].shape
     tensor = Merged(shape, lambda: merging.read(name))
     target, saved = merging.place_of(place), merging.config.holds_whole(place)
@@ -194,11 +183,8 @@ def _repeats(merging: Merge, name: str, first: str) -> bool:
 
 def _keep_output(merging: Merge, place: str) -> None:
     """Keep the base's embeddings as output layer where the adapter trained a copy of them, which
-    PEFT ties to it on request only.
-
-    Raises:
-        ModelError: If that output layer has no weight of its own.
-    """
+    PEFT ties to it on request only. Raises ModelError if that output layer has no weight of its
+    own."""
     architecture = ARCHITECTURES[merging.base.model_type]
     output = f"{architecture.head}.weight"
     if merging.config.tied or not merging.ties or output in merging.sorted.whole:
@@ -212,11 +198,7 @@ def _keep_output(merging: Merge, place: str) -> None:
 
 def _add_factors(merging: Merge) -> None:
     """Add the products of factors: to matrices of layers, which may be stored fused or transposed,
-    and to other linear layers and embeddings.
-
-    Raises:
-        ModelError: If one fits no weight.
-    """
+    and to other linear layers and embeddings. Raises ModelError if one fits no weight."""
     base = merging.base
     linear = {f"{module}.weight": module for module in merging.sorted.linear}
     ours = match_names(base.model_type, base.entries, base.config)
@@ -238,16 +220,9 @@ def _add_factors(merging: Merge) -> None:
 
 
 def _add(merging: Merge, module: str, target: str, sides: Sides, *, turned: bool) -> None:
-    """Add a product of factors to a tensor.
-
-    Args:
-        target: Name of the tensor; "" if there is none.
-        turned: Whether it is stored (input, output), as embeddings are.
-
-    Raises:
-        ModelError: If there is no such tensor, its shape is not that of the product, or a factor is
-            missing.
-    """
+    """Add a product of factors to the tensor `target`, `turned` if it is stored (input, output), as
+    embeddings are. Raises ModelError if there is none, it has another shape, or a factor is
+    missing."""
     if not target:
         raise merging.refuse(module)
     added = product_of(merging.config, module, sides, merging.adapter.ref)
@@ -267,11 +242,7 @@ def _add(merging: Merge, module: str, target: str, sides: Sides, *, turned: bool
 
 
 def _refuse_shared(merging: Merge, module: str, target: str) -> None:
-    """Refuse to change a linear layer outside the layers that the base uses as another, too.
-
-    Raises:
-        ModelError: If it does.
-    """
+    """Raise ModelError for a change of a linear layer that the base uses as another, too."""
     base, entries = merging.base, merging.base.entries
     alike = [name for name in entries if target and entries[name].shape == entries[target].shape]
     for name in alike:
@@ -283,11 +254,8 @@ def _refuse_shared(merging: Merge, module: str, target: str) -> None:
 
 
 def _put_rows(merging: Merge, module: str, name: str) -> None:
-    """Put the rows of an embedding that were trained in the place of the base's.
-
-    Raises:
-        ModelError: If there is no such embedding, or the rows do not fit it.
-    """
+    """Put the rows of an embedding that were trained in the place of the base's. Raises ModelError
+    if there is no such embedding, or they do not fit it."""
     target, rows = merging.place_of(f"{module}.weight"), list(merging.config.tokens_of(module))
     origin = merging.tensors.get(target)
     if origin is None and _repeats(merging, name, merging.rows):

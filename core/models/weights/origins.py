@@ -27,11 +27,8 @@ HOW_TO_NAME = (
 
 
 def folder_of(ref: ModelRef) -> Path:
-    """Find the folder of a model or an adapter as it is; download one of the Hub.
-
-    Raises:
-        ModelError: As `locate`.
-    """
+    """Find the folder of a model or an adapter as it is; download one of the Hub. Raises ModelError
+    as `locate` does."""
     if ref.kind == "hub":
         import core.models.hub.client as hub
 
@@ -52,11 +49,7 @@ def folder_of(ref: ModelRef) -> Path:
 
 def adapter_folder(ref: str | ModelRef) -> Path | None:
     """Find the folder of a reference that holds an adapter; None for models, and on the Hub for
-    what has not been downloaded.
-
-    Raises:
-        ModelError: As `locate`.
-    """
+    what has not been downloaded."""
     ref = parse_ref(ref)
     if ref.random:
         return None
@@ -79,14 +72,8 @@ def folder_of_adapter(ref: str | ModelRef) -> Path:
 
 
 def whole_base(base: str, ref: str | ModelRef) -> Path:
-    """Find the folder of a base, which must be a whole model.
-
-    Args:
-        ref: Its adapter.
-
-    Raises:
-        ModelError: If it cannot be found or read, with how to say where it is.
-    """
+    """Find the folder of an adapter's base. Raises ModelError, with how to say where it is, if it
+    cannot be found or read, or is no whole model."""
     try:
         if parse_ref(base).random:
             raise ModelError(f"{base} has random weights.")
@@ -106,10 +93,9 @@ def whole_base(base: str, ref: str | ModelRef) -> Path:
 
 
 def base_of(ref: str | ModelRef) -> str:
-    """Find the reference of the model that an adapter was trained on, as manifest or configuration
-    says: a folder, as PEFT does, from the working folder; else a model of the Hub or an included
-    one. Raises ModelError as `locate` does; also if the adapter does not say it, or names a folder
-    on a shared instance."""
+    """Find the model that an adapter was trained on, as manifest or configuration says: a folder,
+    as for PEFT, else a model of the Hub or an included one. Raises ModelError if the adapter does
+    not say it, or names a folder on a shared instance."""
     ref = parse_ref(ref)
     if ref.kind == "zoo" and (listed := adapter_base(f"zoo:{ref.name}")):
         return listed
@@ -117,11 +103,8 @@ def base_of(ref: str | ModelRef) -> str:
 
 
 def base_in(config: AdapterConfig, ref: ModelRef) -> str:
-    """Read the reference of an adapter's base in its configuration, as `base_of`.
-
-    Raises:
-        ModelError: As `base_of`.
-    """
+    """Read the reference of an adapter's base in its configuration; raises ModelError as `base_of`
+    does."""
     named = config.base.strip()
     if named.startswith(("zoo:", "hub:", "path:")):
         return str(parse_ref(named))

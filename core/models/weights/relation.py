@@ -26,20 +26,9 @@ FEW = 3  # layers that are read at most of a model that is not on this machine
 
 @pure("weights.relation", version=2)
 def measure_relation(base: str, other: str, base_identity: str, other_identity: str) -> Value:
-    """Measure the distance of two models, and that of unrelated weights with their norms.
-
-    Args:
-        base, other: References; `other` may be a LoRA adapter.
-        base_identity, other_identity: See `core.models.identity`; part of the key.
-
-    Returns:
-        "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be
-        compared; "layers" that were read, from 0; "reason", "" or why; "adapter"; "parameters" of
-        the base, "types", "vocabularies" and "depths" of both.
-
-    Raises:
-        ModelError: If a model cannot be read.
-    """
+    """Measure "distance" of two models (or of a base and an adapter), and of "unrelated" weights
+    with their norms, relative to the base's norm: NaN where nothing can be compared, with the
+    "reason"."""
     ours, adapter = open_model(base, base_identity), open_adapter(other, other_identity)
     theirs = ours if adapter is not None else open_model(other, other_identity)
     value: Value = {

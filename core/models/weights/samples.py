@@ -44,19 +44,9 @@ EMBEDDED = re.compile(r"(?:^|\.)((?:embed\w*|wte|wpe|shared)\..+)$")
 
 
 def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " number"]], float]:
-    """Read consecutive numbers from the middle of a few matrices.
-
-    Those of the embeddings, which move first, and at least one of every layer, chosen by their
-    names alone, so that checkpoints of one run are read at the same places, whatever their heads. A
-    model without numbered layers is read anywhere.
-
-    Returns:
-        The numbers by matrix, and the share of the weights' bytes that was read, headers included.
-
-    Raises:
-        ModelError: If there are no matrices of floats, they are quantised, there are more or fewer
-            layers than the configuration says, or a file ends before it should.
-    """
+    """Read consecutive numbers from the middle of a few matrices, chosen by their names alone, so
+    that checkpoints of a run are read at the same places: of the embeddings, which move first, and
+    of every layer. Returns also the share of bytes that was read."""
     stored = {
         name: entry
         for name, entry in checkpoint.entries.items()
@@ -168,18 +158,8 @@ def _cost(sizes: Mapping[str, Size], ref: str, identity: str) -> Cost:
 
 @pure("weights.sample", version=3, cost=_cost)
 def sample_weights(ref: str, identity: str) -> Value:
-    """Read a sample of a checkpoint's weights.
-
-    Args:
-        ref: Reference.
-        identity: Of the weights; part of the key.
-
-    Returns:
-        `names` of matrices, `sizes` and `numbers` of their parts, and `share` of the bytes read.
-
-    Raises:
-        ModelError: If it cannot be opened or has no matrices.
-    """
+    """Read a sample of weights: `names` of matrices, `sizes` and `numbers` of their parts, and the
+    `share` of bytes read. Raises ModelError if they cannot be opened or there are no matrices."""
     sample, share = read_sample(open_model(ref, identity))
     return {
         "names": list(sample),
@@ -198,12 +178,8 @@ def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
 
 @pure("weights.look", version=3, expect=lambda sizes, ref: {})
 def look_at(ref: str) -> Value:
-    """Sample a checkpoint's weights, with what copies are known by: `weights`; or say why that is
-    not possible: `reason`.
-
-    A study whose models can be read in other ways too, such as from pickled weights, goes on
-    without the sample.
-    """
+    """Sample a checkpoint's weights, with what copies are known by (`weights`), or say the `reason`
+    why not: a study that can read a model in other ways goes on without the sample."""
     try:
         identity = identify(ref, run=False)
         return {**sample_weights(ref, identity.content), "weights": identity.weights}

@@ -25,29 +25,15 @@ from core.runs.store import identified
 
 
 def is_remote(ref: str, identity: str) -> bool:
-    """Whether a model's tensors are read over the network.
-
-    Args:
-        ref: The reference.
-        identity: See `core.models.identity`, of weights that are read.
-    """
+    """Whether the tensors of a model with this identity are read over the network."""
     parsed = parse_ref(ref)
     return parsed.kind == "hub" and hub.earlier_download(parsed.name, _commit(identity)) is None
 
 
 def open_model(ref: str, identity: str) -> Checkpoint:
-    """Open a model: its configuration and the places of its tensors. An adapter is the model that
-    it makes of its base.
-
-    Args:
-        ref: The reference.
-        identity: See `core.models.identity`, of weights that are read. A hub model is read at the
-            commit in it, whatever its name leads to by now.
-
-    Raises:
-        ModelError: If it cannot be found, read or trusted, or is a random control, which has no
-            base.
-    """
+    """Open a model, or what an adapter makes of its base: its configuration and the places of its
+    tensors, of a Hub model at the commit in its identity. Raises ModelError if it cannot be found,
+    read or trusted, or has random weights."""
     parsed = parse_ref(ref)
     if parsed.random:
         raise ModelError(
@@ -65,13 +51,7 @@ def open_model(ref: str, identity: str) -> Checkpoint:
 
 def open_adapter(ref: str, identity: str) -> Adapter | None:
     """Open a LoRA adapter: its configuration and the places of its factors; None for a model.
-
-    Args:
-        ref, identity: As for `open_model`.
-
-    Raises:
-        ModelError: If it is an adapter that cannot be found, read or used.
-    """
+    Raises ModelError if it cannot be found, read or used."""
     parsed = parse_ref(ref)
     if parsed.kind == "hub":
         parsed = replace(parsed, revision=_commit(identity))

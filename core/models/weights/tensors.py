@@ -47,12 +47,8 @@ class Checkpoint:
         return str(self.config.get("model_type", ""))
 
     def read(self, name: str) -> Float[ndarray, "*shape"]:
-        """Read one tensor in float32 (float64 if stored so).
-
-        Raises:
-            ModelError: If it is missing, of a type that is no float, cut short, or holds a number
-                that is not finite.
-        """
+        """Read one tensor in float32 (float64 if stored so). Raises ModelError if it is missing, of
+        a type that is no float, cut short, or holds a number that is not finite."""
         if name not in self.entries:
             raise ModelError(f"{self.ref} holds no tensor {name}.")
         entry = self.entries[name]
@@ -101,12 +97,10 @@ def _ends_of(name: str) -> set[str]:
 
 
 def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFile]) -> Checkpoint:
-    """Read the headers of a checkpoint's files; quantised matrices are dequantised when read.
-    Raises ModelError if a header cannot be read."""
+    """Read the headers of a checkpoint's files; quantised matrices are dequantised when read."""
     return Checkpoint(ref, config, open_files(files, config))
 
 
 def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint:
-    """Open a checkpoint in a local folder: safetensors, pickled tensors, or GGUF. Raises ModelError
-    if a file is missing, damaged or truncated."""
+    """Open a checkpoint in a local folder: safetensors, pickled tensors, or GGUF."""
     return Checkpoint(ref, config, open_weights(folder, config))

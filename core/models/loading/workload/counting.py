@@ -43,11 +43,8 @@ class TooMuchError(BaseException):
 
 
 def answer(request: dict[str, Any]) -> Iterator[int]:
-    """Try a configuration: the four-byte numbers of its model.
-
-    Raises:
-        ModelError: If no model can be made of it, or one that does too much.
-    """
+    """Try a configuration: the four-byte numbers of its model. Raises ModelError if no model can be
+    made of it, or one that does too much."""
     ref, folder = request["ref"], Path(request["folder"])
     settings = checkpoints.read_config(folder)
     try:
@@ -113,12 +110,8 @@ class _Numbers(TorchFunctionMode):
 
 
 class _Operations(TorchDispatchMode):
-    """Counts operations, and ends the pass that does too many.
-
-    Args:
-        seconds: Of a processor that it may take.
-        largest: Numbers that one result may have.
-    """
+    """Counts operations, and ends the pass that takes more seconds of a processor, or a result of
+    more numbers, than it may."""
 
     def __init__(self, seconds: float, largest: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
