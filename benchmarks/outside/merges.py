@@ -130,7 +130,7 @@ def merged_by_mergekit(small: bool) -> Numbers:
 
 def our_adapter(small: bool) -> Numbers:
     """What `convert ADAPTER` writes."""
-    from core.models.loading.adapters import merge_adapter
+    from core.models.loading.conversion import merge_adapter
 
     return written(
         lambda paths, target: merge_adapter(

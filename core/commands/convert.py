@@ -43,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Convert the model, merge the adapter or add the changes; return the exit status."""
     from core.models.files.adapters import is_adapter
-    from core.models.loading.adapters import merge_adapter
-    from core.models.loading.conversion import add_vectors, convert
+    from core.models.loading.conversion import add_vectors, convert, merge_adapter
     from core.models.weights.origins import base_of
 
     folder = Path(arguments.folder.removeprefix("path:")).expanduser().resolve()

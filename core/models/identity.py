@@ -16,7 +16,7 @@ from core.errors import ModelError, PalimpsestError, counted
 from core.models.describing import describe, tokenizer_fingerprint
 from core.models.files.adapters import adapter_fingerprint
 from core.models.hub import client as hub
-from core.models.hub.hashes import known_by
+from core.models.hub.listing import known_by
 from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.models.references import ModelRef, parse_ref

@@ -20,8 +20,9 @@ from core.models.files.opening import count_parameters
 from core.models.hub import client as hub
 from core.models.hub.asking import is_offline
 from core.models.hub.errors import failures, is_unreachable
+from core.models.hub.repository import Repository
 from core.models.precision import SINGLE, precision_in, type_in
-from core.models.references import parse_ref
+from core.models.references import ModelRef, parse_ref
 from core.models.weights.merged import class_of
 from core.models.weights.origins import adapter_folder, base_in, base_of
 
@@ -65,20 +66,20 @@ def download_of(ref: str) -> int:
     parsed = parse_ref(ref)
     if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
-    commit, listed = _resolved(parsed.name, parsed.revision)
-    if holds_adapter(listed):
-        return sum(size for file, size in listed.items() if file.startswith("adapter_"))
     with suppress(*failures(), ModelError):  # reported when the model is opened
-        return sum(listed[file] for file in hub.wanted_files(parsed.name, commit, listed))
+        repository = _on_hub(parsed)
+        files = repository.files
+        if holds_adapter(files):
+            return sum(size for file, size in files.items() if file.startswith("adapter_"))
+        return sum(files[file] for file in hub.wanted_files(repository))
     return 0
 
 
-def _resolved(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """Resolve a Hub model to its commit and the bytes of its files; none if the Hub is silent."""
-    if not is_offline():
-        with suppress(*failures(), ModelError):  # reported when the model is opened
-            return hub.resolve(name, revision)
-    return "", {}
+def _on_hub(ref: ModelRef) -> Repository:
+    """Ask the Hub about a model; raises ModelError or `failures` if it refuses or is silent."""
+    if is_offline():
+        raise hub.refusal(None, ref.name, ref.revision)
+    return hub.ask_about(ref.name, ref.revision)
 
 
 def was_downloaded(model: str, revision: str) -> bool:
@@ -113,22 +114,20 @@ def size_of(ref: str) -> Size:
             model_type=info.model_type,
             positions=info.positions,
         )
-    if is_offline():
-        raise hub.refusal(None, name, revision)
     try:
-        commit, listed = hub.resolve(name, revision)
-        files = hub.wanted_files(name, commit, listed)
-        if holds_adapter(listed):
-            file = hub.fetch_small(name, commit, layout.ADAPTER, listed)
+        repository = _on_hub(parsed)
+        files = hub.wanted_files(repository)
+        if holds_adapter(repository.files):
+            file = hub.fetch_small(repository, layout.ADAPTER)
             config = check_adapter(checkpoints.read_json(file), ref)
             size = _of_merged(config, base_in(config, parsed), file.parent)
             return replace(size, download=size.download + download_of(ref))
-        folder = hub.fetch_small(name, commit, layout.CONFIG, listed).parent
+        folder = hub.fetch_small(repository, layout.CONFIG).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
             return MULTIBERT
         raise hub.refusal(error, name, revision) from error
-    sizes = {file: listed.get(file, 0) for file in files}
+    sizes = {file: repository.files.get(file, 0) for file in files}
     weights = sum(size for file, size in sizes.items() if file not in layout.TOKENIZER_FILES)
     number = BYTES // 2 if type_in(checkpoints.read_config(folder)) in HALVES else BYTES
     return _of(weights // number, folder, sum(sizes.values()), complete=False)
@@ -137,12 +136,12 @@ def size_of(ref: str) -> Size:
 def is_adapter(ref: str) -> bool:
     """Whether a reference names an adapter; False for what cannot be found."""
     parsed = parse_ref(ref)
-    if parsed.kind == "hub" and holds_adapter(_resolved(parsed.name, parsed.revision)[1]):
-        return True
-    try:
+    with suppress(*failures(), ModelError):
+        if parsed.kind == "hub" and holds_adapter(_on_hub(parsed).files):
+            return True
+    with suppress(ModelError):
         return adapter_folder(parsed) is not None
-    except ModelError:
-        return False
+    return False
 
 
 def size_of_adapter(ref: str, base: Size) -> Size:

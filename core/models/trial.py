@@ -40,7 +40,7 @@ UNEXPLAINED = 4
 REST, REST_SHARED = 60.0, 0.0
 
 _trials = PersistentProcess(
-    "core.models.loading.workload.counting",
+    "core.models.loading.counting",
     partial(tick, 0.0, "waiting for another model's configuration"),
     HF_HUB_OFFLINE="1",
 )

@@ -27,8 +27,7 @@ from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
 from core.text.reading import Text, Unread, UnreadCorpus, read_text
-from core.vectors.forward import cut_sentences, plan_whole_batches
-from core.vectors.padding import pad_ids, pad_rows
+from core.vectors.forward import cut_sentences, pad_ids, pad_rows, plan_whole_batches
 
 if TYPE_CHECKING:
     from core.models.loading.layers import Batch

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.loading.reading import PASSED
-from core.vectors.padding import padded
 
 if TYPE_CHECKING:
     import torch
@@ -272,3 +271,29 @@ def _applied(
 
     *lower, top = apply_layers(calls_of(loaded.model, read), donor.model, read)
     return (*lower, final_norm(donor.model)(top))
+
+
+def padded(
+    loaded: LoadedModel, sentences: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pad sentences of token ids to the longest: ids and mask, (sentence, subword)."""
+    config = loaded.model.config
+    pad = config.pad_token_id  # RoBERTa counts positions from it
+    readable = isinstance(pad, int) and 0 <= pad < config.vocab_size
+    ids, mask = pad_ids(sentences, pad if readable else 0)
+    return ids.to(loaded.device), mask.to(loaded.device)
+
+
+def pad_ids(sentences: Sequence[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pad sentences of token ids with an id: ids and mask, (sentence, subword)."""
+    return pad_rows(sentences, pad), pad_rows([[1] * len(each) for each in sentences], 0)
+
+
+def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
+    """Put rows of whole numbers into one tensor, (row, longest), filled up with `pad`; it has one
+    column at least."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    tensors = [torch.tensor(row or [pad], dtype=torch.long) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=pad)

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from core.maths.progress import tick
 from core.models.loading.layers import Passing, final_norm, first_of
-from core.vectors.forward import Pooling, SentenceVectors, Subwords, plan, reader
-from core.vectors.padding import padded
+from core.vectors.forward import Pooling, SentenceVectors, Subwords, padded, plan, reader
 
 if TYPE_CHECKING:
     from core.models import LoadedModel

@@ -77,6 +77,6 @@ def _unread_on_hub(ref: str, parsed: ModelRef) -> str:
     if answer is None:
         return ""
     layout = lay_out(answer.files, parsed.name)
-    files = layout.weight_files(partial(read_index, parsed.name, answer.commit, answer.files))
+    files = layout.weight_files(partial(read_index, answer))
     both = (".bin", PICKLED_INDEX) if layout.format == ".safetensors" else ()
     return unread_notice(ref, [n for n in layout.unread(files) if not n.endswith(both)], files)

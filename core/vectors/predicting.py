@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from core.errors import CorpusError, ModelError, not_finite
 from core.models.loading.language_models import head_kind, load_on_head, predicts
 from core.models.sizes import Size
-from core.vectors.forward import cut_sentences
-from core.vectors.padding import pad_ids, pad_rows
+from core.vectors.forward import cut_sentences, pad_ids, pad_rows
 
 if TYPE_CHECKING:
     import torch

@@ -22,8 +22,7 @@ from core.commands.zoo import find_problems
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
-from core.models.loading.adapters import load_adapted
-from core.models.loading.task_models import describe_head, load_task
+from core.models.loading.task_models import describe_head, load_adapted, load_task
 from core.models.patterns import matching_refs
 from core.models.weights import merged
 from core.models.weights.merged import LATE, MERGED, merged_folder

@@ -2,7 +2,8 @@
 
 The loading policy lives here. config.json is read as plain JSON before anything else looks at it:
 the model type must be on our list, and whatever could bring in foreign code (auto_map, a named
-attention kernel) is refused. Nothing here imports torch or transformers.
+attention kernel) is refused. Of a model of images or sounds and text, the language model inside is
+read. Nothing here imports torch or transformers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +37,7 @@ from core.models.files.layout import (
 )
 from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
-from core.models.files.schemes import check_method
-from core.models.files.text_part import QUANTISATION, text_part
+from core.models.files.schemes import QUANTISATION, check_method
 from core.models.zoo import file_digest
 from core.runs.process.parsing import MOST_BYTES, parse_json
 from core.runs.process.remembered import READ_FILES, file_state, remembered
@@ -46,6 +47,21 @@ POINTER = b"version https://git-lfs.github.com/spec/"
 HEAD_KEY = "palimpsest_head"
 """Entry of config.json that says which head of ours is in the file: {"kind": "arc", "size": 64}."""
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
+TEXT_CONFIG = "text_config"
+TEXT_PARTS: Mapping[str, tuple[str, str, Mapping[str, int]]] = {
+    "gemma3": (
+        "gemma3_text",
+        "Gemma3ForCausalLM",
+        {"num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 262_208},
+    ),
+    "gemma4": ("gemma4_text", "Gemma4ForCausalLM", {}),
+    "qwen3_5": ("qwen3_5_text", "Qwen3_5ForCausalLM", {}),
+    "qwen3_5_moe": ("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", {}),
+}
+"""By model type: type and class of the language model, and sizes that published configurations
+leave to the library."""
+NAMES = {r"^(?:model\.)?language_model\.(?:model\.)?": "model."}
+"""Where the tensors of the language model stand in the whole -> in itself."""
 
 # Keys that do not affect the model and change when the same weights are saved again.
 _INCIDENTAL = frozenset(
@@ -105,6 +121,33 @@ def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[
         refuse_code(config, source)
         return text_part(config)
     return {**config, "model_type": infer_type(config, names, source)}
+
+
+def text_part(config: dict[str, Any]) -> dict[str, Any]:
+    """Take the language model's configuration out of that of the whole; others stay as they are."""
+    inner = config.get(TEXT_CONFIG)
+    if not is_whole(config) or not isinstance(inner, dict):
+        return config
+    model_type, name, sizes = TEXT_PARTS[config["model_type"]]
+    quantisation = {QUANTISATION: config[QUANTISATION]} if QUANTISATION in config else {}
+    return {**sizes, **inner, **quantisation, "model_type": model_type, "architectures": [name]}
+
+
+def is_whole(config: Mapping[str, Any]) -> bool:
+    """Whether this is the configuration of a model with a language model inside."""
+    model_type = config.get("model_type")
+    return isinstance(model_type, str) and model_type in TEXT_PARTS
+
+
+def plain_config(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the quantisation out of a folder's configuration; a model of images and text keeps that
+    of the whole, whose names its tensors have."""
+    stored = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    plain = dict(stored if is_whole(stored) else config)
+    if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):
+        plain[TEXT_CONFIG] = {key: value for key, value in inner.items() if key != QUANTISATION}
+    plain.pop(QUANTISATION, None)
+    return plain
 
 
 def check_config(config: dict[str, Any], source: object) -> None:

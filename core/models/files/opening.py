@@ -23,8 +23,7 @@ from core.models.files.safetensors import (
     read_header,
     read_whole_header,
 )
-from core.models.files.schemes import dequantised
-from core.models.files.text_part import QUANTISATION
+from core.models.files.schemes import QUANTISATION, dequantised
 from core.runs.process.remembered import READ_FILES, file_state, folder_state, remembered
 
 # Relative size of the rounding error of a number stored in this type, root mean square. Of the

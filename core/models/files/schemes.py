@@ -21,6 +21,7 @@ from core.models.files import packed
 from core.models.files.safetensors import NUMBERS, Entry, Stored
 from core.runs.process.parsing import parse
 
+QUANTISATION = "quantization_config"  # in config.json
 METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
 """`quant_method` in config.json, of those that are read."""
 GPTQ_BITS = (2, 4, 8)
@@ -85,7 +86,7 @@ def check_method(settings: object, source: object) -> None:
 def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict[str, Stored]:
     """Put quantised matrices in the place of the tensors that hold them, as the checked config.json
     says. Raises ModelError if a part of a matrix is missing or cannot be read."""
-    settings = config.get("quantization_config")
+    settings = config.get(QUANTISATION)
     if not isinstance(settings, dict):
         _refuse_codes(entries)
         return dict(entries)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,28 +65,28 @@ def _download(name: str, revision: str | None) -> Path:
     if is_offline():
         raise refusal(None, name, revision)
     try:
-        commit, files = resolve(name, revision)
+        repository = ask_about(name, revision)
     except failures() as error:
         earlier = earlier_download(name, revision or "main") if is_unreachable(error) else None
         if earlier:
             return earlier
         raise refusal(error, name, revision) from error
-    adapter = adapters.holds_adapter(files)
+    adapter = adapters.holds_adapter(repository.files)
     with refusing(name, revision):
         if adapter:
-            adapters.check_files([*files], name)
-            raw = fetch_small(name, commit, layout.ADAPTER, files)
+            adapters.check_files([*repository.files], name)
+            raw = fetch_small(repository, layout.ADAPTER)
             adapters.check_adapter(checkpoints.read_json(raw), name)
             folder = raw.parent
         else:
-            repositories.check_names(name, files)
-            folder = fetch_small(name, commit, layout.CONFIG, files).parent
+            repositories.check_names(repository)
+            folder = fetch_small(repository, layout.CONFIG).parent
             checkpoints.read_config(folder)
-        for file in wanted_files(name, commit, files):
-            fetch(name, commit, file, files)
+        for file in wanted_files(repository):
+            fetch(repository, file)
     if not adapter:
         checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
-    _remember(name, revision or "main", commit)
+    _remember(name, revision or "main", repository.commit)
     return folder
 
 
@@ -105,10 +105,8 @@ def ask_about(name: str, revision: str | None) -> repositories.Repository:
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     read, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
     repository = repositories.read_description(read, name, endpoint())
-    earlier = _resolved.last(key)
-    times = 0
-    if earlier is not None:
-        times = earlier.changes + (earlier.repository.commit != repository.commit)
+    earlier = _resolved.last(key) or Answer(repository)
+    times = earlier.changes + (earlier.repository.commit != repository.commit)
     _resolved.put((endpoint(), name, repository.commit), Answer(repository))
     _resolved.put(key, Answer(repository, times))
     return repository if held is None else held.setdefault(key, repository)
@@ -149,44 +147,39 @@ def _renew(name: str, revision: str | None) -> None:
         ask_about(name, revision)
 
 
-def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """Resolve a model to its commit and the bytes of its files; raises as `ask_about` does."""
-    repository = ask_about(name, revision)
-    return repository.commit, repository.files
-
-
-def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
+def wanted_files(repository: repositories.Repository) -> list[str]:
     """List the weights and tokenizer files to fetch; an index is fetched."""
-    return repositories.wanted_files(name, files, partial(read_index, name, commit, files))
+    return repositories.wanted_files(repository, partial(read_index, repository))
 
 
-def read_index(name: str, commit: str, files: Mapping[str, int], index: str) -> dict[str, Any]:
+def read_index(repository: repositories.Repository, index: str) -> dict[str, Any]:
     """Fetch and read an index of files of weights; raises as `fetch_small` and `read_json` do."""
-    return checkpoints.read_json(fetch_small(name, commit, index, files))
+    return checkpoints.read_json(fetch_small(repository, index))
 
 
-def fetch_small(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
+def fetch_small(repository: repositories.Repository, file: str) -> Path:
     """Fetch a file of settings; raises as `fetch` does, and ModelError if it is larger than one."""
-    if files.get(file, 0) > MOST_BYTES:
-        raise checkpoints.too_large(f"{name}/{file}", files[file])
-    return fetch(name, commit, file, {file: files.get(file, 0) or MOST_BYTES})
+    size = repository.files.get(file, 0)
+    if size > MOST_BYTES:
+        raise checkpoints.too_large(f"{repository.name}/{file}", size)
+    return fetch(repository, file, size or MOST_BYTES)
 
 
-def fetch(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
-    """Fetch one file at one commit, from the cache if it is there. Raises `errors.failures`, or
-    ModelError if the server sends more bytes than `files` states (0 where the Hub does not) or any
-    model here may have."""
+def fetch(repository: repositories.Repository, file: str, most: int = 0) -> Path:
+    """Fetch one file at the repository's commit, from the cache if it is there. Raises
+    `errors.failures`, or ModelError if the server sends more bytes than `most`, or else than the
+    Hub states or any model here may have."""
     from huggingface_hub import hf_hub_download
 
-    where, cache = endpoint(), cache_folder()
-    most = files.get(file, 0) or WIDEST * current_limits().max_parameters
+    name, where, cache = repository.name, endpoint(), cache_folder()
+    most = most or repository.files.get(file, 0) or WIDEST * current_limits().max_parameters
     bar = stopping_bar(most, f"{name}/{file}")
     with within_limit(cache, model_folder(name)):
         path = ask(
             lambda: hf_hub_download(
                 name,
                 file,
-                revision=commit,
+                revision=repository.commit,
                 endpoint=where,
                 cache_dir=cache,
                 token=login(),

@@ -1,4 +1,5 @@
-"""Fine-tunes and adapters of a base in the Hub's model tree, with the facts of their cards.
+"""Fine-tunes and adapters of a base in the Hub's model tree, with the facts of their cards; and
+what the weights of a model are known by.
 
 Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune
 of the base is seen from its weights, later. One `look_up` names the commit and the files of a
@@ -8,21 +9,24 @@ model; nothing is downloaded here.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files import checkpoints, layout
-from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
+from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter, is_adapter
 from core.models.hub import client as hub
 from core.models.hub.asking import ask_json, is_offline
 from core.models.hub.names import data_in_name
 from core.models.hub.repository import Repository, check_names, data_of, weight_files
-from core.models.references import parse_ref
+from core.models.references import ModelRef, parse_ref
 
 MOST_LISTED = 2_500
 PAGE = 100  # models per request
@@ -30,6 +34,7 @@ LISTING_SECONDS = 60.0  # for all pages; those received are kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
 # asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
 FILES = "siblings"
+SHA256 = re.compile("[0-9a-f]{64}")
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
@@ -174,7 +179,7 @@ def look_up(name: str, revision: str | None = None) -> Repository:
         model = hub.ask_about(name, revision)
     if holds_adapter(model.files):
         return model
-    check_names(name, model.files)
+    check_names(model)
     numbers = sum(size for path, size in model.files.items() if path.endswith(".safetensors")) // 4
     if numbers > current_limits().max_parameters:
         safe_weights(model)  # which of them count, an index may have to say
@@ -185,8 +190,7 @@ def safe_weights(model: Repository) -> list[str]:
     """List the files of a Hub model's weights; raises ModelError if they are pickled, or the Hub
     refuses."""
     with hub.refusing(model.name, model.commit):
-        read = partial(hub.read_index, model.name, model.commit, model.files)
-        weights = weight_files(model.name, model.files, read)
+        weights = weight_files(model, partial(hub.read_index, model))
     if weights[0].endswith(".bin"):
         raise ModelError(
             f"{model.name} has pickled weights only, which are never opened here; ask for a "
@@ -195,11 +199,46 @@ def safe_weights(model: Repository) -> list[str]:
     return weights
 
 
-def read_small(name: str, commit: str, path: str) -> bytes:
+def read_small(model: Repository, path: str) -> bytes:
     """Read a file of settings of a model through the Hub's own cache."""
-    with hub.refusing(name, commit):
-        _, files = hub.resolve(name, commit)
-        return checkpoints.read_small(hub.fetch_small(name, commit, path, files), f"{name}/{path}")
+    with hub.refusing(model.name, model.commit):
+        return checkpoints.read_small(hub.fetch_small(model, path), f"{model.name}/{path}")
+
+
+def known_by(ref: ModelRef) -> tuple[str, str]:
+    """Return name and commit of a model on the Hub; and, for copies, the sha256 of each of its
+    files of weights, or the same where the Hub does not say them. Raises ModelError if the Hub does
+    not answer and there is no download."""
+    try:
+        commit = look_up(ref.name, ref.revision).commit
+    except ModelError:
+        earlier = hub.earlier_download(ref.name, ref.revision or "main")
+        if earlier is None:
+            raise
+        commit = earlier.name  # offline: use the earlier download
+    content = f"{ref.name} {commit}"
+    return content, f"random {content}" if ref.random else _hashes(ref.name, commit) or content
+
+
+def _hashes(name: str, commit: str) -> str:
+    """Join the sha256 of the files of a Hub model's weights; "" of an adapter, and where the Hub
+    does not say."""
+    earlier = hub.earlier_download(name, commit)
+    if earlier is not None and not is_adapter(earlier):
+        return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
+    hashes: list[str] = []
+    with suppress(ModelError):  # whoever reads the weights is told why they cannot be
+        model = look_up(name, commit)
+        if not holds_adapter(model.files):
+            read_small(model, layout.CONFIG)  # a gated model is nobody's original
+            hashes = [model.hashes.get(file, "") for file in safe_weights(model)]
+    return " ".join(hashes) if all(hashes) else ""
+
+
+def _hash_of_download(path: Path) -> str:
+    """The sha256 hex of a downloaded file's content, by which the Hub's cache names large ones."""
+    name = path.resolve().name
+    return name if SHA256.fullmatch(name) else checkpoints.content_hash(path)
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
@@ -211,9 +250,8 @@ def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[lis
             page, following = None, ""
     if not isinstance(page, list):
         raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
-    if following and not following.startswith(f"{hub.endpoint()}/"):
-        return page, ""  # never send the token to another server
-    return page, following
+    # never send the token to another server
+    return page, following if following.startswith(f"{hub.endpoint()}/") else ""
 
 
 def _read(entry: Any, adapter: bool) -> Listed | None:

@@ -75,8 +75,7 @@ class RangeFile:
 
     def _fetch(self) -> Path:
         with hub.refusing(self.repository, self.commit):
-            _, files = hub.resolve(self.repository, self.commit)
-            path = hub.fetch(self.repository, self.commit, self.path, files)
+            path = hub.fetch(hub.ask_about(self.repository, self.commit), self.path)
         _fetched.put((self.repository, self.commit, self.path), path)
         return path
 

@@ -7,7 +7,7 @@ What a stranger wrote on a card is kept as far as it is used. Of the files only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +75,9 @@ def data_of(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(name)[:LONGEST_DATA] for name in names[:MOST_DATA])
 
 
-def check_names(name: str, files: Collection[str]) -> None:
+def check_names(repository: Repository) -> None:
     """Refuse a repository without a configuration, by a ModelError with what it has instead."""
+    name, files = repository.name, repository.files
     if CONFIG in files:
         return
     inner = inner_models(files)
@@ -91,10 +92,11 @@ def check_names(name: str, files: Collection[str]) -> None:
     )
 
 
-def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> list[str]:
+def weight_files(repository: Repository, read_index: ReadIndex) -> list[str]:
     """List the files of a model's weights, or an adapter's factors, in loading order. Raises
     ModelError as `Layout.weight_files`, and if they are in GGUF, or more than this instance
     allows."""
+    name, files = repository.name, repository.files
     layout = lay_out(files, name)
     if layout.format == GGUF:
         raise ModelError(
@@ -112,11 +114,12 @@ def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
     return weights
 
 
-def wanted_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> list[str]:
+def wanted_files(repository: Repository, read_index: ReadIndex) -> list[str]:
     """List the weights and tokenizer files to fetch, and an adapter's configuration of the model
     that it makes. Raises ModelError as `weight_files`, and if this instance opens no pickled
     weights, or the tokenizer is too large."""
-    weights = weight_files(name, files, read_index)
+    name, files = repository.name, repository.files
+    weights = weight_files(repository, read_index)
     if current_limits().shared and weights[0].endswith(".bin"):
         raise ModelError(
             f"{name} has pickled weights only (.bin), which a shared instance does not open: "

@@ -10,7 +10,6 @@ from typing import Any
 
 from core.maths.seeding import GLOBAL_GENERATOR
 from core.models.files import checkpoints, layout
-from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()
 
@@ -65,7 +64,7 @@ def _read_config(folder: Path) -> Any:
     settings = checkpoints.read_config(folder)
     inferred = configs.for_model(settings["model_type"])
     path = folder / layout.CONFIG
-    if path.is_file() and not is_whole(checkpoints.read_json(path)):
+    if path.is_file() and not checkpoints.is_whole(checkpoints.read_json(path)):
         return type(inferred).from_pretrained(folder, local_files_only=True, dtype=DTYPE)
     return type(inferred).from_dict({**settings, "dtype": DTYPE, "torch_dtype": DTYPE})
 
@@ -77,7 +76,7 @@ def says_type(folder: Path) -> bool:
     if checkpoints.layout_of(folder).config != layout.CONFIG:
         return False
     config = checkpoints.read_json(path)
-    return config.get("model_type") is not None and not is_whole(config)
+    return config.get("model_type") is not None and not checkpoints.is_whole(config)
 
 
 def maker(factory: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Weights written as safetensors, one tensor at a time: of any format that is read here, or the sum
-of a base and the task vectors of its fine-tunes.
+"""Weights written as safetensors, one tensor at a time: of any format that is read here, the sum of
+a base and the task vectors of its fine-tunes, or an adapter merged into its base.
 
 Quantised weights become float32, which is what every study computes with, so that the converted
 model gives the same numbers; pickled ones keep their type.
@@ -23,15 +23,16 @@ from core.errors import ModelError
 from core.models.architectures import class_in
 from core.models.describing import locate
 from core.models.files import checkpoints, layout
-from core.models.files.opening import ROUNDING, open_weights
+from core.models.files.opening import ROUNDING, is_quantised, open_weights
 from core.models.files.safetensors import Stored, write_model
-from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import check_complete, class_with_head
 from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
 from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 from core.models.weights.deltas import match, read_deltas
-from core.models.weights.merging import Merged
+from core.models.weights.merged import write_merged
+from core.models.weights.merging import Merged, merge
+from core.models.weights.origins import folder_of_adapter, whole_base
 from core.models.weights.tensors import Checkpoint, Names, open_folder
 
 
@@ -42,7 +43,7 @@ def convert(folder: Path, target: Path) -> int:
     refuse_existing(target)
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
-    if files[0].suffix == ".safetensors" and QUANTISATION not in config:
+    if files[0].suffix == ".safetensors" and not is_quantised(folder, config):
         raise ModelError(f"{folder} is in safetensors already, so there is nothing to convert.")
     entries = {
         name: entry
@@ -50,9 +51,7 @@ def convert(folder: Path, target: Path) -> int:
         if entry.dtype in ROUNDING
     }
     with writing(target) as written:
-        path = folder / layout.CONFIG
-        plain = plain_config(checkpoints.read_json(path) if path.is_file() else {}, config)
-        write_model(written, entries, plain)
+        write_model(written, entries, checkpoints.plain_config(folder, config))
         for name in layout.TOKENIZER_FILES:
             if (folder / name).is_file():
                 shutil.copy(folder / name, written / name)
@@ -77,12 +76,23 @@ def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
     layout.refuse_gguf(tuned[0].ref, folders[1])
     tensors = _sums(origin, tuned, list(factors.values()))
     with writing(target) as written:
-        plain = plain_config(checkpoints.read_json(folders[1] / layout.CONFIG), tuned[0].config)
-        write_model(written, tensors, plain)
+        write_model(written, tensors, checkpoints.plain_config(folders[1], tuned[0].config))
         for path in checkpoints.tokenizer_files(folders[1]):
             shutil.copy(path, written / path.name)
         read_back(written)
     return len(tensors)
+
+
+def merge_adapter(ref: str, base: str, target: Path) -> int:
+    """Write an adapter merged into its base to a new folder, with the tokenizer, read it back and
+    count its tensors. Raises ModelError if either cannot be read, they do not fit, or the target is
+    there."""
+    refuse_existing(target)
+    adapter, origin = folder_of_adapter(ref), whole_base(base, ref)
+    with writing(target) as written:
+        count = write_merged(merge(adapter, origin), adapter, origin, written)
+        read_back(written)
+    return count
 
 
 def _sums(

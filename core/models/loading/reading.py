@@ -16,7 +16,7 @@ from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights, read_by_library
 from core.models.files.safetensors import Stored
-from core.models.files.text_part import NAMES, QUANTISATION, is_whole
+from core.models.files.schemes import QUANTISATION
 from core.models.loading.construction import NO_ADAPTER, make_empty
 from core.runs.process.memory import free_memory
 
@@ -183,5 +183,5 @@ def renamed(folder: Path) -> Mapping[str, str]:
     """List patterns of names and what stands for them where the model is the language model inside
     one of images and text; empty for others."""
     path = folder / layout.CONFIG
-    inside = path.is_file() and is_whole(checkpoints.read_json(path))
-    return NAMES if inside else {}
+    inside = path.is_file() and checkpoints.is_whole(checkpoints.read_json(path))
+    return checkpoints.NAMES if inside else {}

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.architectures import class_in
-from core.models.describing import UNNAMED, describe, locate
+from core.models.describing import UNNAMED, describe, locate, locate_merged
 from core.models.files.checkpoints import HEAD_KEY, read_config
+from core.models.files.opening import count_parameters
 from core.models.loading.model import load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
 from core.models.trial import check_implied
+from core.models.weights.origins import adapter_folder, folder_of_adapter
 
 if TYPE_CHECKING:
     from torch import nn
@@ -95,10 +98,28 @@ def load_task(ref: str) -> TaskModel:
     """Load a model with its head and its tokenizer. Raises ModelError as `describe_head`, or if
     weights are missing."""
     head = describe_head(ref)
-    if head.kind != "arcs":
-        loaded = load_with_head(ref, device="cpu")
-        return TaskModel(ref, head, loaded.model, loaded.tokenizer)
+    if head.kind == "arcs":
+        return _read(ref, locate(ref), ref)
+    loaded = load_with_head(ref, device="cpu")
+    return TaskModel(ref, head, loaded.model, loaded.tokenizer)
+
+
+def load_task_on(ref: str, base: str) -> TaskModel:
+    """Load a model with its head; an adapter merged into this base."""
+    return load_task(ref) if adapter_folder(ref) is None else load_adapted(ref, base)
+
+
+def load_adapted(ref: str, base: str) -> TaskModel:
+    """Load the base with an adapter's factors merged into it, and with the adapter's head. Raises
+    ModelError if either cannot be read, or the adapter does not fit the base or has no head."""
+    folder_of_adapter(ref)
+    return _read(ref, locate_merged(ref, base), base)
+
+
+def _read(ref: str, folder: Path, reader: str) -> TaskModel:
+    """Load the model in a folder with its head, and the tokenizer of the reference `reader`."""
     from core.models.loading.heads import load_task_model
 
-    check_implied(parse_ref(ref), locate(ref), "AutoModel", describe(ref).parameters)
-    return TaskModel(ref, head, load_task_model(locate(ref)), load_tokenizer(ref))
+    config = read_config(folder)
+    check_implied(parse_ref(ref), folder, "AutoModel", count_parameters(folder, config))
+    return TaskModel(ref, head_in(config, ref), load_task_model(folder), load_tokenizer(reader))

@@ -25,8 +25,10 @@ from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES, class_in, stem
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import (
+    TEXT_CONFIG,
     check_config,
     content_hash,
+    plain_config,
     read_config,
     read_json,
     tokenizer_files,
@@ -35,7 +37,6 @@ from core.models.files.checkpoints import (
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_model
-from core.models.files.text_part import TEXT_CONFIG, plain_config
 from core.models.weights.families import find_slots
 from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
@@ -116,10 +117,10 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
     path = adapter / CONFIG
     beside = path.is_file()
     if beside:
-        config = plain_config(stored := read_json(path), stored)
+        config = plain_config(adapter, read_json(path))
         check_config(with_type(config, [*merging.tensors, *merging.heads], path), path)
     else:
-        config = plain_config(read_json(base / CONFIG), merging.base.config)
+        config = plain_config(base, merging.base.config)
     sizes = config[TEXT_CONFIG] if isinstance(config.get(TEXT_CONFIG), dict) else config
     if merging.vocabulary:
         sizes["vocab_size"] = merging.vocabulary

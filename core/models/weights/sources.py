@@ -65,7 +65,7 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         return None
     on_hub = hub_listing.look_up(parsed.name, _commit(identity))
     adapters.check_files(list(on_hub.files), ref)
-    raw = hub_listing.read_small(parsed.name, on_hub.commit, layout.ADAPTER)
+    raw = hub_listing.read_small(on_hub, layout.ADAPTER)
     config = adapters.check_adapter(parse_json(raw, f"{ref}/{layout.ADAPTER}"), ref)
     return Adapter(
         config,
@@ -85,7 +85,7 @@ def _commit(identity: str) -> str:
 
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     on_hub = hub_listing.look_up(name, commit)
-    raw = hub_listing.read_small(name, on_hub.commit, layout.CONFIG)
+    raw = hub_listing.read_small(on_hub, layout.CONFIG)
     config = parse_json(raw, f"{name}/{layout.CONFIG}")
     config = checkpoints.with_type(config, [], name)
     checkpoints.check_config(config, name)

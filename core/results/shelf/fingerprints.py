@@ -26,7 +26,7 @@ def content_of(ref: str, fingerprint: str) -> str:
     """
     if HASHES.fullmatch(fingerprint):
         return fingerprint
-    from core.models.hub.hashes import known_by
+    from core.models.hub.listing import known_by
 
     weights, parsed = "", parse_ref(ref)
     if parsed.kind == "hub":

@@ -10,8 +10,7 @@ from jaxtyping import Float
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import TaskModel
 from core.studies.probes.trees.data import Tree
-from core.vectors.forward import cut_sentences
-from core.vectors.padding import pad_ids, pad_rows
+from core.vectors.forward import cut_sentences, pad_ids, pad_rows
 
 TOGETHER = 32  # sentences in a batch
 

@@ -19,8 +19,7 @@ from core.maths.maps.linear import Aligner
 from core.maths.progress import tick
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
-from core.vectors.forward import plan_whole_batches
-from core.vectors.padding import pad_ids
+from core.vectors.forward import pad_ids, plan_whole_batches
 
 BATCH = 64
 ROWS = 512  # mapped at once, in double precision

@@ -153,8 +153,8 @@ def score_sums(
         ModelError: If a model cannot be read or scored, is not a fine-tune of the base, or has
             weights of other shapes, or has changed since the study began.
     """
-    from core.models.loading.adapters import load_task_on
     from core.models.loading.layers import body_weights, put_body
+    from core.models.loading.task_models import load_task_on
 
     for ref, identity in zip((model, *models), (model_identity, *identities), strict=True):
         next(deltas_of(open_pair(base, ref, base_identity, identity)))  # refuses strangers

@@ -73,7 +73,7 @@ def test_both_variables_of_the_library_switch_the_hub_off(
         lambda: list_fine_tunes(NAME),
         lambda: list_revisions(NAME),
         lambda: size_of(f"hub:{NAME}"),
-        lambda: read_small(NAME, "main", "config.json"),
+        lambda: read_small(look_up(NAME), "config.json"),
     ],
     ids=["download", "look_up", "fine_tunes", "revisions", "size", "settings"],
 )

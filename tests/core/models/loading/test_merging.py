@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from core.commands.main import main
 from core.errors import ModelError
 from core.models import load_model, load_tokenizer, load_with_head, locate
-from core.models.loading.adapters import merge_adapter
+from core.models.loading.conversion import merge_adapter
 from core.models.loading.task_models import describe_head, load_task
 from core.models.sizes import size_of
 from tests.core.tiny_models import save_tiny

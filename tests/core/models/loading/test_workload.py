@@ -16,9 +16,9 @@ from core.errors import CancelledError, ModelError, PalimpsestError
 from core.models import load_model, trial
 from core.models.architectures import ARCHITECTURES
 from core.models.files.layout import CONFIG
+from core.models.loading import counting
 from core.models.loading.construction import import_transformers
 from core.models.loading.task_models import load_task
-from core.models.loading.workload import counting
 from core.models.trial import implied_numbers, making
 from core.runs.process.isolation import ApartTimeoutError
 from tests.cases import exhaustive
