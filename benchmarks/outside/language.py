@@ -12,12 +12,12 @@ from benchmarks.outside.merges import tiny_models
 
 def our_scores(ref: str, small: bool) -> Numbers:
     """Log-likelihoods of `probe behaviour`, in nats."""
-    from core.models.loading.language_models import head_kind
+    from core.models.loading.language_models import prediction_kind
     from core.models.loading.model import load_with_head
     from core.studies.probes.minimal_pairs.scoring import score_words
 
     loaded = load_with_head(ref, device="cpu")
-    return {"nats": score_words(loaded, head_kind(ref, ref), sentences(small)).sum(1)}
+    return {"nats": score_words(loaded, prediction_kind(ref), sentences(small)).sum(1)}
 
 
 def our_bits(ref: str, words: Words) -> Numbers:

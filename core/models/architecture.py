@@ -142,10 +142,14 @@ def fuse(
     )
 
 
+def setting(config: Mapping[str, Any], name: str, default: Any = None) -> Any:
+    """Read a setting by its name in config.json; older names follow after "|"."""
+    return next((config[key] for key in name.split("|") if config.get(key) is not None), default)
+
+
 def count(config: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """Read a size that separates fused matrices; older names follow after "|". Raises ModelError if
-    the configuration does not have it."""
-    value = next((config[key] for key in name.split("|") if config.get(key) is not None), default)
+    """Read a size that separates fused matrices; raises ModelError if there is none."""
+    value = setting(config, name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
             f"The configuration has no {name}, so fused matrices cannot be separated; "
@@ -162,8 +166,7 @@ def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
 
 
 def interleaved(name: str, families: int) -> Sizes:
-    """Make sizes of families whose rows alternate: one row of each for every head or row counted
-    under `name`."""
+    """Make sizes of families whose rows alternate, as often as the configuration's `name` says."""
     return lambda config: ((1,) * families, count(config, name))
 
 

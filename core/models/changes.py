@@ -56,9 +56,8 @@ class Change:
     Attributes:
         size: |W - W_base| / |W_base| over all matrices of the layers.
         apart: |W - W_base| over what it would be for unrelated weights of these norms, median over
-            matrices: about 1
-            for models trained from other random weights, 0 where at least half of the matrices are
-            the same.
+            matrices: about 1 for models trained from other random weights, 0 where at least half of
+            the matrices are the same.
     """
 
     size: float = math.nan

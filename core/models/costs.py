@@ -104,13 +104,12 @@ def reading(
 
 @remembered(256)
 def _reading(size: Size, sentences: int) -> Cost:
-    held = resident({"": size}, sentences)
-    return Cost(vectors(size, sentences), held, stored(size, sentences))
+    memory = resident({"": size}, sentences)
+    return Cost(vectors(size, sentences), memory, stored(size, sentences))
 
 
 def shape_of(sizes: Mapping[str, Size], *refs: str) -> tuple[int, int]:
-    """Return the width of the widest model, and the layers of the shallowest with the
-    embeddings."""
+    """Return the width of the widest model, and the fewest layers, with the embeddings."""
     return max(sizes[ref].d_model for ref in refs), min(sizes[ref].layers for ref in refs) + 1
 
 

@@ -116,7 +116,6 @@ def _files_of(folder: Path) -> tuple[ModelInfo, tuple[str, ...], str]:
     """Read what a model's files say under any reference: its sizes, the sha256 hex of each file of
     weights, and that of its configuration."""
     config = checkpoints.read_config(folder)
-    files = checkpoints.weight_files(folder)
     architecture = ARCHITECTURES[config["model_type"]]
     layers, width, heads = checkpoints.sizes(config)
     info = ModelInfo(
@@ -133,7 +132,7 @@ def _files_of(folder: Path) -> tuple[ModelInfo, tuple[str, ...], str]:
         family=architecture.family,
         positions=architecture.adds_positions(config),
     )
-    hashes = tuple(checkpoints.content_hash(path) for path in files)
+    hashes = tuple(map(checkpoints.content_hash, checkpoints.weight_files(folder)))
     return info, hashes, checkpoints.config_hash(config)
 
 

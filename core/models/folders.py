@@ -71,26 +71,17 @@ def list_folders(folder: Path, tops: Sequence[Path]) -> Listing:
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{folder} cannot be listed ({reason}): choose another.") from error
-    folders: dict[str, str] = {}
-    outside = 0
-    for name in sorted(names[:MOST_READ], key=str.casefold):
-        if name.startswith("."):
-            continue
-        target = _folder_at(here / name)
-        if target is None:
-            continue
-        if not _within(target, tops):
-            outside += 1
-        elif len(folders) <= MOST_LISTED:
-            folders[name] = checkpoint_in(target)
-    above = None if here in tops and not _within(here.parent, tops) else here.parent
+    visible = (name for name in names[:MOST_READ] if not name.startswith("."))
+    targets = {name: _folder_at(here / name) for name in sorted(visible, key=str.casefold)}
+    folders = {name: target for name, target in targets.items() if target is not None}
+    inside = {name: target for name, target in folders.items() if _within(target, tops)}
     return Listing(
         folder=here,
         checkpoint=checkpoint_in(here),
-        folders=dict(islice(folders.items(), MOST_LISTED)),
-        outside=outside,
-        more=len(folders) > MOST_LISTED or len(names) > MOST_READ,
-        above=above,
+        folders={name: checkpoint_in(inside[name]) for name in islice(inside, MOST_LISTED)},
+        outside=len(folders) - len(inside),
+        more=len(inside) > MOST_LISTED or len(names) > MOST_READ,
+        above=None if here in tops and not _within(here.parent, tops) else here.parent,
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from core.errors import SpecError
 from core.models.files.adapters import is_adapter
 from core.models.files.layout import ADAPTER, CONFIG
-from core.models.hub.revisions import MAIN, matching_revisions, natural_key
+from core.models.hub.client import MAIN
+from core.models.hub.revisions import matching_revisions, natural_key
 from core.models.references import WILDCARDS, is_of_revisions, is_pattern, parse_ref
 from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
 

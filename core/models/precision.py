@@ -26,9 +26,9 @@ VARIABLE = "PALIMPSEST_PRECISION"
 
 
 def precision_of(ref: str | ModelRef) -> str:
-    """Choose the type of numbers in which a model's hidden states are computed: "bfloat16" for a
-    large model that is stored in it, where this machine has instructions for it and
-    `PALIMPSEST_PRECISION` does not say "float32". Raises SpecError for other values of that."""
+    """Choose the type of a model's hidden states: "bfloat16" for a large one that is stored in it
+    where this machine is fast, else "float32". Raises SpecError if `PALIMPSEST_PRECISION` is
+    another."""
     ref = parse_ref(ref)
     return precision_in(locate(ref), describe(ref).parameters)
 
@@ -59,8 +59,7 @@ def type_in(config: Mapping[str, Any]) -> str:
 
 def _stored_in_half(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether nearly all numbers of a folder's weights are bfloat16."""
-    entries = open_weights(folder, config).values()
     sizes = dict.fromkeys((True, False), 0)
-    for entry in entries:
+    for entry in open_weights(folder, config).values():
         sizes[entry.dtype == "BF16"] += math.prod(entry.shape)
     return sizes[True] > 9 * sizes[False]

@@ -64,7 +64,7 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 def download_of(ref: str) -> int:
     """Count the bytes of a model that are not on this machine yet; 0 if the Hub is silent."""
     parsed = parse_ref(ref)
-    if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision or "main"):
+    if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision):
         return 0
     with suppress(*failures(), ModelError):  # reported when the model is opened
         repository = _on_hub(parsed)
@@ -94,7 +94,7 @@ def size_of(ref: str) -> Size:
     parsed = parse_ref(ref)
     name, revision = parsed.name, parsed.revision
     if parsed.kind == "hub":
-        folder = hub.earlier_download(name, revision or "main")
+        folder = hub.earlier_download(name, revision)
     else:
         folder = adapter_folder(replace(parsed, random=False))
     if folder is not None and (folder / layout.ADAPTER).is_file():

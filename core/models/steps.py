@@ -119,8 +119,7 @@ def run_of(ref: str) -> str:
         >>> run_of("zoo:seed-0@step-50"), run_of("path:runs/a/checkpoint-300"), run_of("zoo:nli-0")
         ('zoo:seed-0', 'path:runs/a', 'zoo:nli-0')
     """
-    name = ref.partition("@")[0]
-    return CHECKPOINT.sub("", name).rstrip("-_/\\")
+    return CHECKPOINT.sub("", ref.partition("@")[0]).rstrip("-_/\\")
 
 
 def in_order_of_training(refs: Iterable[str]) -> tuple[str, ...]:

@@ -30,8 +30,8 @@ BESIDE, zoo_folder = precomputed.BESIDE, precomputed.zoo_folder
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
-    """Read the manifest's entries of models, in its order; [] if there is no manifest. Raises
-    ModelError if it cannot be read."""
+    """Read the manifest's models in its order; [] without a manifest, ModelError if it is
+    damaged."""
     return _read(folder, MODELS)
 
 

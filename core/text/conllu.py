@@ -1,10 +1,9 @@
 """Reading CoNLL-U: sentences of words with heads, tags and labels; invalid lines are refused.
 
 Read: comments, multiword ranges (`3-4`, whose syntactic words follow and are the words), empty
-nodes (`8.1`,
-left out: they carry no head of the basic tree), a byte order mark, CRLF, a missing last newline.
-Heads that are all `_` make a corpus without heads. Everything else is refused, with file, line and
-reason.
+nodes (`8.1`, left out: they carry no head of the basic tree), a byte order mark, CRLF, a missing
+last newline. Heads that are all `_` make a corpus without heads. Everything else is refused, with
+file, line and reason.
 
 Reference: https://universaldependencies.org/format.html. Deviations: `# genre = NAME` before a
 sentence names its genre; a line of blanks counts as empty; XPOS, UPOS and labels are not checked

@@ -25,8 +25,10 @@ from types import MappingProxyType
 from core.errors import CorpusError
 from core.limits import Limits, current_limits
 from core.models.zoo import restoring, zoo_folder
+from core.text import parsing
 from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
 from core.text.datasets import parse_hub_ref
+from core.text.pipelines import BOX, CLEARNLP_NOTICE, box_scores, foreign_notice
 from core.text.sources import GENRES, read_demo, read_file, read_hub
 
 __all__ = [
@@ -175,7 +177,7 @@ def corpus_from_bytes(name: str, data: bytes) -> Corpus:
     if not short.lower().endswith(_SUFFIXES):
         raise CorpusError(
             f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, "
-            f".conllu.gz)."
+            ".conllu.gz)."
         )
     if len(data) > limits.max_upload_bytes:
         raise CorpusError(
@@ -195,10 +197,7 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     Raises:
         ModelError: If there is no such pipeline.
     """
-    from core.text.parsing import parse_sentences
-    from core.text.pipelines import BOX, CLEARNLP_NOTICE, box_scores, foreign_notice
-
-    parses = parse_sentences(corpus.words, pipeline)
+    parses = parsing.parse_sentences(corpus.words, pipeline)
     sentences = tuple(
         replace(sentence, heads=parse.heads, upos=parse.upos, xpos=parse.xpos, deprel=parse.deprel)
         for sentence, parse in zip(corpus.sentences, parses, strict=True)
@@ -274,7 +273,7 @@ def _collect(
     notices = []
     if long:
         notices.append(left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", long))
-    notices += [left_out_notice(what, count) for what, count in left_out.items()]
+    notices += [left_out_notice(group, count) for group, count in left_out.items()]
     if stopped:
         notices.append(
             f"Only the {stopped} were read, because this server limits the length of a text."
@@ -293,10 +292,9 @@ def _collect(
     return Corpus(ref, tuple(taken), tuple(notices))
 
 
-def left_out_notice(what: str, count: int) -> str:
-    """Say what was left out, and how often: "Sentences of more than 512 words were left out
-    (3)."."""
-    return f"{what} were left out ({count:,})."
+def left_out_notice(group: str, count: int) -> str:
+    """Say that a group, such as "Sentences of more than 512 words", was left out."""
+    return f"{group} were left out ({count:,})."
 
 
 def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Limits) -> Corpus:

@@ -154,7 +154,7 @@ def guard_card(name: str) -> None:
         if not inside or ".." in pattern.replace("\\", "/").split("/"):
             raise CorpusError(
                 f"The card of {name} names files outside its repository ({pattern[:100]!r}): "
-                f"choose another data set."
+                "choose another data set."
             )
         return cast(list[str], resolve(pattern, base_path, *arguments, **named))
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, ModelError
+from core.maths import progress
 from core.maths.arrays import Value
 from core.runs.process.remembered import remembered
 from core.runs.store import current_store, key_of
@@ -151,8 +152,6 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX) -> 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
     """
-    from core.maths.progress import tick
-
     store = current_store()
     mark = pipeline_fingerprint(pipeline)
     demo = shipped()
@@ -169,7 +168,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX) -> 
     }
     misses = [(key, words) for key, words in keys.items() if key not in stored]
     for start in range(0, len(misses), _BATCH):
-        tick(start / len(misses), "parsing")
+        progress.tick(start / len(misses), "parsing")
         batch = misses[start : start + _BATCH]
         fresh = parse_words([words for _, words in batch], pipeline)
         store.put_many({key: asdict(parse) for (key, _), parse in zip(batch, fresh, strict=True)})
@@ -178,8 +177,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX) -> 
 
 
 def _visible(text: str) -> str:
-    """Leave out characters that nobody sees, which would join a full stop to its word; a
-    zero-width space ends a word."""
+    """Leave out characters that nobody sees; a zero-width space ends a word."""
     return _INVISIBLE.sub("", text).replace("\u200b", " ")
 
 
@@ -189,13 +187,11 @@ def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
     The result is that of the whole document except for rare emoticons, whose rules look past a
     space.
     """
-    from core.maths.progress import tick
-
     words: list[str] = []
     spaces: list[bool] = []
     start = 0
     while start < len(line):
-        tick(start / len(line), "cutting text into words")
+        progress.tick(start / len(line), "cutting text into words")
         end = _piece_end(line, start)
         with _lock:
             for token in _blank().tokenizer(line[start:end]):
@@ -243,7 +239,11 @@ def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> li
         nlp, table = _load(pipeline, pipeline_folder(pipeline)), _upos_table(pipeline)
         docs = [
             # spaCy refuses an empty string as a word; "_" stands for it.
-            Doc(nlp.vocab, words=[word or "_" for word in words], sent_starts=_one_start(words))
+            Doc(
+                nlp.vocab,
+                [word or "_" for word in words],
+                sent_starts=[True, *[False] * (len(words) - 1)],
+            )
             for words in sentences
             if words
         ]
@@ -252,11 +252,6 @@ def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> li
             _one_tree(next(parsed), table) if words else Parse((), (), (), ())
             for words in sentences
         ]
-
-
-def _one_start(words: Sequence[str]) -> list[bool | int | None]:
-    """Mark the first word as the start of the only sentence."""
-    return [True, *[False] * (len(words) - 1)]
 
 
 def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:

@@ -26,9 +26,8 @@ from core.runs.process.remembered import remembered
 BOX = "box"
 CLEARNLP_NOTICE = (
     "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and "
-    "auxiliaries head "
-    "their phrases, so trees and scores are not comparable with those of the included parser or of "
-    "a UD treebank."
+    "auxiliaries head their phrases, so trees and scores are not comparable with those of the "
+    "included parser or of a UD treebank."
 )
 # None of these is a keyword of a programming language, or a word of French, German, Spanish and
 # their neighbours: 27 to 43 % of the words of English prose, at most 8 % of those of texts in 60

@@ -95,14 +95,12 @@ def read_text(
 def _part_of(given: Text, ref: str, genres: tuple[str, ...], limit: int | None) -> Corpus:
     """Choose the sentences of a text that came with the request."""
     corpus = given if isinstance(given, Corpus) else corpus_from_bytes(ref.partition(":")[2], given)
-    chosen = tuple(
-        sentence for sentence in corpus.sentences if not genres or sentence.genre in genres
-    )[:limit]
-    if not chosen:
+    sentences = [each for each in corpus.sentences if not genres or each.genre in genres][:limit]
+    if not sentences:
         raise CorpusError(
             f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres."
         )
-    return replace(corpus, sentences=chosen)
+    return replace(corpus, sentences=tuple(sentences))
 
 
 def _counted(corpus: Corpus, limit: int | None) -> Corpus:
@@ -119,11 +117,11 @@ def _distinct(corpus: Corpus) -> Corpus:
     first: dict[tuple[str, ...], Sentence] = {}
     for sentence in corpus.sentences:
         first.setdefault(sentence.words, sentence)
-    count, kept = len(corpus.sentences), tuple(first.values())
-    if len(kept) == count:
+    count, distinct = len(corpus.sentences), tuple(first.values())
+    if len(distinct) == count:
         return corpus
-    notice = repeated_sentences(corpus.ref, count, count - len(kept))
-    return replace(corpus, sentences=kept, notices=(*corpus.notices, notice))
+    notice = repeated_sentences(corpus.ref, count, count - len(distinct))
+    return replace(corpus, sentences=distinct, notices=(*corpus.notices, notice))
 
 
 def repeated_sentences(ref: str, count: int, copies: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from core.errors import CorpusError
+from core.text import parsing
 from core.text.conllu import Sentence, read_conllu
 from core.text.datasets import HubText, stream_rows
 
@@ -44,24 +45,21 @@ def read_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[S
 def _read_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
     """Cut plain text into sentences of words, a chunk of lines at a time; refuse a line that is not
     text."""
-    from core.text.parsing import check_line, tokenize_lines
-
     filled = ((number, line) for number, line in enumerate(texts, start=1) if line.strip())
     while chunk := list(itertools.islice(filled, _CHUNK)):
         for number, line in chunk:
-            check_line(line, f"{name}, line {number}")
-        for sentences in tokenize_lines([line for _, line in chunk]):
+            parsing.check_line(line, f"{name}, line {number}")
+        for sentences in parsing.tokenize_lines([line for _, line in chunk]):
             yield from (Sentence(words) for words in sentences)
 
 
 def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
     """Read rows of a hub data set: text is cut into words, words are kept, rows without text are
     counted."""
-    from core.text.parsing import LONGEST_RUN, check_line
 
     def readable(line: str) -> bool:
         try:
-            check_line(line, source.name)
+            parsing.check_line(line, source.name)
         except CorpusError:
             left_out[f"Lines of {source.name} that are too long or have no spaces"] += 1
             return False
@@ -70,9 +68,9 @@ def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
     for row in stream_rows(source):
         if isinstance(row, str):
             yield from _read_text(filter(readable, row.splitlines()), source.name)
-        elif max(map(len, row)) > LONGEST_RUN:
+        elif max(map(len, row)) > parsing.LONGEST_RUN:
             left_out[
-                f"Rows of {source.name} with a word of more than {LONGEST_RUN} characters"
+                f"Rows of {source.name} with a word of more than {parsing.LONGEST_RUN} characters"
             ] += 1
         else:
             yield Sentence(row)
@@ -80,10 +78,8 @@ def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
 
 def read_demo(handle: BinaryIO) -> Iterator[Sentence]:
     """Read the demo corpus: genre, tab, one sentence per line."""
-    from core.text.parsing import tokenize_lines
-
     rows = demo_rows(handle)
-    cut = tokenize_lines([text for _, text in rows], split=False)
+    cut = parsing.tokenize_lines([text for _, text in rows], split=False)
     for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
         yield from (
             Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences
@@ -97,7 +93,7 @@ def demo_rows(handle: BinaryIO) -> list[list[str]]:
         if len(row) != 2 or row[0] not in GENRES:
             raise CorpusError(
                 f"demo.txt, sentence {number}: the line is not a genre, a tab and a sentence. "
-                f"Restore the file."
+                "Restore the file."
             )
     return rows
 

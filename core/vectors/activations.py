@@ -95,10 +95,10 @@ def extract(
     """
     reading = read_with(ref, device, dtype, between, functions)
     _check(reading, sentences, items, keep)
-    chosen = _layers(layers, reading.layers)
+    numbers = _layers(layers, reading.layers)
     wanted = _wanted(sentences, items, keep)
     starts = np.concatenate([[0], np.cumsum([len(words) for words in wanted])]).astype(np.int64)
-    vectors = np.zeros((len(chosen), int(starts[-1]), reading.info.d_model), dtype=np.float32)
+    vectors = np.zeros((len(numbers), int(starts[-1]), reading.info.d_model), dtype=np.float32)
     there = np.zeros(int(starts[-1]), dtype=bool)
     long: list[int] = []
 
@@ -110,7 +110,7 @@ def extract(
             mine, present = _mean_of(value, keep[index])
         else:
             mine, present = _select(reading, value, items, wanted[index])
-        vectors[:, starts[index] : starts[index + 1]] = mine[chosen]
+        vectors[:, starts[index] : starts[index + 1]] = mine[numbers]
         there[starts[index] : starts[index + 1]] = present
 
     by_word = items == "words" or keep is not None

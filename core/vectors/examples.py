@@ -258,10 +258,8 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
             continue
         starts = np.array(encoded.starts[number])
         there = starts >= 0
-        said = (
-            best[row, starts[there]] if encoded.kind == "words" else best[row, : len(answer)][there]
-        )
-        correct[row] = int((said == answer[there]).sum())
+        places = starts if encoded.kind == "words" else np.arange(len(answer))
+        correct[row] = int((best[row, places[there]] == answer[there]).sum())
     return correct
 
 

@@ -67,13 +67,11 @@ def read_by_layer(
     weights, batches = _weights_of(loaded), plan(loaded, sentences)
     with torch.inference_mode():
         passes = _entered(loaded, [[sentences[index] for index in batch] for batch in batches])
-        for part in passes if donor is None else ():
-            part.pooled.append(part.pooling.pool(part.hidden))
-        if donor is not None:
-            for part, donated in zip(
-                passes, _entered(donor, [part.pooling.batch for part in passes]), strict=True
-            ):
-                part.pooled.append(part.pooling.pool(donated.hidden))
+        batched = [part.pooling.batch for part in passes]
+        for part, entering in zip(
+            passes, passes if donor is None else _entered(donor, batched), strict=True
+        ):
+            part.pooled.append(part.pooling.pool(entering.hidden))
         norm = final_norm((donor or loaded).model)
         count = len(weights.layers)
         for number in range(count):

@@ -4,6 +4,7 @@ and files of weights that were not read."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -32,18 +33,15 @@ def with_model_files(result: R, spec: Any, *outputs: Outputs) -> R:
     return replace(result, notices=(*added, *result.notices)) if added else result
 
 
-def _references(spec: Any, outputs: tuple[Outputs, ...]) -> Iterator[str]:
+def _references(spec: Any, outputs: tuple[Outputs, ...]) -> list[str]:
     """List the references in a spec's fields and tasks' roles once each, patterns expanded."""
     fields = [*vars(spec).values(), *(role for output in outputs for role in output.values)]
     texts = [text for field in fields for text in (field if isinstance(field, tuple) else [field])]
     expanded: dict[str, None] = {}
-    for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
-        if text.startswith(KINDS):
-            try:
-                expanded.update(dict.fromkeys(matching_refs(text)))
-            except PalimpsestError:
-                continue  # a text, or a model that the study has said it cannot find
-    yield from expanded
+    for text in dict.fromkeys(t for t in texts if isinstance(t, str) and t.startswith(KINDS)):
+        with suppress(PalimpsestError):  # a text, or a model that the study has said it cannot find
+            expanded |= dict.fromkeys(matching_refs(text))
+    return list(expanded)
 
 
 def _notices(ref: str) -> Iterator[str]:
@@ -55,9 +53,7 @@ def _notices(ref: str) -> Iterator[str]:
         on_hub = parsed.kind == "hub"
         if on_hub:
             yield from filter(None, [_unread_on_hub(ref, parsed)])
-        folder = (
-            earlier_download(parsed.name, parsed.revision or "main") if on_hub else locate(parsed)
-        )
+        folder = earlier_download(parsed.name, parsed.revision) if on_hub else locate(parsed)
         if folder is None:
             return
         if not on_hub:

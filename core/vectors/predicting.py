@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ModelError, not_finite
-from core.models.loading.language_models import head_kind, load_on_head, predicts
+from core.models.loading.language_models import (
+    head_of,
+    load_on_head,
+    prediction_kind,
+    predicts,
+)
 from core.models.sizes import Size
 from core.vectors.forward import cut_sentences, pad_ids, pad_rows
 
@@ -42,12 +47,12 @@ def ask_masked(loaded: LoadedModel, words: Sequence[Sequence[str]], first: int =
 
     mask = int(loaded.tokenizer.mask or 0)
     asked = []
-    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
+    for ids, there, scored, places in pad_sentences(loaded, words, first):
         longest = ids.shape[1]
         for start in range(min(EVERY, longest)):
             hidden = scored & (torch.arange(longest) % EVERY == start)
             answers = torch.where(hidden, ids, -1)
-            asked.append((Batch(ids.masked_fill(hidden, mask), there, chosen), answers))
+            asked.append((Batch(ids.masked_fill(hidden, mask), there, places), answers))
     return tuple(asked)
 
 
@@ -58,10 +63,10 @@ def ask_following(loaded: LoadedModel, words: Sequence[Sequence[str]], first: in
     from core.models.loading.layers import Batch
 
     asked = []
-    for ids, there, scored, chosen in pad_sentences(loaded, words, first):
+    for ids, there, scored, places in pad_sentences(loaded, words, first):
         answers = torch.full_like(ids, -1)
         answers[:, :-1] = torch.where(scored[:, 1:], ids[:, 1:], -1)
-        asked.append((Batch(ids, there, chosen), answers))
+        asked.append((Batch(ids, there, places), answers))
     return tuple(asked)
 
 
@@ -78,7 +83,7 @@ def open_to_ask(ref: str, base: str) -> tuple[LoadedModel, Callable[..., Asked]]
 def way_to_ask(ref: str, base: str, loaded: LoadedModel) -> Callable[..., Asked]:
     """Choose how a model that `load_on_head` opened is asked for its tokens. Raises ModelError if
     its tokenizer has no mask that a masked model needs."""
-    kind = head_kind(ref, base)
+    kind = prediction_kind(ref if head_of(ref) else base)
     if kind == "masked" and loaded.tokenizer.mask is None:
         raise ModelError(
             f"The tokenizer of {ref} has no mask, so its masked tokens cannot be predicted: "
@@ -138,8 +143,8 @@ def pad_sentences(
     cut = cut_sentences(tokenizer, words)
     order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))
     for start in range(0, len(order), BATCH):
-        chosen = order[start : start + BATCH]
-        kept = [cut[number].ids[: tokenizer.longest] for number in chosen]
-        words_of = [cut[number].words[: tokenizer.longest] for number in chosen]
+        places = order[start : start + BATCH]
+        kept = [cut[number].ids[: tokenizer.longest] for number in places]
+        words_of = [cut[number].words[: tokenizer.longest] for number in places]
         ids, there = pad_ids(kept, tokenizer.pad or 0)
-        yield ids, there, pad_rows(words_of, -1) >= first, chosen
+        yield ids, there, pad_rows(words_of, -1) >= first, places

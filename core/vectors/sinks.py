@@ -201,15 +201,15 @@ def with_sinks(result: R, *parts: Outputs) -> R:
     import pandas as pd
 
     values = [value for outputs in parts for value in outputs.values.values()]
-    records = [said for value in values if (said := _record_of(value))]
+    records = [entry for value in values if (entry := _record_of(value))]
     if not records:
         return result
-    rows = {(row[0], row[1]): row for said in reversed(records) for row in said["rows"]}
+    rows = {(row[0], row[1]): row for entry in reversed(records) for row in entry["rows"]}
     table = pd.DataFrame(sorted(rows.values()), columns=list(COLUMNS))
     more: dict[str, Any] = {"tables": result.tables | {TABLE: table}}
-    counts = [(int(said["left_out"]), int(said["items"])) for said in records]
-    if all(POSITIONS in said for said in records):  # models that share their words
-        shared = {word for said in records for word in said[POSITIONS]}
+    counts = [(int(entry["left_out"]), int(entry["items"])) for entry in records]
+    if all(POSITIONS in entry for entry in records):  # models that share their words
+        shared = {word for entry in records for word in entry[POSITIONS]}
         counts = [(len(shared), counts[0][1])]
     if any(left for left, _ in counts):
         models = list(dict.fromkeys(table.loc[table["sinks"] > 0, "model"]))
@@ -220,8 +220,8 @@ def with_sinks(result: R, *parts: Outputs) -> R:
 
 
 def _record_of(value: Any) -> Value | None:
-    said = value.get(TABLE) if isinstance(value, Mapping) else getattr(value, TABLE, None)
-    return said if isinstance(said, dict) and "left_out" in said else None
+    entry = value.get(TABLE) if isinstance(value, Mapping) else getattr(value, TABLE, None)
+    return entry if isinstance(entry, dict) and "left_out" in entry else None
 
 
 def without(kept: Sequence[Sequence[int]], positions: Positions) -> list[list[int]]:

@@ -147,14 +147,11 @@ def with_unknown_share(
         f"{part} of the words of the {text} are not in the vocabulary of {models}, which reads "
         f"them all as one unknown token, so the numbers say nothing about these words. {advice}"
     )
-    notices = (notice, *result.notices)
-    if share <= MOSTLY:
-        return replace(result, notices=notices)
-    caution = f"{models} cannot read {part} of the words of this {text}."
+    caution = f"{models} cannot read {part} of the words of this {text}." if share > MOSTLY else ""
     return replace(
         result,
         caution=f"{caution} {result.caution}".strip(),
-        notices=notices,
+        notices=(notice, *result.notices),
     )
 
 
@@ -201,7 +198,7 @@ def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
             ]
         }
 
-    kept, _ = current_store().get_or_compute(
+    stored, _ = current_store().get_or_compute(
         key_of("unknown", VERSION, tokenizer_fingerprint(ref), words), look
     )
-    return frozenset(kept["unknown"])
+    return frozenset(stored["unknown"])

@@ -205,8 +205,7 @@ def test_configurations() -> None:
     taken = 0
 
     def read(raw: bytes) -> None:
-        config = parse_json(raw, "config.json")
-        checkpoints.check_config(config, "config.json")
+        config = checkpoints.checked_config(parse_json(raw, "config.json"), [], "config.json")
         layers, width, heads = checkpoints.sizes(config)
         assert 1 <= layers <= 512
         assert min(width, heads) >= 1

@@ -6,9 +6,8 @@ as well; each is refused by its name. Biases and rows of embeddings that were tr
 numbers in place of the base's.
 
 References: Hu et al. 2022, ICLR (LoRA); Kalajdzievski 2023, arXiv 2312.03732 (rsLoRA); the fields
-are those of PEFT's
-LoraConfig. Deviations: patterns of modules are read as names, dots and `\\d+`, not as any regular
-expression.
+are those of PEFT's LoraConfig. Deviations: patterns of modules are read as names, dots and `\\d+`,
+not as any regular expression.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.architecture import Architecture
+from core.models.architecture import Architecture, setting
 from core.models.architectures import ARCHITECTURES, describe_type, infer_type
 from core.models.files.bounds import (
     MOST_LAYERS,
@@ -44,6 +44,7 @@ from core.runs.process.remembered import READ_FILES, file_state, remembered
 
 MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
 POINTER = b"version https://git-lfs.github.com/spec/"
+TOKENIZER_SETTINGS = "tokenizer_config.json"
 HEAD_KEY = "palimpsest_head"
 """Entry of config.json that says which head of ours is in the file: {"kind": "arc", "size": 64}."""
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
@@ -88,17 +89,21 @@ def read_config(folder: Path) -> dict[str, Any]:
     else:
         config = gguf_config(weight_files(folder))
     names = [] if config.get("model_type") is not None else tensor_names(folder)
-    config = with_type(config, names, path)
-    check_config(config, path)
-    tokenizer = folder / "tokenizer_config.json"
-    if tokenizer.is_file():
-        settings = read_json(tokenizer)
-        if "auto_map" in settings:
-            raise ModelError(
-                f"{tokenizer} needs its author's own code (auto_map), never run here: use another."
-            )
-        refuse_redirection(settings, tokenizer)
+    config = checked_config(config, names, path)
+    settings = tokenizer_settings(folder)
+    if "auto_map" in settings:
+        raise ModelError(
+            f"{folder / TOKENIZER_SETTINGS} needs its author's own code (auto_map), "
+            "never run here: use another."
+        )
+    refuse_redirection(settings, folder / TOKENIZER_SETTINGS)
     return config
+
+
+def tokenizer_settings(folder: Path) -> dict[str, Any]:
+    """Read tokenizer_config.json of a folder; {} without one."""
+    path = folder / TOKENIZER_SETTINGS
+    return read_json(path) if path.is_file() else {}
 
 
 def _without_config(folder: Path, layout: Layout) -> ModelError:
@@ -112,15 +117,6 @@ def _without_config(folder: Path, layout: Layout) -> ModelError:
     if any(name.endswith(GGUF) for name in layout.names):
         return ModelError(layout.problem)
     return ModelError(f"{folder / CONFIG} is missing: get the model again, or choose another.")
-
-
-def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
-    """Add the inferred model type to a configuration that has none; take the language model of one
-    of images and text. Raises ModelError as `infer_type` does."""
-    if config.get("model_type") is not None:
-        refuse_code(config, source)
-        return text_part(config)
-    return {**config, "model_type": infer_type(config, names, source)}
 
 
 def text_part(config: dict[str, Any]) -> dict[str, Any]:
@@ -150,9 +146,13 @@ def plain_config(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def check_config(config: dict[str, Any], source: object) -> None:
-    """Raise ModelError, which names `source`, for a configuration that the policy forbids."""
+def checked_config(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
+    """Check a configuration, add the type that the names of tensors tell where it has none, and
+    take the language model of one of images and text. Raises ModelError, which names `source`."""
     refuse_code(config, source)
+    if config.get("model_type") is None:
+        config = {**config, "model_type": infer_type(config, names, source)}
+    config = text_part(config)
     if QUANTISATION in config:
         check_method(config[QUANTISATION], source)
     architecture = describe_type(config.get("model_type"), source)
@@ -164,6 +164,7 @@ def check_config(config: dict[str, Any], source: object) -> None:
         )
     check_bounds(config, source)
     _check_positions(config, architecture, source)
+    return config
 
 
 def sizes(config: dict[str, Any], source: object = CONFIG) -> tuple[int, int, int]:
@@ -251,7 +252,7 @@ def tensor_names(folder: Path) -> list[str]:
 
 
 def _size(config: dict[str, Any], name: str, source: object) -> int:
-    value = next((config[key] for key in name.split("|") if config.get(key) is not None), None)
+    value = setting(config, name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
             f"{source} does not say {name.partition('|')[0]}: "
@@ -292,7 +293,7 @@ def _present(path: Path) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a model's folder; raises ModelError as `read_small`, or if it is
+    """Read a JSON object of a model's folder; raises ModelError as `read_small`, or if it is
     none."""
     return parse_json(read_small(path), path)
 

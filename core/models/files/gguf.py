@@ -229,29 +229,29 @@ def gguf_config(paths: Sequence[Path]) -> dict[str, Any]:
     path, header = paths[0], read_parts(paths)
     kind = _architecture(path, header)
 
-    def said(name: str, default: Any = None) -> Any:
+    def setting(name: str, default: Any = None) -> Any:
         return header.settings.get(f"{kind}.{name}", default)
 
-    if ROTATION in header.tensors or said("rope.scaling.type", "none") != "none":
+    if ROTATION in header.tensors or setting("rope.scaling.type", "none") != "none":
         raise ModelError(
             f"{path} scales its rotary positions in a way that it does not say: "
             "put the model's config.json beside it."
         )
     if "token_embd.weight" not in header.tensors:
         raise damaged(path, "without an embedding")
-    rotation = {"rope_type": "default", "rope_theta": said("rope.freq_base", 10_000.0)}
+    rotation = {"rope_type": "default", "rope_theta": setting("rope.freq_base", 10_000.0)}
     config = {
         "model_type": kind,
         "architectures": [CLASSES[kind]],
-        "num_hidden_layers": said("block_count"),
-        "hidden_size": said("embedding_length"),
-        "intermediate_size": said("feed_forward_length"),
-        "num_attention_heads": said("attention.head_count"),
-        "num_key_value_heads": said("attention.head_count_kv", said("attention.head_count")),
-        "head_dim": said("attention.key_length"),
-        "rms_norm_eps": said("attention.layer_norm_rms_epsilon"),
+        "num_hidden_layers": setting("block_count"),
+        "hidden_size": setting("embedding_length"),
+        "intermediate_size": setting("feed_forward_length"),
+        "num_attention_heads": setting("attention.head_count"),
+        "num_key_value_heads": setting("attention.head_count_kv", setting("attention.head_count")),
+        "head_dim": setting("attention.key_length"),
+        "rms_norm_eps": setting("attention.layer_norm_rms_epsilon"),
         "rope_parameters": rotation,
-        "max_position_embeddings": said("context_length"),
+        "max_position_embeddings": setting("context_length"),
         "vocab_size": header.tensors["token_embd.weight"][1][0],
         "tie_word_embeddings": "output.weight" not in header.tensors,
         "attention_bias": "blk.0.attn_q.bias" in header.tensors if kind == "llama" else None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -154,13 +155,12 @@ def _count_quantised(folder: Path) -> int:
 
 def quantisation_notice(ref: str, entries: Mapping[str, Stored]) -> str:
     """Say that a model's weights are quantised, and in what; "" if they are not."""
-    counts: dict[str, int] = {}
-    for entry in entries.values():
-        if entry.dtype not in NUMBERS and entry.dtype in ROUNDING and len(entry.shape) > 1:
-            counts[entry.dtype] = counts.get(entry.dtype, 0) + 1
+    quantised = ROUNDING.keys() - NUMBERS.keys()
+    matrices = (entry.dtype for entry in entries.values() if len(entry.shape) > 1)
+    counts = Counter(dtype for dtype in matrices if dtype in quantised)
     if not counts:
         return ""
-    schemes = listed(sorted(counts, key=lambda scheme: -counts[scheme]))
+    schemes = listed([scheme for scheme, _ in counts.most_common()])
     return (
         f"The weights of {ref} are quantised ({schemes}). They are dequantised matrix by matrix as "
         "they are read, so every number includes the rounding of the quantisation."

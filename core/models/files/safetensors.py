@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeGuard
@@ -226,6 +228,11 @@ def _entry(name: str, entry: object, file: ByteFile, begin: int) -> Entry:
     return Entry(file, dtype, tuple(shape), begin + place[0], begin + place[1])
 
 
+def sides(shape: Iterable[int]) -> str:
+    """A shape in words, such as "8 x 16"."""
+    return " x ".join(map(str, shape)) or "one number"
+
+
 def fills_its_place(entry: Entry) -> bool:
     """Whether a tensor has as many bytes as its type and shape need."""
     width = BYTES_PER_NUMBER.get(entry.dtype)
@@ -275,6 +282,19 @@ def _sizes(value: object) -> TypeGuard[list[int]]:
         and len(value) <= 64
         and all(type(item) is int and 0 <= item <= MOST_BYTES for item in value)
     )
+
+
+@contextmanager
+def writing(target: Path, prefix: str = "") -> Iterator[Path]:
+    """Give an empty folder to write a model in, which becomes the target at the end of the block;
+    if the block fails, nothing stays. `prefix` begins the name of the folder around it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix or f"{target.name}.")
+    with beside as partial:
+        written = Path(partial) / target.name
+        written.mkdir()
+        yield written
+        written.rename(target)
 
 
 def write_model(folder: Path, entries: Mapping[str, Stored], config: Mapping[str, Any]) -> None:

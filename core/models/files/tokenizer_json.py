@@ -48,7 +48,7 @@ def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
     """List what marks the fingerprint of a folder's tokenizer, see `needs_space` and
     `is_cut_by_file`; nothing for most. Raises ModelError if the tokenizer's settings are
     damaged."""
-    named = _settings(folder).get("tokenizer_class")
+    named = checkpoints.tokenizer_settings(folder).get("tokenizer_class")
     marks = {
         SPACED: needs_space(folder, config),
         CUT: is_cut_by_file(folder, config, named),
@@ -60,7 +60,7 @@ def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether words are read with a space before them because of their "▁". Where the files leave
     it open the answer is yes, which costs no more than computing again; of byte-level tokenizers,
     whose words always had their space, it is no."""
-    settings = _settings(folder)
+    settings = checkpoints.tokenizer_settings(folder)
     named = settings.get("tokenizer_class") or config.get("tokenizer_class")
     if str(named).removesuffix("Fast") == "GemmaTokenizer":
         return True
@@ -76,11 +76,6 @@ def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
         if settings.get("add_prefix_space") is False and (replaces or _METASPACE.search(content)):
             return True  # classes that build their own pre-tokenizer follow this setting
         return replaces and not _ADDS_ONE.search(content)
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    path = folder / "tokenizer_config.json"
-    return checkpoints.read_json(path) if path.is_file() else {}
 
 
 def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bool:

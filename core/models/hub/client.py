@@ -35,6 +35,7 @@ from core.runs.files import write_beside
 from core.runs.process.parsing import MOST_BYTES
 from core.runs.process.remembered import Memory
 
+MAIN = "main"  # the branch that a reference without a revision names
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 WIDEST = 8  # bytes of a parameter
 MOST_FILES = 100_000  # of all repositories that are remembered
@@ -59,7 +60,7 @@ def download(name: str, revision: str | None = None) -> Path:
 
 def _download(name: str, revision: str | None) -> Path:
     pinned = revision is not None and repositories.COMMIT.fullmatch(revision) is not None
-    earlier = earlier_download(name, revision or "main") if pinned or is_offline() else None
+    earlier = earlier_download(name, revision) if pinned or is_offline() else None
     if earlier:
         return earlier
     if is_offline():
@@ -67,7 +68,7 @@ def _download(name: str, revision: str | None) -> Path:
     try:
         repository = ask_about(name, revision)
     except failures() as error:
-        earlier = earlier_download(name, revision or "main") if is_unreachable(error) else None
+        earlier = earlier_download(name, revision) if is_unreachable(error) else None
         if earlier:
             return earlier
         raise refusal(error, name, revision) from error
@@ -86,7 +87,7 @@ def _download(name: str, revision: str | None) -> Path:
             fetch(repository, file)
     if not adapter:
         checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
-    _remember(name, revision or "main", repository.commit)
+    _remember(name, revision or MAIN, repository.commit)
     return folder
 
 
@@ -226,8 +227,9 @@ def _remember(name: str, revision: str, commit: str) -> None:
         write_beside(path, commit.encode())
 
 
-def earlier_download(name: str, revision: str) -> Path | None:
-    """Find an earlier, complete download of this revision."""
+def earlier_download(name: str, revision: str | None) -> Path | None:
+    """Find an earlier, complete download of this revision; None is the main branch."""
+    revision = revision or MAIN
     note = model_folder(name) / "refs" / revision
     if repositories.COMMIT.fullmatch(revision):
         commit = revision

@@ -36,8 +36,8 @@ SENTENCES = {
     f"later, or {BOX}.",
     "unreachable": "The Hub cannot be reached and {name} was not downloaded earlier: check the "
     f"connection, or {BOX}.",
-    "foreign": "The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or "
-    f"{BOX}.",
+    "foreign": "The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, "
+    f"or {BOX}.",
     "unsaved here": f"{{name}} could not be saved on this server: try again later, or {BOX}.",
     "unsaved": "{name} could not be saved in {cache} ({error}): free some space or set HF_HOME, "
     "and try again.",

@@ -212,7 +212,7 @@ def known_by(ref: ModelRef) -> tuple[str, str]:
     try:
         commit = look_up(ref.name, ref.revision).commit
     except ModelError:
-        earlier = hub.earlier_download(ref.name, ref.revision or "main")
+        earlier = hub.earlier_download(ref.name, ref.revision)
         if earlier is None:
             raise
         commit = earlier.name  # offline: use the earlier download

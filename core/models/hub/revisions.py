@@ -14,7 +14,6 @@ from core.runs.process.remembered import Memory
 
 LISTED_FOR = 3_600.0  # seconds before a list is asked for again: longer than most studies run
 MOST_REVISIONS = 100_000  # revisions of all models that are remembered
-MAIN = "main"  # the branch that a reference without a revision names
 _DIGITS = re.compile(r"(\d+)")
 
 

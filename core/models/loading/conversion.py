@@ -11,9 +11,7 @@ twice are written twice; a sum has the head of the first fine-tune.
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from core.models.architectures import class_in
 from core.models.describing import locate
 from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, is_quantised, open_weights
-from core.models.files.safetensors import Stored, write_model
+from core.models.files.safetensors import Stored, write_model, writing
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import check_complete, class_with_head
 from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
@@ -139,18 +137,6 @@ def refuse_existing(target: Path) -> None:
     """Refuse to write where something is. Raises ModelError if it is there."""
     if target.exists():
         raise ModelError(f"{target} is there already: name another folder with --out.")
-
-
-@contextmanager
-def writing(target: Path) -> Iterator[Path]:
-    """Give an empty folder to write a model in, which becomes the target at the end of the block;
-    if the block fails, nothing stays."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as partial:
-        written = Path(partial) / target.name
-        written.mkdir()
-        yield written
-        written.rename(target)
 
 
 def read_back(folder: Path) -> None:

@@ -124,10 +124,9 @@ def load_task_model(folder: Path) -> nn.Module:
 def _load_classifier(folder: Path, architecture: str) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
-        supported = ", ".join(AUTO_CLASSES)
         raise ModelError(
             f"{folder.name} was saved as {architecture}, "
-            f"without a head that is known here ({supported}); choose another model."
+            f"without a head that is known here ({', '.join(AUTO_CLASSES)}); choose another model."
         )
     model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]))
     return cast("nn.Module", model.eval().requires_grad_(False))

@@ -186,11 +186,6 @@ def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
     return LanguageModel(ref, kind, loaded, head)
 
 
-def head_kind(ref: str, base: str) -> Kind:
-    """Tell what a model predicts with the head that `load_on_head` gives it."""
-    return prediction_kind(ref if head_of(ref) else base)
-
-
 def load_on_head(ref: str, base: str) -> LoadedModel:
     """Open a model with its head that predicts tokens, or, where it has none, on the base's. Raises
     ModelError if neither has such a head, or the base's does not fit."""

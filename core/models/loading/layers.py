@@ -74,7 +74,7 @@ def layer_list(model: nn.Module) -> nn.ModuleList:
     if architecture.inseparable:
         raise ModelError(
             f"The layers of a {model_type} cannot be run one by one: {architecture.inseparable}. "
-            f"Choose another model."
+            "Choose another model."
         )
     return stack_of(body, architecture)
 
@@ -161,8 +161,7 @@ def states(model: nn.Module, batch: Batch) -> Tensor:
 
 def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
     """Whether this architecture's layers return their state in a tuple."""
-    output = calls_of(model, partial(run_model, batch=batch))[0][-1]
-    return isinstance(output, tuple)
+    return isinstance(calls_of(model, partial(run_model, batch=batch))[0][-1], tuple)
 
 
 def run_rebuilt(

@@ -3,7 +3,7 @@ once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files import checkpoints, layout
 from core.models.files.opening import ROUNDING, open_weights, read_by_library
-from core.models.files.safetensors import Stored
+from core.models.files.safetensors import Stored, sides
 from core.models.files.schemes import QUANTISATION
 from core.models.loading.construction import NO_ADAPTER, make_empty
 from core.runs.process.memory import free_memory
@@ -90,13 +90,9 @@ def refuse_misfits(source: object, report: Mapping[str, Any]) -> None:
         name, stored, wanted = misfits[0]
         more = f" ({len(misfits)} tensors do not fit)" if len(misfits) > 1 else ""
         raise ModelError(
-            f"{source} stores {name} as {_sides(stored)}, and its configuration asks for "
-            f"{_sides(wanted)}{more}: they do not belong together, so get both again."
+            f"{source} stores {name} as {sides(stored)}, and its configuration asks for "
+            f"{sides(wanted)}{more}: they do not belong together, so get both again."
         )
-
-
-def _sides(shape: Sequence[int]) -> str:
-    return " x ".join(map(str, shape)) or "one number"
 
 
 def _read_into_empty(

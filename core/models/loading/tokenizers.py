@@ -233,8 +233,8 @@ def is_included(ref: ModelRef, folder: Path) -> bool:
     """Whether every file that decides the tokenization is that of the manifest."""
     if ref.kind != "zoo":
         return False
-    entries = [entry for entry in read_manifest() if entry.get("name") == ref.name]
-    files: dict[str, str] = entries[0].get("files", {}) if entries else {}
+    listed = (entry for entry in read_manifest() if entry.get("name") == ref.name)
+    files: dict[str, str] = next(listed, {}).get("files", {})
     present = [name for name in layout.TOKENIZER_FILES if (folder / name).is_file()]
     return bool(files) and all(
         files.get(name) == checkpoints.content_hash(folder / name)

@@ -103,8 +103,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
 
 def _named_class(folder: Path) -> str:
     """Name the class of a folder's tokenizer; "" where its files leave it to transformers."""
-    path = folder / "tokenizer_config.json"
-    named = checkpoints.read_json(path).get("tokenizer_class") if path.is_file() else None
+    named = checkpoints.tokenizer_settings(folder).get("tokenizer_class")
     if named is None and (folder / layout.CONFIG).is_file():
         kind = checkpoints.read_json(folder / layout.CONFIG).get("model_type")
         named = next((name for name, type_ in SLOW.items() if kind == type_), None)

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models.architecture import Architecture
+from core.models.architecture import Architecture, setting
 from core.models.architectures import ARCHITECTURES
-from core.models.loading.layers import body_of, first_of, module_at, stack_of
+from core.models.loading.layers import body_of, first_of, module_at, stack_of, state_in
 from core.models.weights.families import find_slots
 from core.runs.process.remembered import Memory
 
@@ -70,7 +70,7 @@ def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -
     settings = config.to_dict()
     shapes = {name: tuple(weight.shape) for name, weight in body.named_parameters()}
     slots = find_slots(model_type, shapes, settings)
-    width = _size(settings, architecture.width)
+    width = setting(settings, architecture.width)
     for slot in slots:
         if slot.latent:
             continue
@@ -80,7 +80,7 @@ def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -
             where = f"{slot.family} matrix of layer {slot.layer + 1} is {rows} x {columns}"
             raise _differs(model_type, f"has vectors of {width} numbers, and the {where}")
     table: Any = module_at(body, architecture.embedding)
-    if getattr(table, "weight", None) is None or len(table.weight) != _size(settings, "vocab_size"):
+    if getattr(table, "weight", None) is None or len(table.weight) != settings["vocab_size"]:
         raise _differs(
             model_type, f"has no embedding of its vocabulary at {architecture.embedding}"
         )
@@ -92,7 +92,7 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
     seen = _run(model, body, stack, architecture)
     if not all(bool(state.isfinite().all()) for state in seen.given):
         return  # reported where they are read
-    depth = _size(config.to_dict(), architecture.layers)
+    depth = setting(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
         fault = (
             f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, "
@@ -125,7 +125,7 @@ def _run(
     seen = _Pass()
 
     def enter(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.entering.append(_flat(args[0] if args else kwargs["hidden_states"]))
+        seen.entering.append(_flat(state_in(args, kwargs)))
 
     def leave(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         seen.leaving = _flat(first_of(output))
@@ -187,10 +187,6 @@ def _proportional(first: Tensor, second: Tensor) -> bool:
         return False
     factor = float((first.float() * second.float()).sum()) / float((second.float() ** 2).sum())
     return factor != 0 and _alike(first / factor, second)
-
-
-def _size(settings: dict[str, Any], name: str) -> int:
-    return int(next(settings[key] for key in name.split("|") if settings.get(key) is not None))
 
 
 def _differs(model_type: str, fault: str) -> ModelError:

@@ -19,9 +19,10 @@ import numpy as np
 
 from core.errors import ModelError, listed
 from core.models.files.adapters import AdapterConfig
+from core.models.files.safetensors import sides
 from core.models.weights.deltas import Delta, Pair, check_families, check_related
 from core.models.weights.factors import Product, product_of, sort_tensors
-from core.models.weights.families import Slot, find_slots, match_names
+from core.models.weights.families import Slot, match_names
 from core.models.weights.tensors import Checkpoint
 
 
@@ -54,7 +55,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     from headers alone. Raises ModelError if they do not fit this base or the configuration, one of
     a pair is missing, or a layer's matrix is held whole."""
     ref, entries = adapter.factors.ref, adapter.factors.entries
-    ours = find_slots(base.model_type, base.entries, base.config)
+    ours = base.slots
     tensors = sort_tensors(entries, ref)
     modules, whole_names = tensors.linear, [*tensors.whole]
     placed = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
@@ -71,9 +72,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
             "choose its base."
         )
     targets: dict[str, Product] = {}
-    slots_of_base = {(slot.family, slot.layer): slot for slot in ours}
     for key, place in placed.items():
-        slot = slots_of_base.get(key)
+        slot = ours.get(key)
         if slot is None:
             raise ModelError(
                 f"{ref} is not an adapter of {base.ref}, "
@@ -83,15 +83,14 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         target = product_of(adapter.config, module, modules[module], ref)
         rows, columns = slot.whole(base.entries[slot.tensor].shape)
         if not target.fits(adapter.factors, rows, columns):
-            shapes = entries[target.upper].shape, entries[target.lower].shape
-            sizes = listed([" x ".join(map(str, shape)) for shape in shapes])
+            sizes = listed([sides(entries[name].shape) for name in (target.upper, target.lower)])
             raise ModelError(
                 f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
                 f"{base.ref} with rank {target.rank}: it is damaged, or an adapter of another base."
             )
         targets[slot.tensor] = target
-    check_families(base, [slot.family for slot in ours], families)
-    slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
+    check_families(base, [family for family, _ in ours], families)
+    slots = tuple((slot, slot) for slot in ours.values() if not families or slot.family in families)
     others = {*tensors.embedded, *tensors.tokens}
     left_out = sorted({*modules, *others} - {target.module for target in targets.values()})
     return AdapterPair(

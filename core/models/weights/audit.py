@@ -12,6 +12,7 @@ does not, the direction is not known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -144,7 +145,8 @@ def _compare(
             verdicts[ref] = Verdict(BROKEN)
     usable = [n for n, ref in enumerate(samples) if verdicts[ref].fault == FINE]
     _mark_identical(vectors, [contents.get(ref, "") for ref in samples], usable, verdicts)
-    return vectors, _cosines(vectors), usable, verdicts
+    units = _units(vectors)
+    return vectors, units @ units.T, usable, verdicts
 
 
 def _vectors(
@@ -152,10 +154,9 @@ def _vectors(
 ) -> tuple[Float[ndarray, "checkpoint number"], dict[str, bool]]:
     """Join each sample to one vector of the matrices that most checkpoints have, without those
     that are the same in all (tables of positions that are computed, not learned)."""
-    shapes: dict[tuple[str, int], int] = {}
-    for sample in samples.values():
-        for name, numbers in sample.items():
-            shapes[name, len(numbers)] = shapes.get((name, len(numbers)), 0) + 1
+    shapes = Counter(
+        (name, len(numbers)) for sample in samples.values() for name, numbers in sample.items()
+    )
     common = [(name, size) for (name, size), count in shapes.items() if 2 * count > len(samples)]
     complete = {
         ref: bool(common) and all(len(sample.get(name, ())) == size for name, size in common)
@@ -182,12 +183,12 @@ def _vectors(
     return np.stack(vectors), complete
 
 
-def _cosines(vectors: Float[ndarray, "checkpoint number"]) -> Float[ndarray, "a b"]:
+def _units(vectors: Float[ndarray, "checkpoint number"]) -> Float[ndarray, "checkpoint number"]:
+    """Scale vectors to length 1; numbers that are not finite count as 0."""
     finite = np.where(np.isfinite(vectors), vectors, 0.0)
-    norms = np.linalg.norm(finite, axis=1)
-    norms[norms == 0] = 1.0
-    cosines: Float[ndarray, "a b"] = finite @ finite.T / np.outer(norms, norms)
-    return cosines
+    norms = np.linalg.norm(finite, axis=1, keepdims=True)
+    units: ndarray = finite / np.where(norms > 0, norms, 1.0)
+    return units
 
 
 def _mark_identical(
@@ -223,9 +224,7 @@ def _related(
     """Tell which checkpoints share a run. The cosine of independent numbers a and b has the
     variance sum(a² b²) / (|a|² |b|²): in small models, whose samples are small, it is large by
     chance."""
-    finite = np.where(np.isfinite(vectors), vectors, 0.0)
-    norms = np.linalg.norm(finite, axis=1, keepdims=True)
-    squares = (finite / np.where(norms > 0, norms, 1.0)) ** 2
+    squares = _units(vectors) ** 2
     return share_start(cosine, np.sqrt(squares @ squares.T))
 
 

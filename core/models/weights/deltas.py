@@ -24,7 +24,8 @@ from core.models import locate, read_manifest
 from core.models.changes import apartness, share_start, shares_no_start
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, quantisation_notice
-from core.models.weights.families import Slot, find_slots
+from core.models.files.safetensors import sides
+from core.models.weights.families import Slot
 from core.models.weights.tensors import Checkpoint, open_folder
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
@@ -94,13 +95,7 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
             f"{name}: "
             f"one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}."
         )
-    ours, theirs = (
-        {
-            (slot.family, slot.layer): slot
-            for slot in find_slots(model.model_type, model.entries, model.config)
-        }
-        for model in (base, tuned)
-    )
+    ours, theirs = base.slots, tuned.slots
     depth, tuned_depth = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
     if depth != tuned_depth:
         raise ModelError(f"{name}: it has {tuned_depth} layers, the base {depth}.")
@@ -111,11 +106,11 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
         mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
         if len(mine) < 2:
             raise ModelError(
-                f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged."
+                f"{base.ref}: {slot.tensor} is no matrix ({sides(mine)}); the file is damaged."
             )
         if mine != its:
             raise ModelError(
-                f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}."
+                f"{name}: {theirs[key].tensor} is {sides(its)}, in the base {sides(mine)}."
             )
     notices = _check_vocabulary(base, tuned, name)
     check_families(base, [family for family, _ in ours], families)
@@ -185,18 +180,13 @@ def nearest_included(model_type: str, place: Slot, tensor: Float[ndarray, "*shap
     none that can be read is related."""
     matrix = place.cut(tensor).astype(np.float64)
     cosines: dict[str, float] = {}
-    for entry in read_manifest():
-        if entry.get("base"):
-            continue
-        ref = str(entry["ref"])
+    for ref in (str(entry["ref"]) for entry in read_manifest() if not entry.get("base")):
         try:
             folder = locate(ref)
             checkpoint = open_folder(ref, folder, checkpoints.read_config(folder))
             if checkpoint.model_type != model_type:
                 continue
-            slots = find_slots(model_type, checkpoint.entries, checkpoint.config)
-            here = (place.family, place.layer)
-            slot = next((s for s in slots if (s.family, s.layer) == here), None)
+            slot = checkpoint.slots.get((place.family, place.layer))
             if slot is None:
                 continue
             theirs = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
@@ -219,7 +209,3 @@ def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[s
         f"The vocabulary of {tuned.ref} has {theirs:,} tokens, that of its base {ours:,}; "
         "embeddings are not compared.",
     )
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return " x ".join(str(side) for side in shape)

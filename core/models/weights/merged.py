@@ -14,7 +14,6 @@ import json
 import math
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,17 +25,16 @@ from core.models.architectures import ARCHITECTURES, class_in, stem
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import (
     TEXT_CONFIG,
-    check_config,
+    checked_config,
     content_hash,
     plain_config,
     read_config,
     read_json,
     tokenizer_files,
-    with_type,
 )
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
-from core.models.files.safetensors import write_model
+from core.models.files.safetensors import write_model, writing
 from core.models.weights.families import find_slots
 from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
@@ -72,20 +70,14 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
         make_private_folder(place)
         _clear(place)
         _make_room(place, merging)
-        with tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as partial:
-            made = Path(partial) / target.name
-            made.mkdir()
-            write_merged(merging, adapter, base, made)
-            try:
-                made.rename(target)
-            except OSError:
-                if not target.is_dir():  # it is there if another process was quicker
-                    raise
+        with writing(target, PARTIAL) as written:
+            write_merged(merging, adapter, base, written)
     except OSError as error:
-        raise ModelError(
-            f"{adapter.name} could not be merged into {base.name} in {place} ({error}): "
-            "free some space."
-        ) from error
+        if not target.is_dir():  # it is there if another process was quicker
+            raise ModelError(
+                f"{adapter.name} could not be merged into {base.name} in {place} ({error}): "
+                "free some space."
+            ) from error
     return target
 
 
@@ -118,7 +110,7 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
     beside = path.is_file()
     if beside:
         config = plain_config(adapter, read_json(path))
-        check_config(with_type(config, [*merging.tensors, *merging.heads], path), path)
+        checked_config(config, [*merging.tensors, *merging.heads], path)
     else:
         config = plain_config(base, merging.base.config)
     sizes = config[TEXT_CONFIG] if isinstance(config.get(TEXT_CONFIG), dict) else config

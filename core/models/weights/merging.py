@@ -90,7 +90,6 @@ class Merge:
 
     @cached_property
     def _names(self) -> Names:
-        """The base's names."""
         return Names(self.base.entries)
 
     @cached_property

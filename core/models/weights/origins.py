@@ -36,9 +36,9 @@ def folder_of(ref: ModelRef) -> Path:
     if ref.kind == "path":
         folder = Path(ref.name)
         if not _is_folder(folder):
-            where = str(folder)[-300:]
             raise ModelError(
-                f"{where} is not a folder: give the folder that holds the model's {CONFIG}."
+                f"{str(folder)[-300:]} is not a folder: "
+                f"give the folder that holds the model's {CONFIG}."
             )
         return folder
     folder = zoo_folder() / "models" / ref.name
@@ -56,7 +56,7 @@ def adapter_folder(ref: str | ModelRef) -> Path | None:
     if ref.kind == "hub":
         import core.models.hub.client as hub
 
-        folder = hub.earlier_download(ref.name, ref.revision or "main")
+        folder = hub.earlier_download(ref.name, ref.revision)
     else:
         folder = folder_of(ref)
     return folder if folder is not None and is_adapter(folder) else None

@@ -17,7 +17,6 @@ from core.maths.arrays import Value
 from core.maths.spectra.spectra import relative_change
 from core.models.changes import shares_no_start
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
-from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.tasks import pure
 
@@ -41,10 +40,7 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         "types": [ours.model_type, theirs.model_type],
         "vocabularies": [int(opened.config.get("vocab_size") or 0) for opened in (ours, theirs)],
     }
-    slots = [
-        {(s.family, s.layer): s for s in find_slots(c.model_type, c.entries, c.config)}
-        for c in (ours, theirs)
-    ]
+    slots = [ours.slots, theirs.slots]
     depths = [1 + max(layer for _, layer in placed) for placed in slots]
     shapes = [
         {key: slot.shape(checkpoint.entries[slot.tensor].shape) for key, slot in placed.items()}

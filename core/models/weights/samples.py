@@ -135,13 +135,10 @@ def _middle(entry: Entry | PickledTensor, most: int) -> Float[ndarray, " number"
 
 def _header_bytes(entries: Mapping[str, Entry | PickledTensor]) -> int:
     """Count the bytes of the headers that were read to find the tensors: what is before them."""
-    starts: dict[str, int] = {}
-    for entry in entries.values():
-        if isinstance(entry, PickledTensor):  # a list of places, which is small
-            continue
-        name = entry.file.name
-        starts[name] = min(entry.start, starts.get(name, entry.start))
-    return sum(starts.values())
+    # of a pickled file it is a list of places, which is small
+    stored = [entry for entry in entries.values() if isinstance(entry, Entry)]
+    descending = sorted(stored, key=lambda entry: entry.start, reverse=True)
+    return sum({entry.file.name: entry.start for entry in descending}.values())
 
 
 def _cost(sizes: Mapping[str, Size], ref: str, identity: str) -> Cost:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from core.errors import ModelError
 from core.models import locate, parse_ref
 from core.models.files import adapters, checkpoints, layout
-from core.models.files.safetensors import LocalFile
+from core.models.files.safetensors import ByteFile, LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
@@ -56,21 +56,19 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
     if parsed.kind == "hub":
         parsed = replace(parsed, revision=_commit(identity))
     folder = adapter_folder(parsed)
+    file: ByteFile
     if folder is not None:
         config = adapters.read_adapter(folder)
-        return Adapter(
-            config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)])
-        )
-    if not (is_remote(ref, identity) and _is_remote_adapter(parsed.name, _commit(identity))):
+        file = LocalFile(folder / adapters.ADAPTER_WEIGHTS)
+    elif is_remote(ref, identity) and _is_remote_adapter(parsed.name, _commit(identity)):
+        on_hub = hub_listing.look_up(parsed.name, _commit(identity))
+        adapters.check_files(list(on_hub.files), ref)
+        raw = hub_listing.read_small(on_hub, layout.ADAPTER)
+        config = adapters.check_adapter(parse_json(raw, f"{ref}/{layout.ADAPTER}"), ref)
+        file = RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)
+    else:
         return None
-    on_hub = hub_listing.look_up(parsed.name, _commit(identity))
-    adapters.check_files(list(on_hub.files), ref)
-    raw = hub_listing.read_small(on_hub, layout.ADAPTER)
-    config = adapters.check_adapter(parse_json(raw, f"{ref}/{layout.ADAPTER}"), ref)
-    return Adapter(
-        config,
-        open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]),
-    )
+    return Adapter(config, open_checkpoint(ref, {}, [file]))
 
 
 def _is_remote_adapter(name: str, commit: str) -> bool:
@@ -86,8 +84,6 @@ def _commit(identity: str) -> str:
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     on_hub = hub_listing.look_up(name, commit)
     raw = hub_listing.read_small(on_hub, layout.CONFIG)
-    config = parse_json(raw, f"{name}/{layout.CONFIG}")
-    config = checkpoints.with_type(config, [], name)
-    checkpoints.check_config(config, name)
+    config = checkpoints.checked_config(parse_json(raw, f"{name}/{layout.CONFIG}"), [], name)
     files = [RangeFile(name, on_hub.commit, file) for file in hub_listing.safe_weights(on_hub)]
     return open_checkpoint(ref, config, files)

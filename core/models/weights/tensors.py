@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from core.models.files.safetensors import (
     Stored,
     fills_its_place,
 )
+from core.models.weights.families import Slot, find_slots
 
 MOST_DROPPED = 7  # parts of a prefix: endings of a name of many parts would fill the memory
 
@@ -45,6 +47,12 @@ class Checkpoint:
     def model_type(self) -> str:
         """`model_type` of the configuration, or ""."""
         return str(self.config.get("model_type", ""))
+
+    @cached_property
+    def slots(self) -> dict[tuple[str, int], Slot]:
+        """The matrices of its layers, by family and layer: `find_slots`."""
+        slots = find_slots(self.model_type, self.entries, self.config)
+        return {(slot.family, slot.layer): slot for slot in slots}
 
     def read(self, name: str) -> Float[ndarray, "*shape"]:
         """Read one tensor in float32 (float64 if stored so). Raises ModelError if it is missing, of

@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 from core.commands.main import main
 from core.errors import ModelError
 from core.models import load_model, load_tokenizer
-from core.models.loading.conversion import convert, writing
+from core.models.files.safetensors import writing
+from core.models.loading.conversion import convert
 from tests.core import quantised
 from tests.core.tiny_models import save_tiny
 
