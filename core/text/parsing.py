@@ -85,11 +85,8 @@ def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
     lines = _visible(text).splitlines()
     for number, line in enumerate(lines, start=1):
         check_line(line, f"Line {number} of the text" if len(lines) > 1 else "The text")
-    sentences = []
-    for line in lines:
-        for start in range(0, len(line), _LINE):
-            sentences += _sentences(line[start : start + _LINE], split)
-    return [words for words in sentences if words]
+    parts = (line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE))
+    return [words for part in parts for words in _sentences(part, split) if words]
 
 
 def check_line(line: str, where: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -157,16 +158,16 @@ def choose_listed(
     the name or a data set, the licence, a data set at all, and at most `a_label` of the same data
     sets."""
     selection: list[Listed] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for model in listed:
         words = " ".join((model.ref, model.label, *model.data)).lower()
         fits = model.safe and not model.gated and text.lower() in words
         fits &= not licence or model.licence == licence
         fits &= not labelled or bool(model.label)
-        fits &= a_label is None or counts.get(model.label, 0) < a_label
+        fits &= a_label is None or counts[model.label] < a_label
         if fits and len(selection) < first:
             selection.append(model)
-            counts[model.label] = counts.get(model.label, 0) + 1
+            counts[model.label] += 1
     return selection
 
 
