@@ -3,8 +3,6 @@
 The relative size of the change is ||W - W_base|| / ||W_base||, Frobenius norms over all matrices of
 the layers (attention and feed-forward; no embeddings, biases or norms). It grows with longer
 training and higher learning rates.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

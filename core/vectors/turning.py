@@ -3,7 +3,7 @@
 It has the size and the singular values of the real change but not its directions, so that it says
 how far any such change would move a layer's output.
 
-Reference: none. Deviations: rows or columns beyond 1,024 are permuted with random signs, which
+Deviations: rows or columns beyond 1,024 are permuted with random signs, which
 keeps the singular values, too, and needs no large rotation.
 """
 

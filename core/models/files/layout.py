@@ -4,8 +4,6 @@ The names of the files decide, in a folder as on the Hub, so that every study re
 The order is that of transformers: one safetensors file, the index of several, the same in PyTorch's
 format. Only where none of these names is there, a single file of another name is taken, or numbered
 parts without an index; GGUF comes last.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

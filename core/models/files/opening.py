@@ -1,7 +1,4 @@
-"""Weights in a folder, in whatever format: safetensors, quantised or not, GGUF, pickled.
-
-Reference: none. Deviations: none.
-"""
+"""Weights in a folder, in whatever format: safetensors, quantised or not, GGUF, pickled."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """PyTorch's pickled weights, read as plain tensors and nothing else.
 
 torch's own reader with `weights_only` refuses whatever is no tensor, number or text before it runs.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

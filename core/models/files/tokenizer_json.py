@@ -8,8 +8,6 @@ read with other subwords than it was trained with. Here the file decides, as it 
 Tokenizers that write a space as "▁" and add none to a text themselves (Gemma's, and Metaspace with
 the scheme "never") need one before every word. Results computed when they were given none are not
 theirs, so their fingerprint says that they are.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

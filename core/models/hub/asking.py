@@ -6,8 +6,6 @@ wait for each of them.
 
 huggingface_hub's `model_info`, `list_models` and `list_repo_refs` ask the same, but read an answer
 of any size and depth, for as long as bytes arrive, and the latter two have no time-out.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

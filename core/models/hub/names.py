@@ -3,8 +3,6 @@
 Names are habits, not facts: what is read here is always said to have been read from the name.
 Only data sets whose names are no ordinary words are known, and a name that tells of two different
 ones tells of none.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

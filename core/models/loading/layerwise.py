@@ -8,7 +8,7 @@ own loader puts a layer's tensors in their places, so that what it renames, merg
 in the whole model, and the numbers are the same. Quantised weights are dequantised as they are
 read.
 
-Reference: none. Deviations: of a random control each layer is drawn with a seed of its own, so its
+Deviations: of a random control each layer is drawn with a seed of its own, so its
 weights are others than those of a control that is drawn as a whole.
 """
 

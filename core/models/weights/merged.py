@@ -3,8 +3,6 @@
 A merged model is written when it is first asked for, into a folder beside the store's values, whose
 name is made from the content of the files of adapter and base. Its configuration is the one beside
 the adapter, if there is one, else the base's with the head that the adapter's files tell of.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

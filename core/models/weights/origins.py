@@ -2,8 +2,6 @@
 
 An adapter names its base in its configuration. On a shared instance that may be a Hub model or an
 included one, never a folder.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Unrelated matrices are nearly orthogonal, so their distance follows from their n
 that of a base and its fine-tune is much smaller. The matrices of the middle layer are read; where
 they are equal, those of the lowest, the highest and then the other layers, until one differs. Of a
 model on the Hub no more than these three layers are read.
-
-Reference: none. Deviations: none.
 """
 
 from __future__ import annotations
