@@ -18,11 +18,9 @@ from core.models.files import checkpoints, layout
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
 from core.models.hub import client as hub
-from core.models.hub.asking import is_offline
 from core.models.hub.errors import failures, is_unreachable
-from core.models.hub.repository import Repository
 from core.models.precision import SINGLE, precision_in, type_in
-from core.models.references import ModelRef, parse_ref
+from core.models.references import parse_ref
 from core.models.weights.merged import class_of
 from core.models.weights.origins import adapter_folder, base_in, base_of
 
@@ -67,19 +65,12 @@ def download_of(ref: str) -> int:
     if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision):
         return 0
     with suppress(*failures(), ModelError):  # reported when the model is opened
-        repository = _on_hub(parsed)
+        repository = hub.ask_about(parsed.name, parsed.revision)
         files = repository.files
         if holds_adapter(files):
             return sum(size for file, size in files.items() if file.startswith("adapter_"))
         return sum(files[file] for file in hub.wanted_files(repository))
     return 0
-
-
-def _on_hub(ref: ModelRef) -> Repository:
-    """Ask the Hub about a model; raises ModelError or `failures` if it refuses or is silent."""
-    if is_offline():
-        raise hub.refusal(None, ref.name, ref.revision)
-    return hub.ask_about(ref.name, ref.revision)
 
 
 def was_downloaded(model: str, revision: str) -> bool:
@@ -115,7 +106,7 @@ def size_of(ref: str) -> Size:
             positions=info.positions,
         )
     try:
-        repository = _on_hub(parsed)
+        repository = hub.ask_about(name, revision)
         files = hub.wanted_files(repository)
         if holds_adapter(repository.files):
             file = hub.fetch_small(repository, layout.ADAPTER)
@@ -137,7 +128,8 @@ def is_adapter(ref: str) -> bool:
     """Whether a reference names an adapter; False for what cannot be found."""
     parsed = parse_ref(ref)
     with suppress(*failures(), ModelError):
-        if parsed.kind == "hub" and holds_adapter(_on_hub(parsed).files):
+        on_hub = parsed.kind == "hub"
+        if on_hub and holds_adapter(hub.ask_about(parsed.name, parsed.revision).files):
             return True
     with suppress(ModelError):
         return adapter_folder(parsed) is not None

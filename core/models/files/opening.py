@@ -139,6 +139,11 @@ def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
     return sum(map(_count_in_file, files))
 
 
+def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
+    """Leave out tables of whole numbers, which a model computes for itself."""
+    return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
+
+
 @remembered(READ_FILES, state=file_state)
 def _count_in_file(path: Path) -> int:
     return count_numbers(read_whole_header(path))
@@ -146,8 +151,8 @@ def _count_in_file(path: Path) -> int:
 
 @remembered(READ_FILES, state=folder_state)
 def _count_quantised(folder: Path) -> int:
-    stored = open_weights(folder, checkpoints.read_config(folder)).values()
-    return sum(math.prod(entry.shape) for entry in stored if entry.dtype in ROUNDING)
+    stored = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
+    return sum(math.prod(entry.shape) for entry in stored.values())
 
 
 def quantisation_notice(ref: str, entries: Mapping[str, Stored]) -> str:

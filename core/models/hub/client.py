@@ -63,8 +63,6 @@ def _download(name: str, revision: str | None) -> Path:
     earlier = earlier_download(name, revision) if pinned or is_offline() else None
     if earlier:
         return earlier
-    if is_offline():
-        raise refusal(None, name, revision)
     try:
         repository = ask_about(name, revision)
     except failures() as error:
@@ -92,16 +90,17 @@ def _download(name: str, revision: str | None) -> Path:
 
 
 def ask_about(name: str, revision: str | None) -> repositories.Repository:
-    """Ask the Hub about a model, at most once in ten minutes. Raises ModelError if it names no
-    commit, else `errors.failures`."""
+    """Ask the Hub about a model, at most once in ten minutes. Raises ModelError in offline mode or
+    if the Hub names no commit, else `errors.failures`."""
     from huggingface_hub.utils import validate_repo_id
 
-    key = (endpoint(), name, revision)
-    held = _pinned.get()
-    if held is not None and key in held:
+    if is_offline():
+        raise refusal(None, name, revision)
+    key, held = (endpoint(), name, revision), _pinned.get({})
+    if key in held:
         return held[key]
     if (answer := _resolved.fresh(key)) is not None:
-        return answer.repository if held is None else held.setdefault(key, answer.repository)
+        return held.setdefault(key, answer.repository)
     validate_repo_id(name)
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     read, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
@@ -110,7 +109,7 @@ def ask_about(name: str, revision: str | None) -> repositories.Repository:
     times = earlier.changes + (earlier.repository.commit != repository.commit)
     _resolved.put((endpoint(), name, repository.commit), Answer(repository))
     _resolved.put(key, Answer(repository, times))
-    return repository if held is None else held.setdefault(key, repository)
+    return held.setdefault(key, repository)
 
 
 def last_answer(name: str, revision: str | None) -> repositories.Repository | None:
@@ -271,6 +270,4 @@ _resolved: Memory[Answer] = Memory(
 _renewed: Memory[None] = Memory(
     MOST_NAMES, seconds=RESOLVED_FOR
 )  # that `changes` had the Hub asked
-_pinned: ContextVar[dict[Asked, repositories.Repository] | None] = ContextVar(
-    "palimpsest_pinned", default=None
-)
+_pinned: ContextVar[dict[Asked, repositories.Repository]] = ContextVar("palimpsest_pinned")

@@ -174,8 +174,6 @@ def choose_listed(
 def look_up(name: str, revision: str | None = None) -> Repository:
     """Look up commit, files and data sets of a model. Raises ModelError if the Hub cannot be asked
     or refuses, has no configuration of it, or it is too large for this instance."""
-    if is_offline():
-        raise hub.refusal(None, name, revision)
     with hub.refusing(name, revision):
         model = hub.ask_about(name, revision)
     if holds_adapter(model.files):

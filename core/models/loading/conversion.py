@@ -20,12 +20,18 @@ import numpy as np
 from core.errors import ModelError
 from core.models.architectures import class_in
 from core.models.describing import locate
-from core.models.files import checkpoints, layout
-from core.models.files.opening import ROUNDING, is_quantised, open_weights
-from core.models.files.safetensors import Stored, write_model, writing
+from core.models.files.checkpoints import (
+    plain_config,
+    read_config,
+    tokenizer_files,
+    weight_files,
+)
+from core.models.files.layout import GGUF, TOKENIZER_FILES, refuse_gguf
+from core.models.files.opening import is_quantised, numbers_of, open_weights
+from core.models.files.safetensors import write_model, writing
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import check_complete, class_with_head
-from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
+from core.models.loading.reading import loading_settings, put_tensors, refuse_misfits
 from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 from core.models.weights.deltas import match, read_deltas
 from core.models.weights.merged import write_merged
@@ -39,21 +45,17 @@ def convert(folder: Path, target: Path) -> int:
     which a GGUF file gives too, and count its tensors. Raises ModelError if it cannot be read, or
     is in plain safetensors already."""
     refuse_existing(target)
-    config = checkpoints.read_config(folder)
-    files = checkpoints.weight_files(folder)
+    config = read_config(folder)
+    files = weight_files(folder)
     if files[0].suffix == ".safetensors" and not is_quantised(folder, config):
         raise ModelError(f"{folder} is in safetensors already, so there is nothing to convert.")
-    entries = {
-        name: entry
-        for name, entry in open_weights(folder, config).items()
-        if entry.dtype in ROUNDING
-    }
+    entries = numbers_of(open_weights(folder, config))
     with writing(target) as written:
-        write_model(written, entries, checkpoints.plain_config(folder, config))
-        for name in layout.TOKENIZER_FILES:
+        write_model(written, entries, plain_config(folder, config))
+        for name in TOKENIZER_FILES:
             if (folder / name).is_file():
                 shutil.copy(folder / name, written / name)
-        if files[0].suffix == layout.GGUF and not (written / "tokenizer.json").is_file():
+        if files[0].suffix == GGUF and not (written / "tokenizer.json").is_file():
             read_gguf_tokenizer(files[0]).save_pretrained(written)
         read_back(written)
     return len(entries)
@@ -66,16 +68,16 @@ def add_vectors(base: str, factors: Mapping[str, float], target: Path) -> int:
     refuse_existing(target)
     folders = [locate(ref) for ref in (base, *factors)]
     origin, *tuned = (
-        open_folder(ref, folder, checkpoints.read_config(folder))
+        open_folder(ref, folder, read_config(folder))
         for ref, folder in zip((base, *factors), folders, strict=True)
     )
     for checkpoint in tuned:
         next(read_deltas(match(origin, checkpoint)))  # refuses what comes from another base
-    layout.refuse_gguf(tuned[0].ref, folders[1])
+    refuse_gguf(tuned[0].ref, folders[1])
     tensors = _sums(origin, tuned, list(factors.values()))
     with writing(target) as written:
-        write_model(written, tensors, checkpoints.plain_config(folders[1], tuned[0].config))
-        for path in checkpoints.tokenizer_files(folders[1]):
+        write_model(written, tensors, plain_config(folders[1], tuned[0].config))
+        for path in tokenizer_files(folders[1]):
             shutil.copy(path, written / path.name)
         read_back(written)
     return len(tensors)
@@ -95,14 +97,12 @@ def merge_adapter(ref: str, base: str, target: Path) -> int:
 
 def _sums(
     origin: Checkpoint, tuned: Sequence[Checkpoint], factors: Sequence[float]
-) -> dict[str, Stored]:
+) -> dict[str, Merged]:
     """Describe the tensors of the sum; those that the base has none of are the first fine-tune's.
     Raises ModelError if shapes differ."""
     names = [Names(checkpoint.entries) for checkpoint in (origin, *tuned)]
-    tensors: dict[str, Stored] = {}
-    for name, entry in tuned[0].entries.items():
-        if entry.dtype not in ROUNDING:
-            continue
+    tensors: dict[str, Merged] = {}
+    for name, entry in numbers_of(tuned[0].entries).items():
         place = names[0].find(name)
         if not place:
             tensors[name] = Merged(entry.shape, partial(tuned[0].read, name))
@@ -144,7 +144,7 @@ def read_back(folder: Path) -> None:
     if it lacks a weight of the class that its configuration names, or one has another shape."""
     import torch
 
-    settings = checkpoints.read_config(folder)
+    settings = read_config(folder)
     factory = class_with_head(class_in(settings)) or import_transformers().AutoModel
     try:
         model = make_empty(factory, open_config(folder))

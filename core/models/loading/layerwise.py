@@ -29,14 +29,13 @@ from core.maths.seeding import seeded
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import RANDOM_SEED, ModelInfo
 from core.models.files import checkpoints
-from core.models.files.opening import open_weights
+from core.models.files.opening import numbers_of, open_weights
 from core.models.files.safetensors import NUMBERS, Entry, Stored
 from core.models.loading.construction import make_empty
 from core.models.loading.layers import body_of, module_at, stack_of
 from core.models.loading.reading import (
     forget_quantisation,
     loading_settings,
-    numbers_of,
     put_tensors,
     read_tensors,
     refuse_misfits,

@@ -14,7 +14,7 @@ from core.maths.seeding import seeded
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files import checkpoints, layout
-from core.models.files.opening import ROUNDING, open_weights, read_by_library
+from core.models.files.opening import numbers_of, open_weights, read_by_library
 from core.models.files.safetensors import Stored, sides
 from core.models.files.schemes import QUANTISATION
 from core.models.loading.construction import NO_ADAPTER, make_empty
@@ -148,11 +148,6 @@ def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
         name: as_tensor(entry, dtype if len(entry.shape) > 1 else of_vectors)
         for name, entry in entries.items()
     }
-
-
-def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
-    """Leave out tables of whole numbers, which a model computes for itself."""
-    return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
 
 
 def as_tensor(entry: Stored, dtype: Any) -> Any:

@@ -24,7 +24,7 @@ from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import ADAPTER_WEIGHTS, AdapterConfig, read_adapter
 from core.models.files.checkpoints import read_config
 from core.models.files.layout import refuse_gguf
-from core.models.files.opening import ROUNDING
+from core.models.files.opening import numbers_of
 from core.models.files.safetensors import LocalFile, Stored
 from core.models.weights.factors import Sides, Sorted, product_of, sort_tensors, unplaced
 from core.models.weights.families import match_names
@@ -127,10 +127,10 @@ def merge(adapter: Path, base: Path) -> Merge:
     config = read_adapter(adapter)
     held = open_checkpoint(adapter.name, {}, [LocalFile(adapter / ADAPTER_WEIGHTS)])
     opened = open_folder(base.name, base, settings)
-    numbers = {name: entry for name, entry in opened.entries.items() if entry.dtype in ROUNDING}
-    whole = Checkpoint(base.name, settings, numbers)
+    whole = Checkpoint(base.name, settings, numbers_of(opened.entries))
     tensors: dict[str, Stored] = {
-        name: Merged(entry.shape, partial(whole.read, name)) for name, entry in numbers.items()
+        name: Merged(entry.shape, partial(whole.read, name))
+        for name, entry in whole.entries.items()
     }
     merging = Merge(held, whole, config, sort_tensors(held.entries, adapter.name), tensors)
     if not (merging.sorted.linear or merging.sorted.embedded):
