@@ -24,7 +24,6 @@ def sentence_notices(sentences: int) -> list[str]:
 
 
 def few_sentences(sentences: int) -> str:
-    """Say that bands cover less than 95 %."""
     return (
         f"The bands may be too narrow, because only {sentences} sentences were resampled: "
         f"95 % bands from fewer than {FEW_SENTENCES} sentences contain the true value less often "
@@ -33,12 +32,8 @@ def few_sentences(sentences: int) -> str:
 
 
 def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
-    """Write a notice for each model that was not trained from the base, with the evidence.
-
-    Args:
-        base: Reference.
-        changes: By reference, see `core.models.changes.changes_of`.
-    """
+    """Name each model that was not trained from the base, with the evidence
+    (`models.changes.changes_of`)."""
     names = short_names((base, *changes))
     return [
         f"{names[ref]} was not trained from {names[base]}: "

@@ -30,12 +30,8 @@ SIMULATED = 20_000  # draws of the largest t-statistic
 
 
 def area_at_equal_depth(changed: BoolArray, score: FloatArray) -> float:
-    """Compute the AUC over pairs of layers with the same number, so that depth does not help; NaN
-    without pairs.
-
-    Args:
-        changed, score: As for `area`, (model, layer).
-    """
+    """Compute the AUC over pairs of layers with the same number, so that depth does not help, of
+    (model, layer); NaN without pairs."""
     areas, weights = [], []
     for truth, mine in zip(changed.T, score.T, strict=True):
         pairs = int(truth.sum()) * int((~truth).sum())
@@ -46,11 +42,8 @@ def area_at_equal_depth(changed: BoolArray, score: FloatArray) -> float:
 
 
 def area_replicates(changed: BoolArray, score: FloatArray) -> FloatArray:
-    """Compute the logit of the AUC over all layers without each fine-tune, (fine-tune,).
-
-    Args:
-        changed, score: (fine-tune, planted model, layer).
-    """
+    """Compute the logit of the AUC over all layers without each fine-tune, (fine-tune,), of
+    (fine-tune, planted model, layer)."""
     return np.array(
         [
             logit(area(np.delete(changed, out, 0).ravel(), np.delete(score, out, 0).ravel()))
@@ -60,31 +53,16 @@ def area_replicates(changed: BoolArray, score: FloatArray) -> FloatArray:
 
 
 def area_band(value: float, replicates: FloatArray) -> tuple[float, float]:
-    """Compute the 95 % interval of an AUC over fine-tunes.
-
-    Args:
-        value: The AUC.
-        replicates: Of `area_replicates`.
-
-    Returns:
-        Its ends, which enclose the AUC; NaN with fewer than two fine-tunes.
-    """
+    """Compute the 95 % interval of an AUC over fine-tunes, which encloses it; NaN with fewer than
+    two."""
     low, high = (expit(end) for end in jackknife_interval(logit(value), replicates))
     return min(low, value), max(high, value)  # beyond END, too
 
 
 def lows_together(values: FloatArray, replicates: FloatArray, seed: int) -> FloatArray:
-    """Compute lower ends of AUCs that hold together for several measures, (measure,).
-
-    The measures are neither independent nor copies of each other: the 97.5 % point of the largest
-    of their t-statistics is simulated with the correlations of the replicates, where Bonferroni's
-    correction would count near copies as separate tests.
-
-    Args:
-        values: AUCs, (measure,).
-        replicates: Of `area_replicates`, (measure, fine-tune).
-        seed: Of the simulation.
-    """
+    """Compute lower ends of AUCs that hold together for several measures, (measure,). They are
+    neither independent nor copies of each other, so the largest of their t-statistics is simulated
+    with the correlations of the replicates (measure, fine-tune)."""
     errors, wide = np.sqrt(jackknife_variance(replicates.T)), _critical_value(replicates, seed)
     return np.array(
         [

@@ -21,13 +21,7 @@ TITLES = {
 def truth_chart(
     result: Result, truth: str, matched: bool = False, *, context: Context = PAGE
 ) -> Chart:
-    """Draw the AUCs of all measures and baselines.
-
-    Args:
-        result: Of the truth study.
-        truth: "frozen" or "planted".
-        matched: Whether weight changes were matched in size.
-    """
+    """Draw the AUCs of all measures and baselines for one truth, "frozen" or "planted"."""
     table = result.table
     rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
     rows = rows.assign(

@@ -77,12 +77,8 @@ def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
 
 
 def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
-    """Make a task for each fine-tune, unmodified and matched in size.
-
-    Raises:
-        ModelError: If the base model could not be found.
-        CorpusError: If the text could not be read.
-    """
+    """Make a task for each fine-tune, unmodified and matched in size. Raises ModelError if the base
+    could not be found, CorpusError if the text could not be read."""
     from extras.rsa.truth.tasks import compare_frozen, compare_planted
 
     content = contents(ready)
@@ -202,15 +198,9 @@ def _task_rows(
     rounding: float,
     kind: str,
 ) -> list[dict[str, Any]]:
-    """Make a row for each measure and baseline of one task: the AUC over the layers of all models,
-    with bands where there are enough fine-tunes. The layer number is one more baseline.
-
-    Args:
-        spec: The study.
-        scores: By name, (fine-tune, planted model, layer); a frozen fine-tune is one model.
-        truth: Which layers changed, in the same shape.
-        reading, rounding, kind: As in the table.
-    """
+    """Make a row for each measure and baseline, the layer number among them: the AUC over the
+    layers of all models, from (fine-tune, planted model, layer), with bands where there are enough
+    fine-tunes."""
     depth = np.broadcast_to(np.arange(truth.shape[-1], dtype=float), truth.shape)
     scores = {**scores, DEPTH: depth}
     changed = truth.reshape(-1, truth.shape[-1])

@@ -69,28 +69,10 @@ def compare_frozen(
     measures: tuple[str, ...], roundings: tuple[float, ...], share: float, seed: int,
     sinks: str = "",
 ) -> Value:  # fmt: skip
-    """Compute the similarity of a base's states to those of a rounded fine-tune.
-
-    Args:
-        base, model: References of two models of the same shape.
-        base_identity, model_identity: For the key.
-        sentences: Words of each sentence.
-        items: Words sampled, each by its first subword.
-        measures: Names of measures.
-        roundings: Root mean square of the rounding, over that of the weight change in the layers
-            that changed; 0 for none.
-        share: Of its weight change that the fine-tune keeps.
-        seed: Of the sample.
-        sinks: Which models' attention sinks are not sampled, see `extract_pair`; "" for none.
-
-    Returns:
-        `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the
-        weight change with the rounding in it; `changed` (layer,): whether a weight of this layer or
-        of one below differs before rounding; `sinks`, where they were looked for.
-
-    Raises:
-        ModelError: If a model cannot be loaded or the two differ in shape.
-    """
+    """Compute the similarity of a base's states to those of a rounded fine-tune, whose words are
+    read by their first subwords: `similarity` (rounding, measure, layer); `size` (rounding, layer),
+    of the weight change with the rounding in it; `changed` (layer,), here or below; `sinks`. A
+    rounding is a multiple of the weight change. Raises ModelError if the two differ in shape."""
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
     keep, left_out = _kept_words(sentences, sinks, base, model)
@@ -119,16 +101,10 @@ def compare_planted(
     measures: tuple[str, ...], rounding: float, share: float, plants: int, seed: int,
     sinks: str = "",
 ) -> Value:  # fmt: skip
-    """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
-
-    Arguments and errors as for `compare_frozen`, and
-        rounding: Of every planted model, as in `compare_frozen`.
-        plants: How many such models, see `masks`; each fine-tune has masks of its own.
-
-    Returns:
-        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
-        `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
-    """
+    """Compute the similarity of a base to rounded models in which some layers (`masks`) are a
+    fine-tune's: `similarity` (plant, reading, measure, layer) of states and of outputs on the
+    base's input; `size` and `changed` (plant, layer), of the layer's own weights. Errors as for
+    `compare_frozen`."""
     from core.models.loading.layers import layer_list
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
@@ -154,12 +130,9 @@ def compare_planted(
 
 
 def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose the layers that planted models take from the fine-tune, (plant, layer).
-
-    Each layer is chosen with probability one half, never all or none. Every second choice is the
-    complement of the one before it, so that depth says nothing about which layers changed, and AUCs
-    vary much less than with independent choices.
-    """
+    """Choose the layers that planted models take from the fine-tune, (plant, layer), each with
+    probability one half, never all or none. Every second choice is the complement of the one before
+    it, so that depth says nothing and AUCs vary much less."""
     chosen: list[NDArray[np.bool_]] = []
     while len(chosen) < plants:
         mask = rng.random(layers) < 0.5

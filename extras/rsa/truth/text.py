@@ -56,11 +56,8 @@ def finder_label(name: str) -> str:
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the worst and the best measure, and the baselines, at each task of the benchmark.
-
-    Args:
-        table: Of the study; rows matched in size are left out.
-    """
+    """State the worst and the best measure, and the baselines, at each task of the benchmark; rows
+    matched in size are left out."""
     whole = table[~table["matched"].astype(bool)]
     frozen, planted = whole[whole["truth"] == "frozen"], whole[whole["truth"] == "planted"]
     statements: list[Statement] = []
@@ -112,11 +109,7 @@ def _auc(row: pd.Series[float], column: str) -> Estimate:
 
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say how well measures find changed layers, in planted models and in frozen fine-tunes, and
-    the baselines.
-
-    Args:
-        statements: Of `statements_of`.
-    """
+    the baselines."""
     facts = {
         (
             statement.subject if statement.verdict == RIVAL else statement.verdict,
@@ -216,12 +209,7 @@ def _rival(facts: Facts, name: str, unchanged: str) -> str:
 
 def make_notices(table: pd.DataFrame, fewest: Mapping[str, int]) -> list[str]:
     """Say why the AUCs of frozen or of planted models have no bands, and that bands of AUCs of
-    almost 1 are too narrow.
-
-    Args:
-        table: Of the study.
-        fewest: Fine-tunes that a band needs, by kind of truth.
-    """
+    almost 1 are too narrow."""
     named = {"frozen": "frozen fine-tunes", "planted": "planted models"}
     without = table["low"].isna()
     notices = [

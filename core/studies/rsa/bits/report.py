@@ -39,12 +39,7 @@ OF_BASE = "more bits per byte than its base"
 
 
 def scored_text(words: Sequence[str]) -> str:
-    """Join the words that are scored, a space before each.
-
-    Example:
-        >>> scored_text(["The", "dog", "ran"])
-        ' dog ran'
-    """
+    """Join the words that are scored, a space before each."""
     return "".join(f" {word}" for word in words[FIRST:])
 
 
@@ -59,13 +54,9 @@ def shared_sentences(values: Mapping[str, Value], sentences: Sequence[Sequence[s
 def build_tables(
     values: Mapping[str, Value], sentences: Sequence[Sequence[str]], draws: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Build BITS, a row for each model, and BIT_GAPS, one for every two.
-
-    Args:
-        values: Of `score_sentences`, by model.
-        sentences: Words of each.
-        draws, seed: Of the bootstrap over sentences, the same for every model.
-    """
+    """Build BITS, a row for each model, and BIT_GAPS, one for every two, from what
+    `score_sentences` returned of each model; the draws of the bootstrap over sentences are the same
+    for every model."""
     kept = shared_sentences(values, sentences) if values else np.zeros(0, np.int64)
     if not len(kept):
         return pd.DataFrame(columns=list(BITS)), pd.DataFrame(columns=list(BIT_GAPS))
@@ -99,12 +90,7 @@ def build_tables(
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:
     """State how many more bits per byte each fine-tune needs than its base, the model with the
-    fewest, and how many more each other model needs.
-
-    Args:
-        table: BITS.
-        gaps: BIT_GAPS.
-    """
+    fewest, and how many more each other model needs."""
     if table.empty:
         return ()
     ordered = table.sort_values("bits_per_byte", kind="stable")

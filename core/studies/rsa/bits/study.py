@@ -52,12 +52,8 @@ def prepare(spec: BitsSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
 
 
 def plan(spec: BitsSpec, ready: Outputs) -> list[Task]:
-    """Make a task for each model that predicts words.
-
-    Raises:
-        SpecError: If some models are masked and some causal.
-        CorpusError: If the text could not be read.
-    """
+    """Make a task for each model that predicts words. Raises SpecError if some are masked and some
+    causal, and CorpusError if the text could not be read."""
     content, text = contents(ready), ready.need("text")
     kinds = _kinds(ready)
     if len(set(kinds.values())) > 1:

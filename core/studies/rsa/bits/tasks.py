@@ -37,20 +37,9 @@ def _cost(sizes: Mapping[str, Size], model: str, sentences: Words, **_: Any) -> 
 
 @pure("rsa.bits", guard=as_identified, cost=_cost)
 def score_sentences(model: str, model_identity: str, sentences: Words) -> Value:
-    """Sum a model's losses over every sentence, the first word excepted.
-
-    Args:
-        model: Reference of a masked or causal language model.
-        model_identity: See `core.models.identity`; part of the key.
-        sentences: Words of each.
-
-    Returns:
-        "nats" and "subwords" (sentence,), the summed losses and what was predicted; "whole"
-        (sentence,), whether the model reads all of it; "vocabulary", tokens that it can predict.
-
-    Raises:
-        ModelError: If it cannot be read, predicts no words, or no finite probabilities.
-    """
+    """Sum a model's losses over every sentence, the first word excepted: `nats` and `subwords` that
+    were predicted (sentence,); `whole` (sentence,), whether it reads all of it; `vocabulary`,
+    tokens that it can predict. Raises ModelError if it cannot be read or predicts no words."""
     loaded, ask = open_to_ask(model, model)
     tick(0.1, f"predictions of {model}")
     asked = ask(loaded, sentences, FIRST)

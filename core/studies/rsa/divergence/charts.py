@@ -71,12 +71,8 @@ def coloured_models(result: Result) -> list[tuple[str, ...]]:
 def draw_words(
     result: Result, model: str | None = None, *, context: Context = PAGE
 ) -> dict[str, Chart]:
-    """Draw predictions by word, and beside states, by file name.
-
-    Args:
-        result: Of this study.
-        model: Draw the coloured words of this model instead; nothing where it is empty.
-    """
+    """Draw predictions by word, and beside states, by file name; or the coloured words of one
+    model, of "" nothing."""
     if model is not None:
         return {"coloured": coloured_chart(result, model, context=context)} if model else {}
     charts: dict[str, Chart] = {"divergence": groups_chart(result, context=context)}
@@ -112,11 +108,7 @@ def looks_of(result: Result) -> dict[str, Look]:
 
 
 def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the divergence of each model by part of speech and by frequency, with its interval.
-
-    Args:
-        result: Of the study.
-    """
+    """Draw the divergence of each model by part of speech and by frequency, with its interval."""
     names, looks = short_names(tuple(dict.fromkeys(result.table["model"]))), looks_of(result)
     rows = result.table.assign(
         name=result.table["model"].map(names),
@@ -162,13 +154,8 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def line_chart(result: Result, name: str, *, context: Context = PAGE) -> Chart:
-    """Draw the similarity of the same words' states by layer, or whether words whose states differ
-    more have predictions that differ more, a line per model.
-
-    Args:
-        result: Of the study.
-        name: One of LINES.
-    """
+    """Draw one of LINES, a line per model: how similar the states of the same words are by layer,
+    or whether words whose states differ more have predictions that differ more."""
     title, below, column, y_title = LINES[name]
     names = short_names(tuple(dict.fromkeys(result.table["model"])))
     rows = result.tables["states"].assign(name=lambda rows: rows["model"].map(names))
@@ -181,12 +168,8 @@ def line_chart(result: Result, name: str, *, context: Context = PAGE) -> Chart:
 
 
 def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
-    """Draw the first sentences with each word coloured by the divergence of the predictions.
-
-    Args:
-        result: Of the study.
-        model: One compared model's reference.
-    """
+    """Draw the first sentences with each word coloured by how far one model's predictions
+    diverge."""
     table = result.tables["coloured"]
     rows = _in_lines(table[table["model"] == model])
     drawn, tooltip = told(rows, ("word", "js", "base_token", "predicted_token"))

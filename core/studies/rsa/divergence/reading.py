@@ -71,13 +71,8 @@ class Inputs:
 
 
 def make_queries(sentences: Sequence[Subwords], kind: str, masking: str) -> list[Query]:
-    """List the inputs from which every word of the sentences is predicted.
-
-    Args:
-        sentences: As the tokenizer cuts them.
-        kind: "masked" or "causal", see `language_models`.
-        masking: One of `MASKING`; a causal model masks nothing.
-    """
+    """List the inputs from which every word is predicted by a "masked" or a "causal" model; a
+    causal one masks nothing, whatever `masking` says."""
     queries = []
     for number, sentence in enumerate(sentences):
         owners = np.asarray(sentence.words)
@@ -102,14 +97,8 @@ def batches(
     pad: int,
     tokens: int,
 ) -> Iterator[Inputs]:
-    """Make padded batches of queries of similar length.
-
-    Args:
-        sentences, queries: See `make_queries`.
-        mask_token: Put in place of a masked word's subwords.
-        pad: Put after shorter inputs.
-        tokens: Most tokens of a batch, padding included.
-    """
+    """Pad queries of similar length to batches of at most so many tokens, padding included;
+    `mask_token` replaces a masked word's subwords."""
     lengths = [len(sentences[query.sentence].ids) for query in queries]
     for numbers in plan_batches(lengths, tokens):
         chosen = [queries[number] for number in numbers]

@@ -51,11 +51,8 @@ COMPARED, BASELINE = "compared", "baseline"
 
 
 def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models and their heads.
-
-    Raises:
-        SpecError: If a pattern matches nothing, or there is no model but the base.
-    """
+    """Read the text, identify the models and their heads. Raises SpecError if a pattern matches
+    nothing, or if there is no model but the base."""
     parts = _parts(spec)
     if COMPARED not in parts.values():
         raise nothing_but_base(spec.base)
@@ -65,13 +62,9 @@ def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> li
 
 
 def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
-    """Make three tasks for each model: its predictions, the similarity of its states, and what
-    changes word by word; and one that tags the words.
-
-    Raises:
-        ModelError: If the base model could not be found, or predicts no words.
-        CorpusError: If the text could not be read.
-    """
+    """Make three tasks for each model, its predictions, the similarity of its states, and what
+    changes word by word; and one that tags the words. Raises ModelError if the base is missing or
+    predicts no words, CorpusError if the text could not be read."""
     from core.studies.rsa.divergence.tasks import compare_predictions, compare_states, tag_words
 
     content = contents(ready)
@@ -120,13 +113,9 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods.
-
-    Returns:
-        A result with the tables `divergence` (by model and group of words), `states` (by model and
-        layer), `gaps` (models compared with baselines) and `coloured` (words of the first
-        sentences).
-    """
+    """Make the tables `divergence` (by model and group of words), `states` (by model and layer),
+    `gaps` (models compared with baselines) and `coloured` (words of the first sentences), and what
+    is said of them."""
     corpus: Corpus = ready.values["text"]
     values = outputs.values
     tags = _own_tags(corpus) or tuple(values.get("tags", {}).get("tags", ()))

@@ -74,14 +74,8 @@ def frequency(times: int) -> str:
 
 
 def divergence_rows(model: str, part: str, value: Value, groups: Groups) -> list[dict[str, Any]]:
-    """Average a model's divergence over all words and over each group, with bands over sentences.
-
-    Args:
-        model: Reference.
-        part: "compared" or "baseline".
-        value: Of `tasks.compare_predictions`.
-        groups: Of the words.
-    """
+    """Average a model's divergence over all words and over each group, with bands over
+    sentences."""
     places = _places(value)
     rows = []
     for by, names in (
@@ -136,12 +130,8 @@ def mean_band(
 
 
 def gap_row(model: str, other: str, value: Value, baseline: Value) -> dict[str, Any] | None:
-    """Compare a model's divergence with a baseline's on the words that both have; None without
-    any.
-
-    Returns:
-        A row of `GAPS`: `difference` is the model's mean divergence minus the baseline's, bits.
-    """
+    """Compare a model's divergence with a baseline's on the words that both have: a row of GAPS, in
+    bits, the baseline's subtracted; None without such words."""
     mine, theirs = _by_place(value), _by_place(baseline)
     shared = [place for place in mine if place in theirs]
     if not shared:
@@ -165,16 +155,8 @@ def state_rows(
     predictions: Value,
     groups: Groups,
 ) -> list[dict[str, Any]]:
-    """Say of every layer how similar the states are, and whether they differ where the predictions
-    do.
-
-    Args:
-        model, part: As for `divergence_rows`.
-        similarity: Of `rsa.compare`; None where it failed.
-        changes: Of `tasks.compare_states`.
-        predictions: Of `tasks.compare_predictions`.
-        groups: Of the words.
-    """
+    """Say of every layer how similar the states are (NaN where `rsa.compare` failed), and whether
+    they differ where the predictions do."""
     js, places = _by_place(predictions), _places(changes)
     kept = np.array([number for number, place in enumerate(places) if place in js], dtype=np.int64)
     shared = [places[number] for number in kept]

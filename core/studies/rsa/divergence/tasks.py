@@ -66,25 +66,11 @@ def compare_predictions(
     sentences: Words,
     masking: str,
 ) -> Value:
-    """Compare what two language models predict for every word of a text.
-
-    Args:
-        base, other: References of models with one vocabulary.
-        base_identity, other_identity: For the key.
-        sentences: Words of each sentence.
-        masking: One of `reading.MASKING`.
-
-    Returns:
-        `sentence`, `word` (word,) and the names of `COLUMNS` (word,), each the mean over the
-        word's subwords, in bits (`agree`: the share of subwords whose most likely token is the
-        same); `top` and `base_top`, the most likely first subword of the words of the first
-        `NAMED` sentences; `notices`.
-
-    Raises:
-        ModelError: If a model has no language-model head, the two are of different kinds or have
-            different vocabularies, or one cannot be loaded.
-        ShapeError: If the models can read no sentence.
-    """
+    """Compare what two language models predict for every word: `sentence`, `word` and the names of
+    `COLUMNS`, each (word,), in bits, means over a word's subwords (`agree`: the share with the same
+    most likely token); `top` and `base_top`, the likeliest first subwords of the first NAMED
+    sentences; `notices`. Raises ModelError if the two cannot be compared, ShapeError if they can
+    read no sentence."""
     first, second = load_language_model(base), load_language_model(other)
     _check_pair(first, second, masking)
     tokenizer = first.loaded.tokenizer
@@ -135,22 +121,9 @@ def compare_states(
     items: Items,
     sinks: str = "",
 ) -> Value:
-    """Measure how much each word's similarities to all other words differ between two models.
-
-    Args:
-        base, other: References.
-        base_identity, other_identity: For the key.
-        items: The words.
-        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
-
-    Returns:
-        `change` (layer, word): 1 minus the correlation of the word's cosine similarities to all
-        other words in the two models; `sentence` and `word` (word,); `notices` and `sinks`.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If too few words are left.
-    """
+    """Measure how much each word's similarities to all other words differ between two models:
+    `change` (layer, word), `sentence` and `word` (word,), `notices` and `sinks`. Raises ModelError
+    if a model cannot be loaded, ShapeError if too few words are left."""
     paired = extract_pair(base, other, items, sinks=sinks)
     return {
         "change": np.stack([row_changes(x, y) for x, y in paired.layers()]),
@@ -162,11 +135,7 @@ def compare_states(
 
 def row_changes(x: NDArray[np.float32], y: NDArray[np.float32]) -> NDArray[np.float64]:
     """Compute 1 minus the correlation of each item's cosine similarities to all others in two
-    spaces, (item,).
-
-    Args:
-        x, y: Vectors (item, d_model) of the same items.
-    """
+    spaces, (item, d_model) each: (item,)."""
     units = [
         vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         for vectors in (x.astype(np.float64), y.astype(np.float64))

@@ -22,13 +22,8 @@ WITHIN = "the same among words of equal part of speech and frequency"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame], base: str) -> tuple[Statement, ...]:
-    """State which models predict most and least like the base, how far a baseline is, and whether
-    predictions differ where states do.
-
-    Args:
-        tables: `divergence`, `gaps` and `states`.
-        base: Reference of the base model.
-    """
+    """State which model predicts most like the base, how far a baseline is, and whether predictions
+    differ where states do."""
     whole = tables["divergence"][tables["divergence"]["by"] == ALL]
     compared = whole[whole["part"] == "compared"].sort_values("js", kind="stable")
     if compared.empty:

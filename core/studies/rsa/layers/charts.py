@@ -26,14 +26,8 @@ RANDOM = "random change"
 
 
 def similarity_chart(result: Result, part: str, *, context: Context = PAGE) -> Chart:
-    """Draw one curve per model by layer, with its band: what its layers compute, or how similar its
-    states are, with chance level in grey and dashed reference models.
-
-    Args:
-        result: Of the RSA study.
-        part: Of `parts_of`: "random_functions" for how far outputs on the base's input moved
-            compared with random changes, or "functions" for these outputs, and "states".
-    """
+    """Draw one of `parts_of` by layer: what layers compute, compared with random changes or with
+    the base, or how similar states are, with chance level in grey and dashed reference models."""
     if part == RATIOS:
         return _compared(
             result.tables[RATIOS], "ratio", "Layer functions, compared with random changes",
@@ -61,12 +55,7 @@ def parts_of(result: Result) -> tuple[str, ...]:
 
 
 def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Chart:
-    """Draw the same curves on one of two texts, with the same axes.
-
-    Args:
-        result: Of an RSA study with a second corpus.
-        corpus: One of the table's texts.
-    """
+    """Draw the same curves on one of two texts, with the same axes."""
     table = result.tables["domains"]
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     rows = table[table["corpus"] == corpus]
@@ -76,11 +65,7 @@ def domains_chart(result: Result, corpus: str, *, context: Context = PAGE) -> Ch
 
 def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw by layer how much more similar to the base models are on the second text than on the
-    first, as the headline compares them.
-
-    Args:
-        result: Of an RSA study with a second corpus.
-    """
+    first, as the headline compares them."""
     table = result.tables["domains"]
     first, second = dict.fromkeys(table["corpus"])
     return _compared(
@@ -91,12 +76,8 @@ def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def grid_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
-    """Draw the similarity of every layer of the base to every layer of another model, as a heatmap.
-
-    Args:
-        result: Of an RSA study with a grid.
-        model: Reference of a compared model.
-    """
+    """Draw the similarity of every layer of the base to every layer of another model, as a
+    heatmap."""
     table, names = result.tables["grid"], short_names((result.spec["base"], model))
     return heatmap(
         table[table["model"] == model],
@@ -125,7 +106,7 @@ def _curves(
 ) -> Chart:
     """Draw chance level, bands, references, curves and points, in that order; `near` leaves chance
     level out and ends the axis with the curves, which lie far above it; `below` is the line below
-    the title, where it is not said by the table."""
+    the title, where the table does not say it."""
     label = MEASURES[result.spec["measure"]].label
     base = str(result.spec["base"])
     compared = tuple(dict.fromkeys(table["model"]))
@@ -189,8 +170,7 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
 
 
 def across_of(count: int) -> int:
-    """Choose the panels per row: three if that leaves no row with a gap or saves a row, else
-    two."""
+    """Choose the panels per row: three if that leaves no gap or saves a row, else two."""
     return 3 if count in (3, 5, 6) else 2
 
 

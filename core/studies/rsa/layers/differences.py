@@ -63,11 +63,7 @@ def uncertain_layers(rows: pd.DataFrame) -> list[int]:
 
 def equal_layers(table: pd.DataFrame) -> dict[str, int]:
     """Find the last layer of each model whose vectors equal the base's; models without one have no
-    entry.
-
-    Args:
-        table: The study's table.
-    """
+    entry."""
     equal = table[table["similarity"] > EQUAL].groupby("model", sort=False)["layer"].max()
     return {str(model): int(layer) for model, layer in equal.items()}
 
@@ -86,15 +82,8 @@ def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
 def statements_of(
     table: pd.DataFrame, references: pd.DataFrame, base: str
 ) -> tuple[Statement, ...]:
-    """State what the tables show of each compared model, of another pretraining seed and of a
-    second run of the base.
-
-    Args:
-        table: The study's table: model, layer, similarity, low, high, null_low, null_high,
-            relative_change, apart, scaled, runs.
-        references: model, layer and similarity of the reference models; may be empty.
-        base: Reference of the base model.
-    """
+    """State what the table `similarity` shows of each compared model, and how similar another
+    pretraining seed and a second run of the base are; `references` may be empty."""
     statements: list[Statement] = []
     for model in dict.fromkeys(table["model"]):
         rows = table[table["model"] == model].sort_values("layer")
@@ -145,20 +134,10 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
 def function_statements(
     table: pd.DataFrame, base: str, ratios: pd.DataFrame | None = None
 ) -> tuple[Statement, ...]:
-    """State which layer of each model changed most: whose output on the base's input moved
-    furthest, compared with random changes of its weights.
-
-    Args:
-        table: The study's table `functions`; may be empty.
-        base: Reference of the base model.
-        ratios: The study's table `random_functions`. A model that it lacks is judged by the
-            similarity of its outputs alone.
-
-    Returns:
-        One statement per model of which a layer changed. Its layers are the one that changed most,
-        of those that moved further than after random changes if any did, and those whose bands
-        overlap with that one's; the estimate is that one's.
-    """
+    """State which layers of each model changed most, with the number of the first: those whose
+    outputs on the base's input moved furthest, compared with random changes; of a model that
+    `ratios` lacks, by similarity alone. Layers whose bands overlap with the first one's count
+    too."""
     statements = []
     for model in dict.fromkeys(table["model"]):
         rows = measured(table[table["model"] == model])
@@ -183,17 +162,8 @@ def function_statements(
 
 
 def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
-    """State of each model how much more similar its layers are to the same layer of the base than
-    to any other.
-
-    Args:
-        grid: model, base_layer, layer, similarity.
-        base: Reference of the base model.
-
-    Returns:
-        One statement per model, of the layer where this is least; negative, and with the verdict
-        `OTHER_LAYER`, where another layer of the base is more similar.
-    """
+    """State of each model the layer that leads least in similarity to the same layer of the base
+    over any other: negative, with the verdict OTHER_LAYER, where another layer is more similar."""
     statements = []
     for model, rows in grid.dropna(subset=["similarity"]).groupby("model", sort=False):
         same = rows[rows["layer"] == rows["base_layer"]].set_index("layer")["similarity"]
@@ -207,14 +177,8 @@ def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
 
 
 def text_statement(table: pd.DataFrame) -> Statement | None:
-    """State the largest difference between two texts, of those that are significant if any is.
-
-    Args:
-        table: As for `text_differences`.
-
-    Returns:
-        None where no difference has a band.
-    """
+    """State the largest difference between two texts, of the significant ones if there are any;
+    None where no difference has a band."""
     pairs = text_differences(table)
     pairs = pairs[pairs["low"].notna()]
     if pairs.empty:
@@ -229,27 +193,16 @@ def text_statement(table: pd.DataFrame) -> Statement | None:
 
 
 def text_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """Subtract the first text's similarity from the second's, with bands that hold together.
-
-    Args:
-        table: corpus (two of them), model, layer, similarity, low, high, null_high.
-
-    Returns:
-        model, layer, difference, low, high; layers that both texts could measure.
-    """
+    """Subtract the first text's similarity from the second's, with bands that hold together: model,
+    layer, difference, low, high, of layers that both texts could measure."""
     first, second = dict.fromkeys(table["corpus"])
     here, away = (measured(table[table["corpus"] == corpus]) for corpus in (first, second))
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
 def place_in_words(differing: Sequence[int], layers: Sequence[int], *, only: bool = True) -> str:
-    """Say where a model differs: "in every layer", "from layer 2 upward", "only in layer 3".
-
-    Args:
-        differing: Layers that differ, in order.
-        layers: All layers that were measured, in order.
-        only: Whether all others are known not to differ; without it "only" is not said.
-    """
+    """Say where a model differs: "in every layer", "from layer 2 upward", "only in layer 3";
+    without `only` the others may differ too."""
     if not differing:
         return "in no layer"
     if list(differing) == list(layers):

@@ -26,12 +26,7 @@ RULE = said("rule", threshold=text_of(THRESHOLD, "per cent"))
 
 def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
     """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
-    layers.
-
-    Args:
-        spec: The study.
-        values: Outputs of its tasks, by part and model.
-    """
+    layers."""
     notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "null_high" in value}
@@ -54,12 +49,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
 
 
 def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
-    """Say that numbers mean nothing where chance level reaches 1.
-
-    Args:
-        label: Of the measure.
-        values: Outputs of `tasks.compare_models`.
-    """
+    """Say that numbers mean nothing where chance level reaches 1."""
     notices = [
         said(
             "too_few_items",
@@ -102,14 +92,7 @@ def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
 
 
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        models: References of the models compared.
-        items: Items compared.
-        sentences: Sentences that were read.
-    """
+    """Write a methods paragraph, ready to paste."""
     measure = MEASURES[spec.measure]
     how = (
         f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})"

@@ -64,16 +64,8 @@ def copy_notices(ready: Outputs) -> list[str]:
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:
-    """Find the models that references and patterns name.
-
-    Args:
-        base: Reference of the base, which is left out.
-        patterns: References, or patterns with * and ? for included models or folders.
-
-    Raises:
-        SpecError: If a pattern matches nothing that can be compared, or only the base is named.
-        ModelError: If something is not a reference.
-    """
+    """Find the models that references and patterns name, without the base. Raises SpecError if a
+    pattern matches nothing that can be compared, or only the base is named."""
     entries = {str(entry["ref"]): entry for entry in read_manifest()}
     refs: list[str] = []
     notices: list[str] = []
@@ -139,11 +131,7 @@ def _is_numbered_run(ref: str) -> bool:
 
 def pooled_by_name(groups: Mapping[str, Sequence[str]]) -> list[str]:
     """Say which models were pooled as runs because of their names; included models are known to be
-    runs.
-
-    Args:
-        groups: From `runs_of`.
-    """
+    runs."""
     entries = _entries()
     return [
         f"{', '.join(runs)} were pooled as runs of one task, because their names differ only in "
@@ -156,17 +144,8 @@ def pooled_by_name(groups: Mapping[str, Sequence[str]]) -> list[str]:
 def pool_rows(
     rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], lowest: float
 ) -> pd.DataFrame:
-    """Pool the curves of each group into one.
-
-    Args:
-        rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and
-            scaled, one row per model and layer.
-        groups: From `runs_of`.
-        lowest: Value of the measure, below which no band reaches.
-
-    Returns:
-        The same columns and `runs`, how many models a row pools. A row of one model is as it was.
-    """
+    """Pool the curves of each group of runs into one, whose band does not go below the measure's
+    lowest value; adds `runs`, how many models a row pools. A row of one model is as it was."""
     frames = []
     for name, runs in groups.items():
         mine = rows[rows["model"].isin(runs)]
@@ -210,16 +189,9 @@ def pooled_band(
     high: NDArray[np.float64],
     level: float = LEVEL,
 ) -> tuple[float, float]:
-    """Compute the interval of the mean of two or more runs, over runs and sentences.
-
-    With few runs, Student's t with Welch's degrees of freedom would cover as little as 88 % where
-    runs vary more than sentences.
-
-    Args:
-        values, low, high: Similarity of each run with its band over the sentences that all of them
-            share, (run,).
-        level: Of these bands and of the interval.
-    """
+    """Compute the interval of the mean of two or more runs, (run,) each, over runs and the
+    sentences that all of them share. With few runs, Student's t with Welch's degrees of freedom
+    would cover as little as 88 % where runs vary more than sentences."""
     mean = float(values.mean())
     over_runs, _ = t_interval(mean, [values.var(ddof=1) / len(values)], [len(values) - 1], level)
     # A band's shorter side may be cut off at the end of the measure's range.

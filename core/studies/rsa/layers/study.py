@@ -71,12 +71,8 @@ TASKS: dict[str, tuple[str, Any]] = {  # part -> name in progress and failures, 
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the texts, identify the models.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-    """
+    """Read the texts, of which some may come with the request (by CorpusRef), and identify the
+    models."""
     tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
     if spec.second_corpus:
         tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
@@ -89,12 +85,7 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     """Make the study's tasks from the outputs of its first stage; a model that was not found, or is
-    a copy of another, has none.
-
-    Raises:
-        ModelError: If the base model could not be found.
-        CorpusError: If a text could not be read.
-    """
+    a copy of another, has none. Raises ModelError without the base, CorpusError without a text."""
     content = contents(ready)
     base = ready.need(("identity", spec.base)).content
     first = _choose_items(spec, ready.need("text"))
@@ -136,15 +127,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods from the tasks' outputs.
-
-    Returns:
-        A result with the tables `similarity` (CURVES), `functions` (CURVES of the layers' outputs
-        on the base's input; where asked for), `random_functions` (RATIOS; with these), `references`
-        (where asked for), `runs` (`similarity` before runs are pooled; where some are), `grid`
-        (model, base_layer, layer, similarity; where asked for) and `domains` (corpus and CURVES;
-        with a second corpus).
-    """
+    """Make the tables `similarity` (CURVES), `functions` (the same of outputs on the base's input),
+    `random_functions` (RATIOS), `references`, `runs` (before runs are pooled), `grid` and `domains`
+    (corpus and CURVES), each where asked for, and what is said of them."""
     corpus: Corpus = ready.values["text"]
     values = outputs.values
     compared: runs.Compared = ready.values[runs.COMPARED]
@@ -267,12 +252,8 @@ def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
 
 
 def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
-    """Give the share of its weight change that each model keeps; without a size it cannot be
-    matched.
-
-    Raises:
-        SpecError: If sizes are to be matched and no model has one.
-    """
+    """Give the share of its weight change that each model keeps; a model without a size cannot be
+    matched. Raises SpecError if sizes are to be matched and no model has one."""
     sizes = _sizes(ready, ready.values[runs.COMPARED].refs)
     if not spec.matched_size:
         return dict.fromkeys(sizes, 1.0)

@@ -51,16 +51,9 @@ def grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
 
 
 def ratio_rows(values: Mapping[str, Value], groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Tabulate how far outputs moved compared with random changes, one row per model and layer:
-    RATIOS, where `low_together` is of bands that hold for all layers of a model (Bonferroni).
-
-    It is widened on the logarithm, by Student's t with the degrees of freedom of the random changes
-    alone: with those of the sentences, which tasks count too, it would be a little higher.
-
-    Args:
-        values: Outputs of `random_changes.compare_random`, by model.
-        groups: Runs that are pooled, by name: the geometric mean of their ratios.
-    """
+    """Tabulate RATIOS, a row per model and layer; of runs that are pooled, geometric means.
+    `low_together` is of bands that hold for all layers of a model (Bonferroni), widened on the
+    logarithm by Student's t with the degrees of freedom of the random changes alone."""
     frames = []
     for name, runs in groups.items():
         mine = [values[ref] for ref in runs if ref in values]

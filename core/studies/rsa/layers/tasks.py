@@ -132,28 +132,10 @@ def compare_models(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute the similarity of two models by layer, with band and chance level.
-
-    Args:
-        base: Reference of the base model.
-        other: Reference of the other model.
-        base_identity: See `models.identity`; part of the key.
-        other_identity: The same for the other model.
-        items: Whose vectors are compared.
-        how: How.
-        share: Below 1, the other's weights lie at this share of the way from the base's to its own.
-        seed: Seed of the band's groups of sentences and of the chance level, which are the same for
-            every layer.
-        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
-
-    Returns:
-        `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`,
-        `d_model`, `sentences`, `notices` and, where sinks were looked for, `sinks`.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
-    """
+    """Compute the similarity of two models by layer: `similarity`, `low`, `high`, `null_low` and
+    `null_high` (layer,); `items`, `d_model`, `sentences`, `notices` and `sinks`. With a share below
+    1 the other's weights lie at it on the way from the base's. Raises ModelError if a model cannot
+    be loaded, ShapeError if fewer than 10 items are left or the measure refuses them."""
     paired = extract_pair(base, other, items, share=share, sinks=sinks)
     return _by_layer(paired, how, seed)
 
@@ -170,15 +152,9 @@ def compare_functions(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute how similar the functions of two models' layers are: outputs on the base's input.
-
-    What a layer inherits from the layers below is taken out of the comparison: each layer of the
-    other model reads the state that the same layer of the base reads. Arguments, output and errors
-    as for `compare_models`; a layer's final norm counts as part of it.
-
-    Raises:
-        ModelError: If the other's layers cannot read the base's states.
-    """
+    """Compute how similar outputs of two models' layers are on the base's input, which takes out
+    what a layer inherits from those below; a final norm is part of its layer. Output and errors as
+    for `compare_models`, and ModelError if the other's layers cannot read the base's states."""
     paired = extract_pair(base, other, items, share=share, functions=True, sinks=sinks)
     return _by_layer(paired, how, seed)
 
@@ -194,13 +170,9 @@ def compare_layers(
     share: float,
     sinks: str = "",
 ) -> Value:
-    """Compute the similarity of every layer of one model to every layer of the other.
-
-    Arguments and errors as for `compare_models`.
-
-    Returns:
-        `similarity` (layer of the base, layer of the other), `items`, `notices` and `sinks`.
-    """
+    """Compute the similarity of every layer of one model to every layer of the other: `similarity`
+    (layer of the base, layer of the other), `items`, `notices` and `sinks`. Errors as for
+    `compare_models`."""
     paired = extract_pair(base, other, items, False, share, sinks=sinks)
     similarity = np.zeros((len(paired.base), len(paired.compared)))
     for row, first in enumerate(paired.base):

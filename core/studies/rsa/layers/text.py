@@ -99,13 +99,9 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
 
 
 def texts_sentence(result: Result) -> str:
-    """Say whether the two texts differ, by the largest difference of any model at any layer.
-
-    The band of a difference is put together from the two curves' own bands (MOVER: Zou & Donner
-    2008, Statistics in Medicine 27), which takes the texts' sentences as drawn independently. It is
-    widened for the number of layers and models looked at (Bonferroni, with the quantiles of a
-    normal distribution), since the largest of many is reported.
-    """
+    """Say whether the two texts differ, by the largest difference of any model at any layer. Bands
+    of differences take the texts' sentences as drawn independently (MOVER: Zou & Donner 2008) and
+    hold for all layers and models together (Bonferroni), as the largest is reported."""
     table = result.tables.get("domains")
     if table is None or table["corpus"].nunique() < 2:
         return ""
@@ -126,11 +122,7 @@ def texts_sentence(result: Result) -> str:
 
 
 def summarise(statements: Sequence[Statement]) -> str:
-    """Say where the models differ from the base and which one most, in two lines above a figure.
-
-    Args:
-        statements: Of `differences.statements_of`.
-    """
+    """Say where the models differ from the base and which one most, in two lines above a figure."""
     facts = function_text.facts_of(statements)
     if not facts.get(COMPARED):
         return _unmeasured(facts) or NOTHING
@@ -139,12 +131,7 @@ def summarise(statements: Sequence[Statement]) -> str:
 
 def make_headline(statements: Sequence[Statement], label: str) -> str:
     """Say which layers changed and where the models differ, then the same of each model with its
-    numbers and the rule.
-
-    Args:
-        statements: Of `differences.statements_of` and `differences.function_statements`.
-        label: Of the measure.
-    """
+    numbers and the rule."""
     facts = function_text.facts_of(statements)
     compared = list(facts.get(COMPARED, ()))
     if not compared:

@@ -56,12 +56,7 @@ HALVES = ("half_low", "half_high", "stable")
 
 
 def draw_lens(result: Result, part: str = OUTPUT, *, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw one part of the result, by file name.
-
-    Args:
-        result: Of this study.
-        part: One of PARTS.
-    """
+    """Draw one of PARTS, by file name."""
     if part == LAYERS:
         charts = {"lens-change": change_chart(result, context=context)}
         if len(result.tables["through_head"]):
@@ -98,14 +93,8 @@ def favoured_chart(result: Result, *, context: Context = PAGE) -> Chart:
 def _words(
     rows: pd.DataFrame, areas: pd.DataFrame, what: str, below: str, *, context: Context
 ) -> Chart:
-    """Draw words by rank, coloured by the text that has them more often.
-
-    Args:
-        rows: Columns `model`, `rank`, `token`, `typical_of`.
-        areas: Columns `model` and `auc`, in the order of the columns.
-        what, below: The title, and the line below it.
-        context: What it is drawn for.
-    """
+    """Draw words by rank, a column for each model of `areas`, coloured by the text that has them
+    more often."""
     names = short_names(tuple(areas["model"]))
     headed = {
         ref: f"{names[ref]} ({text_of(float(auc))})"

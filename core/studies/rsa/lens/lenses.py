@@ -130,12 +130,8 @@ def read_asked(model: Any, asked: Asked) -> Iterator[Read]:
 
 
 def fit_maps(model: Any, asked: Asked) -> list[Ridge]:
-    """Fit an affine map from the states of each layer below the last to those of the last.
-
-    Args:
-        model: With its head.
-        asked: A text that nothing else is read of; one place in HELD_OUT chooses the penalties.
-    """
+    """Fit an affine map from the states of each layer below the last to those of the last, on a
+    text that nothing else is read of; one place in HELD_OUT chooses the penalties."""
     reads = list(read_asked(model, asked))
     layers = [torch.cat(parts).numpy() for parts in zip(*(r.states for r in reads), strict=True)]
     held = np.arange(len(layers[-1])) % HELD_OUT == 0
@@ -154,14 +150,9 @@ def through(maps: Sequence[Ridge], layer: int, states: Tensor) -> Tensor:
 
 
 def seen_through(head: Head, states: Tensor, final: Tensor) -> tuple[Tensor, Tensor]:
-    """Compare the lens on states with the output: KL(output || lens) in bits, and the lens' most
-    likely token, each (place,).
-
-    Args:
-        head: The model's.
-        states: (place, width), before the final norm.
-        final: Log probabilities of the output, (place, token).
-    """
+    """Compare the lens on states (place, width), before the final norm, with the output's log
+    probabilities (place, token): KL(output || lens) in bits, and the lens' most likely token, each
+    (place,)."""
     lost, tops = [], []
     for start in range(0, len(states), head.block):
         said = head.read(states[start : start + head.block]).log_softmax(1)
@@ -172,13 +163,9 @@ def seen_through(head: Head, states: Tensor, final: Tensor) -> tuple[Tensor, Ten
 
 
 def measure_lenses(head: Head, maps: Sequence[Ridge], asked: Asked) -> dict[str, Any]:
-    """Compare both lenses with the output at every layer.
-
-    Returns:
-        `sentence` and `place` (place,); `answer` (place,), the token of the text; of the logit lens
-        and of the tuned one, `kl`, `top`, the lens' most likely token, and `same`, whether that is
-        the output's, (lens, layer, place); `first`, the first layer where it is, (lens, place).
-    """
+    """Compare both lenses with the output at every layer: `sentence`, `place` and `answer`, the
+    token of the text, (place,); `kl`, `top`, the lens' most likely token, and `same`, whether that
+    is the output's, (lens, layer, place); `first`, the first layer where it is, (lens, place)."""
     names = ("sentence", "place", "answer", "kl", "top", "same")
     parts = []
     for read in read_asked(head.model, asked):
@@ -208,16 +195,9 @@ def sum_states(
     *,
     skip_first: bool,
 ) -> tuple[Float[ndarray, "half group layer width"], Int[ndarray, "half group"]]:
-    """Sum the states of words' subwords over halves of a text, sentence by sentence in turn.
-
-    Args:
-        model: With its head.
-        padded: Of `core.vectors.predicting.pad_sentences`.
-        skip_first: Whether the first place of a sequence, a decoder's sink, is left out.
-
-    Returns:
-        The sums, of the FIRST places and of all, and how many states they have.
-    """
+    """Sum the states of words' subwords over halves of a text, sentence by sentence in turn, of the
+    FIRST places and of all; and count them. `skip_first` leaves out the first place, a decoder's
+    sink."""
     sums: Any = 0.0
     counts = np.zeros((HALVES, 2), dtype=np.int64)
     for ids, there, inside, chosen in padded:
@@ -238,13 +218,9 @@ def sum_states(
 def raise_words(
     first: Head, second: Head, asked: Asked, most: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Compare the logits of a base and its fine-tune wherever a token is asked for.
-
-    Yields:
-        Of each batch: sentence of each place, (place,); tokens that the fine-tune raises most,
-        (place, token), `most` of them; and the sum over places of all logits' differences, each
-        less its mean, (token,).
-    """
+    """Compare the logits of a base and its fine-tune, batch by batch, wherever a token is asked
+    for: sentence of each place (place,), the `most` raised tokens (place, token), and the sum over
+    places of all logits' differences, each less its mean (token,)."""
     tokens = min(first.tokens, second.tokens)  # rows beyond are padding
     reads = (read_asked(head.model, asked) for head in (first, second))
     for before, after in zip(*reads, strict=True):

@@ -13,12 +13,7 @@ MOST_BITS = 8.0  # end of the colours
 
 
 def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
-    """Draw the most likely word at every layer, for each word of the typed sentence.
-
-    Args:
-        result: Of this study.
-        model: Whose layers are read.
-    """
+    """Draw the most likely word at every layer of a model, for each word of the typed sentence."""
     rows = result.tables["said"]
     rows = rows[(rows["model"] == model) & (rows["lens"] == PLAIN)]
     rows = rows.assign(

@@ -57,11 +57,7 @@ SHOWN = {
 
 
 def prepare(spec: LensSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read both texts, identify the models.
-
-    Raises:
-        SpecError: If every fine-tune is its own base.
-    """
+    """Read both texts, identify the models. Raises SpecError if every fine-tune is its own base."""
     parts = parts_of(spec)
     if TUNE not in parts.values():
         raise nothing_but_base(spec.base)
@@ -93,11 +89,7 @@ def base_for(ref: str, base: str) -> str:
 
 def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
     """Make a task for the change of every model, and one for the layers of every fine-tune and
-    base; roles are (what, model).
-
-    Raises:
-        CorpusError: If a text could not be read.
-    """
+    base; roles are (what, model). Raises CorpusError if a text could not be read."""
     content, words = contents(ready), ready.need("text").words
     typical = tuple(tuple(text.split()) for text, _ in ready.need("typical"))
     typed = tuple(spec.sentence.split())[:MOST_TYPED]

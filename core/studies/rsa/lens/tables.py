@@ -32,13 +32,8 @@ OUTPUTS = ("model", "part", "auc")
 def change_tables(
     values: Mapping[str, Value], bases: Mapping[str, str], parts: Mapping[str, str]
 ) -> dict[str, pd.DataFrame]:
-    """Make PROMOTED, PROMOTED_WORDS, FAVOURED and OUTPUTS.
-
-    Args:
-        values: What `read_change` returned, by model.
-        bases: Each model's.
-        parts: Whether each is a fine-tune or a rival.
-    """
+    """Make PROMOTED, PROMOTED_WORDS, FAVOURED and OUTPUTS of what `read_change` returned, by
+    model."""
     rows: dict[str, list[dict[str, Any]]] = {"promoted": [], "promoted_words": []}
     favoured, outputs = [], []
     for model, value in values.items():
@@ -89,11 +84,7 @@ def _favoured(about: Mapping[str, str], value: Value) -> list[dict[str, Any]]:
 
 
 def layer_tables(values: Mapping[str, Value]) -> dict[str, pd.DataFrame]:
-    """Make THROUGH_HEAD, DECIDED and SAID.
-
-    Args:
-        values: What `read_layers` returned, by model.
-    """
+    """Make THROUGH_HEAD, DECIDED and SAID of what `read_layers` returned, by model."""
     seen: list[dict[str, Any]] = []
     decided: list[dict[str, Any]] = []
     said: list[dict[str, Any]] = []
@@ -133,13 +124,8 @@ def _said(about: Mapping[str, str], lens: int, value: Value) -> list[dict[str, A
 
 
 def at_middle(table: pd.DataFrame, promoted: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the layer halfway up each model, at which Minder et al. read a change, too; first
-    words of the sentences.
-
-    Args:
-        table: Columns `model`, `layer` and `places`.
-        promoted: PROMOTED, of the same models.
-    """
+    """Take the rows of the layer halfway up each model, at which Minder et al. read a change too,
+    and of the first words of sentences."""
     middle = promoted.groupby("model")["layer"].max() // 2
     return table[(table["layer"] == table["model"].map(middle)) & (table["places"] == FIRST_FIVE)]
 

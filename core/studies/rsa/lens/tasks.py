@@ -61,23 +61,11 @@ def read_layers(
     sentences: Words,
     typed: tuple[str, ...],
 ) -> Value:
-    """Read each layer of a model through its head, as it is and after a fitted affine map.
-
-    Args:
-        model: Its reference.
-        base: The model whose head predicts where it has none.
-        model_identity, base_identity: What they are known by, for the key.
-        sentences: Every other one is read; the maps are fitted on the rest.
-        typed: Words of the sentence that is written out; none for none.
-
-    Returns:
-        Of the text, `sentence` (place,), `kl`, `same` and `first` as of `lenses.measure_lenses`;
-        of the typed sentence, `token` (place,), and `said` and `said_kl`, (lens, layer, place).
-
-    Raises:
-        CorpusError: If there is a single sentence.
-        ModelError: If the model cannot be read, or predicts no tokens.
-    """
+    """Read each layer of a model through its head, as it is and after a fitted affine map, which
+    half of the sentences fit. Of the text, `sentence`, `kl`, `same` and `first` of
+    `measure_lenses`; of the typed words, `token` (place,), `said` and `said_kl` (lens, layer,
+    place). Raises CorpusError on a single sentence, ModelError if the model cannot be read or
+    predicts no tokens."""
     from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
 
     check_halves(sentences)
@@ -116,31 +104,10 @@ def read_change(
     typical: Words,
     seed: int,
 ) -> Value:
-    """Read the mean difference of a model's states from its base's through its head, and which
-    tokens it raises.
-
-    Args:
-        model, base: References of two models with one tokenizer.
-        model_identity, base_identity: What they are known by, for the key.
-        sentences: Text that has nothing to do with the fine-tune.
-        typical: Text like the fine-tune's.
-        seed: Of the shuffled dimensions.
-
-    Returns:
-        By group of places and layer: `length`, of the difference as a share of the base's mean
-        state; `words`, the NAMED most promoted; `kinds`, whether each is typical of the fine-tune's
-        text (1), of the other (-1) or of neither; `stable`, the share of them that both halves
-        promote; `auc`, that typical tokens are promoted above those of the other text; `halves`
-        (half, ...) and `shuffled` (shuffle, ...), the same of halves of the text and of differences
-        with shuffled dimensions; NaN where nothing differs. Of the output, where tokens are asked
-        for: `output_auc`, of the mean change of the logits; `raised`, tokens that are often among
-        the NAMED most raised, `raised_kinds`, and `hits`, where they are, (token, place), of
-        `sentence` (place,). `typical`, how many tokens are typical of each text.
-
-    Raises:
-        ModelError: If a model cannot be read, predicts no tokens, has another tokenizer than the
-            base, or does not differ from it.
-    """
+    """Read the mean difference of a model's states from its base's through its head (`_said`), and
+    which tokens the output raises (`_raised`), on text unlike the fine-tune's; `length` (group,
+    layer), as a share of the base's mean state; `typical`, how many tokens are of each text. Raises
+    ModelError if the two cannot be subtracted or do not differ."""
     from core.studies.rsa.lens.lenses import Head, sum_states
 
     check_tokenizers(base, model, "their states are not of the same subwords")
@@ -210,7 +177,9 @@ def _said(
     kinds: np.ndarray,
     seed: int,
 ) -> Value:
-    """Read differences through the head: words, their kinds and stability, and AUCs."""
+    """Read differences through the head, by group of places and layer: `words`, the NAMED most
+    promoted, their `kinds` and `stable`, the share of them in both halves; `auc` of typical tokens,
+    and of halves and shuffled dimensions. Words are "" and numbers NaN where nothing differs."""
     rng = np.random.default_rng(seed)
     shuffled = np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])
     rows = np.concatenate([whole[None], halves, shuffled])  # reading group layer width
@@ -257,7 +226,8 @@ def _kinds_of(tokens: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 def _raised(
     loaded: LoadedModel, heads: tuple[Head, Head], asked: Asked, kinds: np.ndarray
 ) -> Value:
-    """Find the tokens that a fine-tune raises, where it raises them, and on the whole."""
+    """Find the tokens that are often among the NAMED `raised` most, their `raised_kinds` and `hits`
+    (token, place) by `sentence` (place,); and `output_auc`, of the mean change of the logits."""
     from core.studies.rsa.lens.lenses import raise_words
 
     batches = list(raise_words(*heads, asked, NAMED))

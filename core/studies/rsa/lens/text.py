@@ -43,11 +43,7 @@ SHUFFLES_NAME = "shuffled dimensions"
 
 def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     """State how far each change promotes words of the fine-tune's text, at the middle layer and in
-    the output, and from which layer on the head says what the output says.
-
-    Args:
-        tables: Of `change_tables` and `layer_tables`.
-    """
+    the output, and from which layer on the head says what the output says."""
     middle = at_middle(tables["promoted"], tables["promoted"]).dropna(subset="auc")
     statements = [
         Statement(
@@ -219,11 +215,7 @@ def _decided(statements: Sequence[Statement], names: Mapping[str, str]) -> list[
 
 
 def make_notices(values: Mapping[str, Value]) -> list[str]:
-    """Say where too few tokens are typical of either text.
-
-    Args:
-        values: What `read_change` returned, by model.
-    """
+    """Say where too few tokens are typical of either text."""
     few = [ref for ref, value in values.items() if min(value["typical"]) < LEAST_TYPICAL]
     return (
         [
@@ -237,13 +229,8 @@ def make_notices(values: Mapping[str, Value]) -> list[str]:
 
 
 def make_methods(spec: LensSpec, read: int, typical: int) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        read: Sentences of the text that has nothing to do with the fine-tunes.
-        typical: Sentences of the text like theirs.
-    """
+    """Write a methods paragraph; `typical` counts sentences of the text like the fine-tunes',
+    `read` those of the unrelated one."""
     return said(
         "methods",
         corpus=spec.corpus,

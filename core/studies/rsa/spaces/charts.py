@@ -102,14 +102,8 @@ def _map(
     *,
     context: Context,
 ) -> Chart:
-    """Draw points, joined by lines, with the names of some of them.
-
-    Args:
-        table: Points, which set the ends of the axes.
-        stages: Those that are drawn large and named; of several, they move between them.
-        cloud: Resamples.
-        what, below: The title, and the line below it.
-    """
+    """Draw points, joined by lines; those of `stages` large and named, moving from stage to stage.
+    The ends of the axes are those of all points."""
     refs = list(dict.fromkeys(table["model"]))
     names, groups = short_names(refs), groups_of(refs)
     table, cloud, *stages = (
@@ -216,13 +210,8 @@ def tuned_angles(result: Result) -> pd.DataFrame:
 
 
 def related_chart(result: Result, *, each: bool = False, context: Context = PAGE) -> Chart:
-    """Draw the mean angle of related models by layer, and that of shuffled words.
-
-    Args:
-        result: Of this study.
-        each: Draw a line for each fine-tune in place of their mean, and no steps of a run.
-        context: What it is drawn for.
-    """
+    """Draw the mean angle of related models by layer, and that of shuffled words; with `each`, a
+    line for each fine-tune in place of their mean, and no steps of a run."""
     table = result.tables["related"]
     table = table[table["relation"] != CHANCE]
     looks = dict(LOOKS)

@@ -61,22 +61,15 @@ CITATIONS = (
 
 
 def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models.
-
-    Raises:
-        SpecError: If there are fewer than two models.
-    """
+    """Read the text, identify the models. Raises SpecError if there are fewer than two."""
     if len(spec.refs) < 2:
         raise SpecError("A map needs two models: name more, or a pattern such as zoo:seed-*.")
     return prepare_named(spec, texts)
 
 
 def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:
-    """Make the tasks that share the rows of the matrix of angles.
-
-    Raises:
-        CorpusError: If the text could not be read.
-    """
+    """Make the tasks that share the rows of the matrix of angles, and one for the shape of each
+    model. Raises CorpusError if the text could not be read."""
     content = contents(ready)
     refs = tuple(ref for ref in spec.refs if ref in content)
     if len(refs) < 2:
@@ -113,12 +106,8 @@ def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline and methods.
-
-    Returns:
-        Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `related` (BY_LAYER), `angles`
-        (PAIRS) and `shape` (SHAPES); without any where a space is constant.
-    """
+    """Make the tables `spaces` (PLACES), `cloud` (CLOUD), `related` (BY_LAYER), `angles` (PAIRS)
+    and `shape` (SHAPES), and what is said of them; none where a space is constant."""
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
     corpus = ready.need("text")

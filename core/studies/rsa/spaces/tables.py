@@ -113,12 +113,9 @@ def relations(refs: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Place the spaces on three axes, by classical scaling.
-
-    Returns:
-        PLACES; CLOUD, where resamples lie once they are turned onto the first two axes; the stress
-        of the map in two and in three dimensions, (2,).
-    """
+    """Place the spaces on three axes, by classical scaling: PLACES; CLOUD, where resamples lie once
+    they are turned onto the first two axes; the map's stress in two and in three dimensions,
+    (2,)."""
     points = draw_map(angles.values, "pca").points
     placed = points[:, :2]
     table, rows = _points(angles, points), []

@@ -49,30 +49,10 @@ def measure_angles(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute the angles between the layers of models, on the words that all of them read.
-
-    Args:
-        models: References.
-        identities: What they are known by, for the key.
-        items: Whose vectors are compared.
-        part: Which of `PARTS` tasks: those rows of the matrix whose number leaves this remainder.
-        draws: Resamples of sentences.
-        seed: Of the resamples and of the order that gives the chance level.
-        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
-
-    Returns:
-        `model` and `layer` (point,) of each space; `rows` (row,), the points of this part;
-        `angles`, `low` and `high` (row, point) in degrees, NaN left of the diagonal, which the
-        other triangle has; `cloud` (draw, row, point), the same of the first `CLOUDS` resamples,
-        rounded to .03; `pairs` (pair, 2), spaces of one layer, with `pair_draws` (draw, pair) of
-        all resamples; `chance` (row,): the angle to the next model's last layer with its words in
-        another order, NaN but in last layers; `items`; `notices` and, where sinks were looked
-        for, `sinks`.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the models read fewer than 10 words in common.
-    """
+    """Compute the angles between the layers of models, on the words that all of them read: of this
+    part's rows of the matrix, what `_measured` returns; `notices` and, where they were looked for,
+    `sinks`. Raises ModelError if a model cannot be loaded, ShapeError if too few words are
+    shared."""
     with span(0.0, 0.3):
         keep, left_out = _kept(models, items, sinks)
     read = []
@@ -107,20 +87,8 @@ def _shape_cost(sizes: Mapping[str, Size], /, model: str, items: Items, **_: Any
 
 @pure("spaces.shape", guard=as_identified, cost=_shape_cost)
 def measure_shape(model: str, identity: str, items: Items, sinks: str = "") -> Value:
-    """Measure the shape of a model's spaces, on the words of a text.
-
-    Args:
-        model: Reference.
-        identity: What it is known by, for the key.
-        items: Whose vectors are measured.
-        sinks: As of `measure_angles`.
-
-    Returns:
-        `layer` (layer,), and each of `shape.MEASURES` (layer, 3): value, lower and upper end.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    """Measure the shape of a model's spaces, on the words of a text: `layer` (layer,), and each of
+    `shape.MEASURES` (layer, 3), value and ends. Raises ModelError if the model cannot be loaded."""
     with span(0.0, 0.3):
         keep, _ = _kept((model,), items, sinks)
     with span(0.3, 0.6):
@@ -136,11 +104,10 @@ def measure_shape(model: str, identity: str, items: Items, sinks: str = "") -> V
 
 
 def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> Value:
-    """Measure one part of the matrix: what `measure_angles` returns but notices and sinks.
-
-    Raises:
-        ShapeError: If the models read fewer than 10 words in common.
-    """
+    """Measure the `rows` of one part, in degrees: `angles`, `low` and `high` (row, point), NaN left
+    of the diagonal; `cloud` (draw, row, point), of the first CLOUDS resamples; `pairs` (pair, 2) of
+    one layer with `pair_draws` (draw, pair); `chance` (row,), the angle of a last layer to the next
+    model's with its words in another order; `model` and `layer` (point,), and `items`."""
     shared = in_common(read)
     items = len(shared[0].sentence)
     if items < LEAST_ITEMS:

@@ -25,14 +25,9 @@ SAID = {
 def statements_of(
     by_layer: pd.DataFrame, seeds: pd.DataFrame, tuned: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State how far related models are from each other in their last layer, in the embeddings, and
-    with words in another order; and which fine-tunes are further from their base than any two
-    seeds are from each other.
-
-    Args:
-        by_layer: BY_LAYER.
-        seeds, tuned: Of `last_angles`: pairs of seeds, and fine-tunes with their base.
-    """
+    """State how far related models are apart in their last layer, in the embeddings and with words
+    in another order, and which fine-tunes are further from their base than any two seeds are from
+    each other."""
     statements = []
     for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
         rows = by_layer[by_layer["relation"] == relation]
@@ -51,11 +46,7 @@ def statements_of(
 
 def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:
     """State the effective rank of last layers: of the first base, of its first step, which no
-    training has shaped, and of the fine-tune that has the smallest.
-
-    Args:
-        shapes: SHAPES.
-    """
+    training has shaped, and of the fine-tune that has the smallest."""
     if shapes.empty:
         return ()
     last = shapes[shapes["layer"] == shapes.groupby("model")["layer"].transform("max")]

@@ -56,12 +56,7 @@ TITLES = {"cut": "layers 0 to k reverted", "single": "one layer reverted"}
 
 
 def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> Panels:
-    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer.
-
-    Args:
-        result: Of the swap study.
-        every: As for `swap_chart`.
-    """
+    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer."""
     drawn = [
         (name + "-all" * every, swap_chart(result, kind, model, every=every, context=context))
         for model in dict.fromkeys(result.table["model"])
@@ -74,15 +69,9 @@ def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) 
 def swap_chart(
     result: Result, kind: str, model: str, *, every: bool = False, context: Context = PAGE
 ) -> Chart:
-    """Draw the task's score by layer.
-
-    Args:
-        result: Of the swap study.
-        kind: "cut" for layers up to k, "single" for one layer at a time.
-        model: A fine-tune's reference.
-        every: All kinds of swap, and the majority baseline; without it the base's layers, random
-            weights and the unmodified score, three lines that are easy to distinguish.
-    """
+    """Draw the task's score by layer, of "single" layers or of a "cut" up to k. With `every`, all
+    kinds of swap and the majority baseline; without it the base's layers, random weights and the
+    unmodified score, three lines that are easy to tell apart."""
     table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]

@@ -72,11 +72,8 @@ class Pair:
 
 
 def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair:
-    """Pair a fine-tune with its base, with the size of each layer's change.
-
-    Raises:
-        ModelError: If layers and embeddings of the two differ in their weights' names or shapes.
-    """
+    """Pair a fine-tune with its base, with the size of each layer's change. Raises ModelError if
+    the two differ in their weights' names or shapes."""
     tuned, base_weights = (
         dict(body_of(task.model).named_parameters()),
         dict(body_of(origin).named_parameters()),
@@ -154,15 +151,8 @@ def numbering(model: nn.Module) -> Any:
 
 
 def output_changes(measured: Measured, donor: nn.Module) -> NDArray[np.float64]:
-    """Measure how far each layer's output moves when the donor's layer replaces the fine-tune's.
-
-    Args:
-        measured: The fine-tune's calls, with which every layer runs.
-        donor: A model of the same shape.
-
-    Returns:
-        Root mean square over subwords of the distance between the two outputs, (layer,).
-    """
+    """Measure how far each layer's output moves when the donor's layer replaces the fine-tune's:
+    root mean square over subwords of the distance between the two outputs, (layer,)."""
     squares, subwords = np.zeros(len(measured.pair.layers) + 1), 0
     for batch, calls in measured:
         run = partial(run_model, batch=replace(batch, starts=None))
@@ -177,17 +167,9 @@ def output_changes(measured: Measured, donor: nn.Module) -> NDArray[np.float64]:
 def noise_donor(
     measured: Measured, seed: int, changes: NDArray[np.float64]
 ) -> tuple[nn.Module, NDArray[np.float64]]:
-    """Copy the fine-tune's body and add its own change once more, rotated at random and scaled.
-
-    Args:
-        measured: The fine-tune, on the batches on which outputs are to move so far.
-        seed: Of the rotation.
-        changes: How far each layer's output is to move, (layer,): `output_changes` of the base.
-
-    Returns:
-        The donor, and the factor by which each layer's rotated change was scaled, (layer,); 1 where
-        nothing changed.
-    """
+    """Copy the fine-tune's body and add its own change once more, rotated at random and scaled
+    until each layer's output moves as far as `changes` (layer,) says; with the factors, 1 where
+    nothing changed."""
     pair = measured.pair
     donor = copy.deepcopy(body_of(pair.task.model))
     drawn, number_of = torch.Generator().manual_seed(seed), numbering(pair.task.model)

@@ -85,17 +85,9 @@ class Work:
         *,
         layers: Sequence[int] = (),
     ) -> dict[str, Hits]:
-        """Count the fine-tune's right answers under every swap with a donor.
-
-        Args:
-            donor: A model of the same shape.
-            ways: Kinds of swap; "removed" has no layer 0.
-            look: Called for each swap with way, layer, output and the fine-tune's own output.
-            layers: Some of the layers to swap; all of them where empty.
-
-        Returns:
-            By way, (layer, sentence); -1 where there is no such swap.
-        """
+        """Count the fine-tune's right answers under every swap with a donor of the same shape, by
+        way, (layer, sentence), -1 where there is no such swap. `look` is called for each with way,
+        layer, output and the fine-tune's own output."""
         blocks, theirs = self.pair.layers, list(layer_list(donor))
         hits_by_way = {
             way: np.full((len(blocks) + 1, len(self.encoded.total)), -1, dtype=np.int64)
@@ -121,11 +113,7 @@ class Work:
 
     def with_base(self, origin: nn.Module) -> Value:
         """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests
-        that need the base.
-
-        Raises:
-            ModelError: If a self-test fails.
-        """
+        that need the base; raises ModelError if one fails."""
         pair, frozen = self.pair, [0.0]
 
         def look(way: str, layer: int, output: Any, plain: Any) -> None:
@@ -144,11 +132,8 @@ class Work:
         return {**scored, "own": self.right, **checks}
 
     def into_itself(self) -> float:
-        """Measure the largest difference with a copy of the fine-tune as donor.
-
-        Raises:
-            ModelError: If it is more than rounding.
-        """
+        """Measure the largest difference with a copy of the fine-tune as donor; raises ModelError
+        if it is more than rounding."""
         pair, batch = self.pair, self.tested
         twin = copy.deepcopy(body_of(pair.task.model))
         blocks, theirs = pair.layers, list(layer_list(twin))
@@ -213,12 +198,8 @@ def untouched(way: str, layer: int, unchanged: NDArray[np.bool_]) -> bool:
 
 
 def differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
-    """Measure the largest difference of two outputs' logits.
-
-    Raises:
-        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
-            can be trusted.
-    """
+    """Measure the largest difference of two outputs' logits. Raises ModelError if it is more than
+    rounding or an answer differs, so that no score of this pair can be trusted."""
     left, right = (
         output if isinstance(output, torch.Tensor) else output.logits
         for output in (given, expected)

@@ -51,20 +51,9 @@ def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
 
 
 def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) -> pd.DataFrame:
-    """Tabulate one row per way and layer: COLUMNS.
-
-    Args:
-        ref: The fine-tune.
-        value: From `tasks.swap_layers`.
-        chance: Score of the majority baseline.
-        draws: Bootstrap draws over sentences.
-        seed: Of the draws.
-
-    Returns:
-        `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN
-        where that is no higher than the baseline. `excess` is NaN except for the base's single and
-        lower layers, as far as random changes of them were made.
-    """
+    """Tabulate COLUMNS, a row per way and layer. `kept` is the share of the way from the majority
+    baseline to the fine-tune's own score, NaN where that is no higher; `excess` is NaN except where
+    there are random changes of the same layers."""
     counts, total = _counts(value, draws, seed)
     unmodified, own_drawn = ratios(value["own"][None], total, counts)
     together = corrected_level(int(_swapped(value["layer"]).sum()))

@@ -61,11 +61,8 @@ CITATIONS = ("merchant2020", "lenc2015")
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the models, read what they are scored on.
-
-    Raises:
-        SpecError: If a pattern matches nothing, or there is no model but the base.
-    """
+    """Identify the models, read what they are scored on. Raises SpecError if a pattern matches
+    nothing, or if there is no model but the base."""
     compared = find_compared(spec.base, spec.compare)
     siblings = {sibling for ref in compared.refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
@@ -89,13 +86,8 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
     """Make two tasks for each fine-tune that can be scored, with layers of its base and with random
-    changes, and one for each of its frozen siblings.
-
-    Raises:
-        ModelError: If the base model could not be found.
-        CorpusError: If a text could not be read, or has one sentence only, which cannot be
-            resampled.
-    """
+    changes, and one for each of its frozen siblings. Raises ModelError without the base,
+    CorpusError if a text could not be read or has one sentence, which cannot be resampled."""
     from core.studies.rsa.swap.tasks import score_task, swap_changes, swap_layers
 
     examples: Examples = ready.need("examples")
@@ -153,9 +145,8 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
 
 
 def _some_layers(spec: SwapSpec, model: Identity) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The layers of a fine-tune that are reverted, and those that are changed at random; none for
-    all of them, so that results of small models keep their keys. Raises SpecError as
-    `layers_of_model` does."""
+    """Choose the layers of a fine-tune that are reverted, and those that are changed at random;
+    none for all of them, so that results of small models keep their keys."""
     layers = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
     if layers == tuple(range(model.layers + 1)):
         return (), ()
@@ -178,17 +169,9 @@ def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
 
 
 def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods.
-
-    Returns:
-        A result with the tables `swap` (model, way, layer, score, its band, loss compared with the
-        unmodified fine-tune and its band, excess over a random change of equal size and its band,
-        kept), `own` (the unmodified score of each model, its baseline, the checks), `sizes` (model,
-        layer, relative_change, unchanged, random_scale) and `frozen` (where there are some).
-
-    Raises:
-        TaskError: If no model could be scored; the sentence says why for each.
-    """
+    """Make the tables `swap` (COLUMNS of `scores`), `own` (the unmodified score of each model, its
+    baseline, the checks), `sizes` and `frozen` (where there are some), and what is said of them.
+    Raises TaskError if no model could be scored; the sentence says why for each."""
     examples: Examples = ready.values["examples"]
     swapped = {
         role[1]: value | outputs.values["changes", role[1]]

@@ -106,27 +106,10 @@ def swap_layers(
     layers: tuple[int, ...] = (),
     random_layers: tuple[int, ...] = (),
 ) -> Value:
-    """Count a fine-tune's right answers under every layer swap with its base.
-
-    Args:
-        base, model: References; the model has a head that labels sentences or words.
-        base_identity, model_identity: For the key.
-        pairs: What it is scored on, of its head's kind.
-        random: Whether the base with random weights is a donor too.
-        layers: Layers to swap; all where empty.
-        random_layers: Those to swap for random weights; `layers` where empty.
-
-    Returns:
-        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 where
-        there is no such swap), `random/{way}` (layer, sentence) for `DONOR_WAYS`; `sizes` and
-        `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the
-        largest difference of a logit or state in each of the three self-tests, 0 where it is the
-        same bit for bit.
-
-    Raises:
-        ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a
-            self-test fails.
-    """
+    """Count a fine-tune's right answers under every layer swap with its base: `own` and `total`
+    (sentence,), `{way}` and `random/{way}` (layer, sentence), -1 where there is no such swap;
+    `sizes` and `unchanged` (layer,); what the three self-tests measured. No `layers` are all, no
+    `random_layers` are `layers`. Raises ModelError if a self-test fails or the two do not fit."""
     work, origin = _opened(base, model, pairs, layers)
     pair = work.pair
     value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
@@ -154,20 +137,9 @@ def swap_changes(
     seed: int,
     layers: tuple[int, ...] = (),
 ) -> Value:
-    """Count a fine-tune's right answers under random changes of the size of its own.
-
-    Args:
-        base, model, base_identity, model_identity, pairs, layers: As of `swap_layers`.
-        noises: Draws of the random change, at least 1.
-        seed: Of the draws.
-
-    Returns:
-        `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`, and `noise_scale` (layer,), by which
-        random changes were scaled to move outputs as far as the real one.
-
-    Raises:
-        ModelError: As `swap_layers`, and if a copy of the fine-tune as donor changes its output.
-    """
+    """Count a fine-tune's right answers under random changes that move outputs as far as its own:
+    `noise/{way}` (draw, layer, sentence), and `noise_scale` (layer,), by which they were scaled.
+    Raises ModelError as `swap_layers` does."""
     from core.studies.rsa.swap.layer_changes import Measured, noise_donor, output_changes
 
     work, origin = _opened(base, model, pairs, layers)
@@ -204,10 +176,7 @@ def _opened(base: str, model: str, pairs: Pairs, layers: tuple[int, ...]) -> tup
 @pure("rsa.task_score", guard=as_identified, cost=_score_cost)
 def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
     """Count the right answers of an unmodified model: `own` (sentence,) and `total` (sentence,).
-
-    Raises:
-        ModelError: If it cannot be loaded or has no such head.
-    """
+    Raises ModelError if it cannot be loaded or has no such head."""
     from core.models.loading.layers import run_model
 
     task = load_task(model)

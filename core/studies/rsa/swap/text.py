@@ -51,11 +51,7 @@ BASE, RANDOM = "the base's layer", "a random change of equal size"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
-    """State what each model scores, and which of its layers it needs.
-
-    Args:
-        tables: `swap`, `own` and, with frozen siblings, `frozen` of the study.
-    """
+    """State what each model scores, and which of its layers it needs."""
     statements: list[Statement] = []
     frozen = tables.get("frozen")
     for _, scores in tables["own"].iterrows():
@@ -136,13 +132,7 @@ def make_headline(
     statements: Sequence[Statement], metrics: Mapping[str, str], refused: Sequence[str] = ()
 ) -> str:
     """Say how much one reverted layer costs and what fine-tunes with frozen layers score, which
-    models are not scored, then what each model needs.
-
-    Args:
-        statements: Of `statements_of`.
-        metrics: What each model is scored by, such as "UAS".
-        refused: Models that could not be scored.
-    """
+    models are not scored, then what each model needs."""
     models = list(metrics)
     names = short_names((*models, *refused))
     left = listed([names[ref] for ref in refused], MOST_NAMED)
@@ -294,13 +284,7 @@ def controls_of(spec: SwapSpec) -> list[str]:
 
 
 def unread_notices(spec: SwapSpec, kinds: Collection[str], read: str) -> list[str]:
-    """Say which of the chosen texts the heads have no use for.
-
-    Args:
-        spec: The study.
-        kinds: Of the heads.
-        read: What was read.
-    """
+    """Say which of the chosen texts the heads, of these kinds, have no use for."""
     if "sentence" in kinds:
         unread = len(kinds) == 1 and spec.corpus != SwapSpec.corpus
         return [said("unread", corpus=spec.corpus, labelled=read)] if unread else []
@@ -313,14 +297,8 @@ def make_methods(
     counts: Mapping[str, int],
     truth: Mapping[str, str],
 ) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        models: References of the fine-tunes, and how many layers each has.
-        counts: Examples by kind of head.
-        truth: Where right answers come from, by kind of head.
-    """
+    """Write a methods paragraph: `models` with their numbers of layers; examples and where right
+    answers come from, by kind of head."""
     swapped = which_layers(spec.layers, models, controls_of(spec))
     whose = {True: "the included parser's parse, not gold", False: "the text's own annotation"}
     parts = (

@@ -75,15 +75,7 @@ def token_chart(
 ) -> Chart:
     """Draw the words of one model at one layer, coloured by role; axes have the same directions at
     all layers and the same ends for all models of a layer. On a page the chart holds all layers,
-    and words move between them.
-
-    Args:
-        result: Of the token map.
-        layer: Which layer; on a page, the one at which words are where nobody moves them.
-        model: The model's reference.
-        wanted: Parts of words to mark, separated by commas.
-        ringed: Place of a word that gets a ring.
-    """
+    and words move between them, from this layer at first."""
     table = result.table
     of_model = table[table["model"] == model]
     layers = sorted({*of_model["layer"]}) if context.moves else [layer]

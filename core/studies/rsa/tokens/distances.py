@@ -31,23 +31,10 @@ from core.studies.text_kit import Estimate, Statement
 def nearness(
     vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Float[np.ndarray, " layer"], float, int]:
-    """Compare the question's distance to its answer with that to other words, by layer, and test
-    it.
-
-    Args:
-        vectors: Of question and passage, as in `read_question`.
-        given: The role of each word, from `roles`.
-        words: The words. Those of the passage that the question has too are left out, since equal
-            words are close.
-
-    Returns:
-        Mean distance from the question's words to those of the answer, divided by that to the other
-        words of the passage, (layer,): below 1 where the question is closer to its answer. The
-        p-value: the share of equally long spans of the passage (all shifts that stay in it, itself
-        counted) that are as close at some layer, each layer in units of its spans' standard
-        deviation. And the number of spans. Without words of the answer the supporting sentence
-        counts in their place. NaN where there are no such words.
-    """
+    """Compare the question's distance to its answer (or, without one, to the supporting sentence)
+    with that to other words, (layer,), below 1 where it is closer; words of the question do not
+    count. Then the share of equally long spans that are as close at some layer, and how many spans
+    there are. NaN and 0 where there are no such words."""
     asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
     kinds = np.array(given)
     question = kinds == QUESTION
@@ -83,12 +70,8 @@ def span_ratios(
 
 
 def lowest_p(ratios: Float[np.ndarray, "span layer"], standardise: bool = True) -> float:
-    """Compute the share of spans whose lowest ratio over the layers is as low as the first's.
-
-    Args:
-        ratios: Of `span_ratios`.
-        standardise: Whether each layer counts in units of its spans' standard deviation, so that no
-            layer with a wide spread decides alone.
+    """Compute the share of spans whose lowest ratio over the layers is as low as the first's, each
+    layer in units of its spans' standard deviation, so that none with a wide spread decides alone.
 
     Example:
         >>> lowest_p(np.array([[0.5, 1.0], [1.1, 0.9], [1.0, 1.1], [1.2, 1.0]]))
@@ -105,13 +88,7 @@ def nearness_statements(
     arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Statement, ...]:
     """State at which layer of each model the question is closest to its answer, and how likely that
-    is by chance, corrected for the models (Bonferroni).
-
-    Args:
-        arrays: Vectors by model, (layer, word, d_model).
-        given: The role of each word.
-        words: The words, the question's first.
-    """
+    is by chance, corrected for the models (Bonferroni)."""
     statements: list[Statement] = []
     for ref, vectors in arrays.items():
         ratios, p_value, spans = nearness(vectors, given, words)
@@ -147,11 +124,7 @@ def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
 
 
 def answer_statements(spans: pd.DataFrame) -> tuple[Statement, ...]:
-    """State how sure each model is of its answer, and from which layer upward it gives it.
-
-    Args:
-        spans: The answers by layer, of `questions.answer_table`.
-    """
+    """State how sure each model is of its answer, and from which layer upward it gives it."""
     statements: list[Statement] = []
     for ref, rows in spans.groupby("model", sort=False):
         top = rows.iloc[-1]
@@ -168,12 +141,8 @@ def answer_statements(spans: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def gathering_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State at which layer of each model the highlighted words are closest together; none with
-    fewer than two.
-
-    Args:
-        table: `tokens` of the study.
-    """
+    """State at which layer of each model the highlighted words are closest together on the map;
+    none with fewer than two."""
     closest: dict[str, tuple[float, int]] = {}
     for (model, layer), rows in table.groupby(["model", "layer"], sort=False):
         chosen = rows[rows["highlighted"]]

@@ -36,11 +36,8 @@ def standardised(
 def nearest_words(
     vectors: Float[np.ndarray, "layer word d_model"],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the words nearest to each word at each layer, the nearest first.
-
-    Returns:
-        Their places among the words and their distances, both (layer, word, nearest); as many as
-        there are other words, up to NEAREST. Of two at one distance, the first in the text.
+    """Find up to NEAREST words nearest to each word at each layer, the nearest first: their places
+    and distances, (layer, word, nearest). Of two at one distance, the first in the text.
 
     Example:
         >>> nearest_words(np.array([[[0.0], [1.0], [5.0]]]))[0][0, 0].tolist()
@@ -70,18 +67,8 @@ def nearest_arrays(vectors: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def neighbour_rows(result: Result, position: int) -> pd.DataFrame:
-    """Tabulate the words nearest to one word, by model and layer.
-
-    Args:
-        result: Of the token map.
-        position: The word's place in question and passage, from 0.
-
-    Returns:
-        model, layer, rank (from 1), word, position, distance.
-
-    Raises:
-        SpecError: If the map has no such word.
-    """
+    """Tabulate the words nearest to the word at a place in question and passage (from 0): model,
+    layer, rank (from 1), word, position, distance. Raises SpecError if the map has no such word."""
     table = result.table
     models = list(dict.fromkeys(table["model"]))
     first = table[(table["model"] == models[0]) & (table["layer"] == 0)] if models else table
@@ -105,28 +92,15 @@ def neighbour_rows(result: Result, position: int) -> pd.DataFrame:
 
 
 def shared_words(rows: pd.DataFrame, layer: int, models: Sequence[str]) -> int:
-    """Count the words that are among the nearest in each of the models.
-
-    Args:
-        rows: Of `neighbour_rows`.
-        layer: Which layer.
-        models: References.
-    """
+    """Count the words that are among the nearest in each of the models."""
     here = rows[rows["layer"] == layer]
     sets = [set(here.loc[here["model"] == model, "position"]) for model in models]
     return len(set.intersection(*sets))
 
 
 def neighbour_sentence(result: Result, position: int, layer: int, models: Sequence[str]) -> str:
-    """Say how many of a word's nearest words two models share, with how many they would by chance,
-    where there are more words than these; of one model, which word is nearest.
-
-    Args:
-        result: Of the token map.
-        position: The word's place in question and passage, from 0.
-        layer: Which layer.
-        models: References; the first two are compared.
-    """
+    """Say how many of a word's nearest words the first two models share, and how many they would by
+    chance, where there are more words than these; of one model, which word is nearest."""
     rows, names = neighbour_rows(result, position), short_names(models)
     table = result.table
     word = table.loc[table["position"] == position, "word"].iloc[0]

@@ -85,25 +85,10 @@ def read_question(
     words: tuple[str, ...],
     sinks: str = "",
 ) -> Value:
-    """Compute the vectors of a question's and a passage's words, and a model's answers by layer.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        question: Its words.
-        words: The passage's.
-        sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
-
-    Returns:
-        `vectors` (layer, word, d_model) float32, the question's words first; `sinks` of `left_out`;
-        where the model has a span head, `spans` (layer, 2), first and last word of its answer in
-        the passage, and `chances` (layer,), the probability of the answer's first and last subword;
-        `why`, a sentence where there are no such answers, or none below the top.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        CorpusError: If question and passage are longer than the model reads.
-    """
+    """Compute the vectors (layer, word, d_model) of a question's and a passage's words and, with a
+    span head, a model's answers: `spans` (layer, 2), first and last word in the passage; `chances`
+    (layer,); `why`, a sentence where there are none, or none below the top. Raises ModelError if
+    the model cannot be loaded, CorpusError if the words are too many for it."""
     import torch
 
     info = describe(model)
@@ -161,12 +146,8 @@ def left_out(sinks: Sinks, words: int) -> Value:
 def best_span(
     scores: Float[np.ndarray, "subword two"], inside: np.ndarray
 ) -> tuple[int, int, float]:
-    """Find the first and last subword of the most probable answer, and its probability.
-
-    Args:
-        scores: Start and end score of each subword.
-        inside: Which subwords belong to the passage; the probabilities are over these.
-    """
+    """Find the first and last subword of the most probable answer inside the passage, and its
+    probability over all such answers, from the start and end score of each subword."""
     places = np.flatnonzero(inside)
     chosen = scores[places].astype(np.float64)
     logs = chosen - np.log(np.exp(chosen - chosen.max(axis=0)).sum(axis=0)) - chosen.max(axis=0)
@@ -180,18 +161,9 @@ def best_span(
 def roles(
     passage: Passage, answer: Sequence[str], supporting: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Give each word of question and passage its role, and say what is not in the passage.
-
-    Args:
-        passage: Question and passage.
-        answer: Words of the answer; its first occurrence in the passage counts.
-        supporting: Words of the sentence that supports the answer; if empty, the sentence that
-            contains the answer.
-
-    Returns:
-        Its role for each word, the question's first; one sentence for each thing that is not in the
-        passage.
-    """
+    """Give each word of question and passage its role, and say what is not in the passage. The
+    answer's first occurrence counts; without a supporting sentence, the sentence that contains it
+    does."""
     roles_of_words, notices = [OTHER] * len(passage.words), []
     place, support = _where(passage.words, answer), _where(passage.words, supporting)
     for words, at, what in (

@@ -58,18 +58,9 @@ CITATIONS = ("vanaken2019",)
 def project(
     vectors: NDArray[np.floating],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit three axes to all layers and models; the map shows the first two, turned towards the
-    third.
-
-    Args:
-        vectors: Shape (model, layer, word, d_model).
-
-    Returns:
-        Points (model, layer, word, 3); shares of the variance of all vectors (3,).
-
-    Raises:
-        ShapeError: If the array has another number of dimensions, or fewer than 3 words.
-    """
+    """Fit three axes to (model, layer, word, d_model); the map shows the first two, turned towards
+    the third: points (model, layer, word, 3), and shares of the variance (3,). Raises ShapeError on
+    fewer than 3 words."""
     if vectors.ndim != 4 or vectors.shape[2] < LENGTHS[0]:
         raise ShapeError(
             "A token map needs vectors of shape (model, layer, word, d_model) "
@@ -91,19 +82,9 @@ def project(
 
 @pure("rsa.tokens", guard=as_identified, cost=questions.reading_cost)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks: str = "") -> Value:
-    """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
-    float32, and `sinks` as `questions.left_out` where they were looked for.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        words: The passage, as one sequence.
-        sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        CorpusError: If the passage is longer than the model reads.
-    """
+    """Compute the vectors of a passage's words in one model, `vectors` (layer, word, d_model), and
+    `sinks` as `questions.left_out` where they were looked for. Raises ModelError if the model
+    cannot be loaded, CorpusError if it cannot read the whole passage."""
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
         raise CorpusError(
@@ -140,11 +121,8 @@ def _expected(
 
 @pure("rsa.passage", expect=_expected)
 def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
-    """Cut the passage, the question and its answer into words.
-
-    Raises:
-        CorpusError: If there are too few or too many.
-    """
+    """Cut passage, question and answer into words. Raises CorpusError if there are too few or too
+    many."""
     from core.text.parsing import tokenize_lines
 
     lines = [line for line in passage.splitlines() if line.strip()]
@@ -183,11 +161,8 @@ def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
-    """Make one task for each model that was found.
-
-    Raises:
-        CorpusError: If the passage has too few or too many words.
-    """
+    """Make one task for each model that was found. Raises CorpusError if the passage was
+    refused."""
     passage = ready.need("passage").passage
     read = questions.read_question if passage.question else word_vectors
     asked = {"question": passage.question} if passage.question else {}
@@ -208,16 +183,9 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods.
-
-    Returns:
-        A result with the tables `tokens` (model, layer, word, position, role, highlighted,
-        predicted, x, y, z), `axes` (axis, explained) and, where a question was asked, `spans`
-        (SPANS of `questions`).
-
-    Raises:
-        SpecError: If the models differ in d_model or depth.
-    """
+    """Make the tables `tokens` (rows of `layer_rows`), `axes` (axis, explained) and, where a
+    question was asked, `spans` (SPANS of `questions`), and what is said of them. Raises SpecError
+    if the models differ in d_model or depth."""
     asked: Asked = ready.values["passage"]
     asked_one = bool(asked.passage.question)
     values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}

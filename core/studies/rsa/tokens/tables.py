@@ -27,15 +27,8 @@ def layer_rows(
     points: NDArray[np.float64],
     given: Sequence[str],
 ) -> pd.DataFrame:
-    """Make one row for each word of a model's layer.
-
-    Args:
-        ref, layer: The model and its layer.
-        words: The words drawn.
-        positions: Their places in question and passage.
-        points: On the map, and behind it, (word, 3).
-        given: The role of each word.
-    """
+    """Make one row for each word that is drawn of a model's layer, with its place in question and
+    passage, its role, and its point on the map and behind it, (word, 3)."""
     return pd.DataFrame(
         {
             "model": ref,

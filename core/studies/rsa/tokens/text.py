@@ -30,15 +30,8 @@ def make_headline(
     *,
     asked: bool = True,
 ) -> str:
-    """Say what the models answer, whether the question is close to it, and how much the map shows.
-
-    Args:
-        statements: All of this module.
-        spans: The answers by layer; may be empty.
-        models: References, in order.
-        words: How many words are drawn.
-        asked: Whether a question was asked.
-    """
+    """Say what the models answer, whether the question is close to it, and how much the map
+    shows."""
     if not models:
         return NOTHING
     names = short_names(tuple(models))

@@ -13,11 +13,7 @@ from core.studies.chart_kit import PAGE, Chart, Context, Result, span_of
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw a line per layer with its band, rings round the most similar layer, other runs as grey
-    rules.
-
-    Args:
-        result: Of the training study.
-    """
+    rules."""
     table, label = result.table, MEASURES[result.spec["measure"]].label
     layers = sorted({int(layer) for layer in table["layer"]})
     last = max(layers)

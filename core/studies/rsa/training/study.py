@@ -72,12 +72,8 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
-    """Make a task for each checkpoint and each other run, the same as the main study's.
-
-    Raises:
-        ModelError: If the final model could not be found.
-        CorpusError: If the text could not be read.
-    """
+    """Make a task for each checkpoint and each other run, the same as the main study's. Raises
+    ModelError if the final model could not be found, CorpusError if the text could not be read."""
     content = contents(ready)
     end = ready.need(("identity", spec.end)).content
     text = ready.need("text").words
@@ -114,12 +110,8 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods.
-
-    Returns:
-        A result with the tables `training` (COLUMNS), `peaks` (the layer most similar to the final
-        model, by checkpoint), `loss` (model, steps, tokens, loss) and `others` (other runs).
-    """
+    """Make the tables `training` (COLUMNS), `peaks` (the layer most similar to the final model, by
+    checkpoint), `loss` and `others` (other runs), and what is said of them."""
     there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     others = [ref for ref in spec.others if ("other", ref) in outputs.values]
     frames = [
@@ -165,14 +157,8 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 
 def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
-    """Find the layer most similar to the final model at every checkpoint, and whether significantly
-    so.
-
-    Returns:
-        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above
-        every other layer's. This is conservative: bands of layers share their sentences, so layers
-        whose bands overlap may still differ significantly.
-    """
+    """Find the layer most similar to the final model at every checkpoint, `clear` if its band lies
+    above every other layer's: conservative, as bands of layers share their sentences."""
     rows = []
     for _, mine in measured(training).groupby("model", sort=False):
         best = mine.loc[mine["similarity"].idxmax()]

@@ -29,26 +29,10 @@ def shuffle_layers(
     base: str, other: str, base_identity: str, other_identity: str, items: Items, measure: str,
     seed: int, sinks: str = "",
 ) -> Value:  # fmt: skip
-    """Compute the chance level of the most similar layer: of the largest of as many similarities.
-
-    Every layer is shuffled in the same way, so that what layers have in common stays, and the
-    maximum over layers is taken of each draw.
-
-    Args:
-        base, other: References of two models.
-        base_identity, other_identity: For the key.
-        items: Whose vectors are compared.
-        measure: One of `MEASURES`.
-        seed: Of the shuffles.
-        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
-
-    Returns:
-        `null_most`: the 97.5 % point of the maximum over layers.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the measure refuses the shapes.
-    """
+    """Compute the chance level of the most similar layer, `null_most`: the 97.5 % point of the
+    largest similarity of all layers. They are shuffled alike, so that what they have in common
+    stays. Raises ModelError if a model cannot be loaded, ShapeError if the measure refuses the
+    shapes."""
     paired = extract_pair(base, other, items, sinks=sinks)
     chosen = get_measure(measure)
     _, count, width = paired.base.shape

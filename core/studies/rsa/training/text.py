@@ -32,13 +32,8 @@ NO_NEAREST = "no layer is significantly the most similar to the final model"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Statement, ...]:
-    """State how similar the first and the last checkpoint are to the final model, and which layer
-    is nearest.
-
-    Args:
-        tables: `training`, `peaks`, `loss` and, with other runs, `others`.
-        end: Reference of the final model.
-    """
+    """State how similar the first and the last checkpoint are to the final model, compared with
+    another run's, how the loss falls, and which layer is nearest."""
     table = tables["training"]
     top = table["layer"].max()
     if measured(table[table["layer"] == top]).empty:
@@ -100,13 +95,7 @@ def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> 
 
 def make_headline(statements: Sequence[Statement], label: str, steps: int) -> str:
     """Say when the top layer comes to resemble the final model more than another run does, and how
-    far it approaches it; then loss and layers.
-
-    Args:
-        statements: Of `statements_of`.
-        label: Of the measure.
-        steps: How many checkpoints were compared.
-    """
+    far it approaches it; then loss and layers."""
     facts = {statement.verdict: statement for statement in statements}
     if FIRST not in facts:
         return NOTHING
