@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.ranks import correlate, correlation_interval, rank_correlation
+from core.maths.similarity.scoring import distance_ratios, mean_band
 from core.maths.statistics import jackknife_interval, sentence_counts
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.results.differences import banded_differences
@@ -30,8 +31,7 @@ from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.templates import pair_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
-from core.studies.rsa.divergence.tables import mean_band
-from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
+from core.studies.rsa.layers.random_changes import TURNS
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.weights.intruders.tables import SCALES, WAYS, scaling_table
 from extras.probes.removal.tables import tables_of

@@ -46,17 +46,17 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("rank correlation over words", "rank correlation of alike words"),
     ),
     "core.studies.rsa.bits.report.build_tables": ("loss between weights",),
-    "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
-    "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
-    "core.studies.rsa.layers.runs.pooled_band": (
+    "core.maths.similarity.scoring.mean_band": ("mean divergence",),
+    "core.maths.similarity.scoring.distance_ratios": ("ratio of layer functions",),
+    "core.studies.rsa.layers.tables.pooled_band": (
         *("pooled runs, runs vary most", "pooled runs, runs vary as much"),
         "pooled runs, runs vary least",
     ),
     "core.maths.similarity.scoring.sentence_band": SIMILARITIES,
     "core.studies.rsa.spaces.tasks._measured": ("angle of two spaces, coherent",),
     "core.maths.spectra.shape.shape_intervals": tuple(f"shape, {name}" for name in SHAPES),
-    "core.studies.rsa.spaces.tables.last_angles": ("angle of two spaces, coherent",),
-    "core.studies.rsa.spaces.tables.layer_table": ("angle of two spaces, unlike",),
+    "core.studies.rsa.spaces.report.last_angles": ("angle of two spaces, coherent",),
+    "core.studies.rsa.spaces.report.layer_table": ("angle of two spaces, unlike",),
     "core.studies.rsa.swap.scores.own_row": ("share of texts",),
     "core.studies.rsa.swap.scores.exchange_rows": (
         *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),

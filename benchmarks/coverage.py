@@ -26,7 +26,7 @@ from core.maths.similarity.scoring import sentence_band
 from core.maths.spectra.shape import MEASURES as SHAPES
 from core.maths.spectra.shape import shape_intervals, shape_of
 from core.maths.statistics import bootstrap_interval, interval, sentence_counts, t_interval
-from core.studies.rsa.layers.runs import pooled_band
+from core.studies.rsa.layers.tables import pooled_band
 from extras.rsa.truth.areas import area_band, area_replicates, lows_together
 
 REPLICATES = 200

@@ -8,10 +8,9 @@ Included fine-tunes with frozen layers, and planted layers with and without matc
 
 from __future__ import annotations
 
-from extras.rsa.truth.charts import column_name
+from extras.rsa.truth.report import column_name, finder_label
 from extras.rsa.truth.spec import TruthSpec
 from extras.rsa.truth.study import STUDY
-from extras.rsa.truth.text import finder_label
 
 
 def main() -> None:

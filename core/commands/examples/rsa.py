@@ -14,10 +14,9 @@ from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
-from core.studies.rsa.layers.function_text import changed_sentence, facts_of, levels_of
+from core.studies.rsa.layers.text import changed_sentences, facts_of, levels_of
 from core.studies.rsa.spaces.charts import related_chart, tuned_angles
-from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
-from core.studies.rsa.spaces.text import ANGLE, WITHOUT
+from core.studies.rsa.spaces.report import ANGLE, CHANCE, SEEDS, TUNED, WITHOUT
 
 PLACES = 2  # decimals of degrees in a stored map
 SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`
@@ -62,10 +61,11 @@ def rewrites(results: Sequence[Result]) -> Finding:
     """Say which layers changed, and which model's states differ most after how large a change."""
     facts, table = facts_of(results[0].statements), results[0].tables["random_functions"]
     sizes = {ref: fact.number.value_text for ref, fact in facts[WEIGHT_CHANGE].items()}
+    changed = " ".join(changed_sentences(results[0].statements))
     least = min(levels_of(facts).values(), key=lambda fact: fact.number.value)
     return Finding(
-        f"{changed_sentence(results[0].statements)} Of these {len(sizes)} models, states differ "
-        f"most in {short_name(least.subject)}, at layer {least.layers[0]} (similarity "
+        f"{changed} Of these {len(sizes)} models, states differ most in "
+        f"{short_name(least.subject)}, at layer {least.layers[0]} (similarity "
         f"{least.number.text}), whose weights moved by {sizes[least.subject]} of their size; "
         "another run of a task may give another order.",
         "lines",

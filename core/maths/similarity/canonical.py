@@ -169,8 +169,7 @@ def canonical_jackknife(
 def _space(x: FloatArray) -> Space:
     """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
-    floor = RANK * float(scale[0])
-    rank = int(np.count_nonzero(scale > floor))
+    rank = int(np.count_nonzero(scale > (RANK * float(scale[0]))))
     return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 
 
@@ -195,8 +194,9 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
         correlations = np.linalg.svd(inner, compute_uv=False)
         return float(np.minimum(correlations, 1.0).mean())
     left, correlations, _ = np.linalg.svd(inner, full_matrices=False)
-    weights = projection_weights(left.T @ neurons)
-    return float(np.average(np.minimum(correlations, 1.0), weights=weights))
+    return float(
+        np.average(np.minimum(correlations, 1.0), weights=projection_weights(left.T @ neurons))
+    )
 
 
 def _covariance(left_out: FloatArray, total: FloatArray, items: int) -> FloatArray:

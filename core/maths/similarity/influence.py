@@ -79,8 +79,7 @@ def without_influential(
         [0, 1, 2, 3]
     """
     size = np.nan_to_num(np.abs(influences(x, y, kernel, comparison)))
-    dropped = math.ceil(len(size) * percent / 100.0)
-    return np.sort(np.argsort(-size, kind="stable")[dropped:])
+    return np.sort(np.argsort(-size, kind="stable")[math.ceil(len(size) * percent / 100.0) :])
 
 
 def _row_sums(first: Strip, second: Strip, items: int) -> FloatArray:

@@ -173,12 +173,10 @@ def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Scale the vectors of both spaces to length 1."""
     first, second = check_pair(x, y, least=1)
     if first.shape[1] != second.shape[1]:
-        reason = (
-            f"got {first.shape[1]} and {second.shape[1]}: "
-            "choose RSA, CKA, CCA or Procrustes for these models"
-        )
         raise ShapeError(
-            f"The cosine of matching vectors needs spaces of the same d_model, {reason}."
+            "The cosine of matching vectors needs spaces of the same d_model, "
+            f"got {first.shape[1]} and {second.shape[1]}: "
+            "choose RSA, CKA, CCA or Procrustes for these models."
         )
     return unit_rows(first), unit_rows(second)
 

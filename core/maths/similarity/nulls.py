@@ -54,8 +54,9 @@ def pair_sentences(
         return np.arange(labels.size), np.array(
             [rng.permutation(labels.size) for _ in range(draws)]
         )
-    owned = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
-    groups = _groups(owned)
+    groups = _groups(
+        np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    )
     paired = np.concatenate([group.ravel() for group in groups])
     place = np.empty(labels.size, dtype=np.int64)
     place[paired] = np.arange(paired.size)

@@ -14,15 +14,23 @@ and scores below chance stay negative.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.maths.similarity.kernels import FloatArray
+from core.maths.similarity.kernels import FloatArray, IntArray
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import Measure, Options, get_measure
-from core.maths.statistics import interval, jackknife_interval, sentence_labels
+from core.maths.statistics import (
+    interval,
+    jackknife_interval,
+    jackknife_variance,
+    sentence_labels,
+    t_interval,
+)
 
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
@@ -32,6 +40,7 @@ COVERAGE = (
     "99 % for RSA, CKA, the mean cosine and Procrustes similarity, and 96 to 100 % for CCA, SVCCA, "
     "PWCCA and mutual k-NN, whose bands are wider than need be."
 )  # of `sentence_band`, for caveats
+UNCHANGED = 1e-6  # a similarity that is closer to 1 is that of equal vectors or outputs
 SATURATED = 1e-6  # chance level that is closer to 1 leaves no room to tell anything apart
 SCORED = ("similarity", "low", "high", "null_high")  # columns that a calibrated score is made of
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high")
@@ -185,8 +194,74 @@ def sentence_band(
     """
     if sentence_labels(sentence)[1] < 2:
         return float("nan"), float("nan")
-    replicates = measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
-    below, above = jackknife_interval(similarity, replicates)
+    below, above = jackknife_interval(
+        similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    )
     # A similarity may lie outside the range by rounding.
     lowest, highest = min(measure.lowest, similarity), max(1.0, similarity)
     return max(below, lowest), min(above, highest)
+
+
+def distance_ratios(
+    distances: FloatArray, replicates: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Divide distances by the geometric mean of those after random changes, with 95 % intervals.
+
+    Args:
+        distances: Of each layer's real change and then of the random ones, (layer, 1 + turn).
+        replicates: Of each layer the same with groups of sentences left out, (1 + turn, group); no
+            groups where there is one sentence.
+
+    Returns:
+        The ratio and its ends, each (layer,), by Student's t on its logarithm: over sentences
+        (jackknife), and over random changes, of which the real one is another draw where nothing is
+        special about it; their variance is that of all layers together. NaN where nothing moved by
+        more than UNCHANGED; ends are NaN without groups.
+
+    Example:
+        >>> distances = np.array([[0.4, 0.1, 0.1, 0.1]])
+        >>> ends = distance_ratios(distances, distances[..., None] * [0.9, 1.0, 1.1])
+        >>> [round(float(end[0]), 6) for end in ends]
+        [4.0, 4.0, 4.0]
+    """
+    moved: NDArray[np.bool_] = np.all(distances > UNCHANGED, axis=1)
+    logs = np.log(np.where(moved[:, None], distances, 1.0))
+    estimate = np.where(moved, logs[:, 0] - logs[:, 1:].mean(1), np.nan)
+    low, high = np.full((2, len(distances)), np.nan)
+    turns = distances.shape[1] - 1
+    spread = float(logs[moved, 1:].var(1, ddof=1).mean()) * (1 + 1 / turns) if moved.any() else 0.0
+    for layer in map(int, np.flatnonzero(moved)):
+        groups = replicates[layer].shape[1]
+        if groups > 1:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                parts = np.log(replicates[layer])
+            variances = [jackknife_variance(parts[0] - parts[1:].mean(0)), spread]
+            low[layer], high[layer] = t_interval(
+                estimate[layer], variances, [groups - 1, (turns - 1) * int(moved.sum())]
+            )
+    return np.exp(estimate), np.exp(low), np.exp(high)
+
+
+def mean_band(
+    values: FloatArray, sentence: IntArray, *, positive: bool = False
+) -> tuple[float, float]:
+    """Compute the 95 % interval of a mean over words, leaving out one sentence at a time.
+
+    Args:
+        values: One number a word.
+        sentence: Sentence of each word.
+        positive: Whether the mean is that of a skewed quantity above 0, whose logarithm's interval
+            is computed.
+
+    Returns:
+        Lower and upper end; NaN where all words are of one sentence.
+    """
+    labels, sentences = sentence_labels(sentence)
+    if sentences < 2:
+        return float("nan"), float("nan")
+    mean = float(values.mean())
+    means = (values.sum() - np.bincount(labels, values)) / (len(values) - np.bincount(labels))
+    if not positive or means.min() <= 0:
+        return jackknife_interval(mean, means)
+    low, high = jackknife_interval(math.log(mean), np.log(means))
+    return min(math.exp(low), mean), max(math.exp(high), mean)

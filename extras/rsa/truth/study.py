@@ -48,16 +48,16 @@ from extras.rsa.truth.areas import (
     area_replicates,
     lows_together,
 )
-from extras.rsa.truth.charts import figures
-from extras.rsa.truth.spec import TruthSpec
-from extras.rsa.truth.text import (
+from extras.rsa.truth.report import (
     EQUAL,
     ROUNDINGS,
+    figures,
     make_headline,
     make_notices,
     said,
     statements_of,
 )
+from extras.rsa.truth.spec import TruthSpec
 
 COLUMNS = (
     *("finder", "truth", "reading", "matched", "rounding", "auc", "low", "high", "low_together"),
@@ -72,8 +72,7 @@ FEWEST = {"frozen": 10, "planted": 3}
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: read the text, identify the models, measure their weight
     changes."""
-    changes = change_tasks(spec.base, (*spec.compare, *spec.planted))
-    return [*prepare_named(spec, texts), *changes]
+    return [*prepare_named(spec, texts), *change_tasks(spec.base, (*spec.compare, *spec.planted))]
 
 
 def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:

@@ -55,8 +55,7 @@ def _cost(
     once = {name: comparing(name, count, size.d_model) + PLAIN / 5 for name in measures}
     shared = [once.pop(name) for name in measures if MEASURES[name].canonical]
     models, readings = (plants, 2) if plants else (len(roundings), 1)
-    passes = 1 + models * (4 if plants else 1)
-    seconds = costs.running(size, len(sentences), passes, loads=2)
+    seconds = costs.running(size, len(sentences), (1 + models * (4 if plants else 1)), loads=2)
     compared = sum(once.values()) + max(shared, default=0.0)  # of one decomposition
     seconds += models * (ROUNDED * size.parameters + compared * states * readings)
     numbers = states * size.d_model * count
@@ -112,8 +111,9 @@ def compare_planted(
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed, keep)
     expected = reader.states(origin)
-    drawn = np.random.default_rng((seed, crc32(model.encode())))
-    truth = masks(plants, len(layer_list(origin)) + 1, drawn)
+    truth = masks(
+        plants, len(layer_list(origin)) + 1, np.random.default_rng((seed, crc32(model.encode())))
+    )
     noise = rounding * share * _update(relative_sizes(origin, tuned))
     similarity: list[Any] = []
     sizes: list[Any] = []
@@ -192,8 +192,7 @@ class _Reader:
         states = []
         for number, batch in enumerate(self.batches):
             run = partial(run_model, batch=batch)
-            made = apply_layers(calls_of(origin, run), changed, run)
-            states.append(self._taken(number, made))
+            states.append(self._taken(number, apply_layers(calls_of(origin, run), changed, run)))
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
     def _taken(self, number: int, states: Sequence[Tensor]) -> list[NDArray[np.float64]]:

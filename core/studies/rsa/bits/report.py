@@ -1,4 +1,4 @@
-"""Bits per byte in a report: tables of each model and of every two, statements and headline."""
+"""Bits per byte in a report: tables of each model and of every two, statements, headline, chart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ import pandas as pd
 
 from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models.steps import origin_of, run_of
-from core.studies.kit import Result, Value
+from core.results.drawing.style import BLUE, GREY, heading
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    layered,
+    short_names,
+    span_of,
+    told,
+)
+from core.studies.kit import Value
 from core.studies.rsa.bits.tasks import FIRST
 from core.studies.text_kit import (
     TWO_LINES,
@@ -22,7 +35,6 @@ from core.studies.text_kit import (
     leading,
     listed,
     short_name,
-    short_names,
     text_of,
     words_beside,
 )
@@ -36,6 +48,8 @@ said = words_beside(__file__).sentence
 NOTHING = said("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
 OF_BASE = "more bits per byte than its base"
+ROW, LETTERS = 1.4, 160  # rows of text per model; most pixels of a name
+TITLE = "Bits per byte"
 
 
 def scored_text(words: Sequence[str]) -> str:
@@ -96,9 +110,9 @@ def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, .
     ordered = table.sort_values("bits_per_byte", kind="stable")
     best, refs = str(ordered["model"].iloc[0]), list(map(str, table["model"]))
     ends = [ref for ref in refs if run_of(ref) == ref]  # steps of a run are no fine-tunes of it
-    tuned = [(ref, origin_of(ref)) for ref in ends if ref != origin_of(ref) in refs]
     statements = [
-        Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base) for ref, base in tuned
+        Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base)
+        for ref, base in [(ref, origin_of(ref)) for ref in ends if ref != origin_of(ref) in refs]
     ]
     statements.append(Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte")))
     return (
@@ -175,3 +189,37 @@ def unscored(left: int, sentences: int) -> str:
         f"{left} of {sentences} sentences {have} one word or {are} longer than a model reads, and "
         f"{are} left out for all."
     )
+
+
+def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the bits per byte of every model, the fewest above; none without models."""
+    table = result.tables["bits"].sort_values("bits_per_byte", kind="stable")
+    if table.empty:
+        return {}
+    rows = table.assign(name=table["model"].map(short_names(table["model"])))
+    written, tooltip = told(
+        rows, (Tip("name", "Model"), "bits_per_byte", "bits_per_character", "uniform_bits")
+    )
+    low, high = span_of(rows["low"], rows["high"])
+    along = {"scale": {"domain": [low, high], "nice": False, "zero": False}}
+    down = channel(
+        "name:N", title=None, sort=list(rows["name"]),
+        axis={"ticks": False, "domain": False, "labelLimit": LETTERS},
+    )  # fmt: skip
+    base = Chart(written).encode(y=down)
+    chart: Chart = layered(
+        base.mark_rule(color=GREY, strokeWidth=2).encode(
+            x=channel("low:Q", title="Bits per byte", **along), x2="high:Q"
+        ),
+        base.mark_point(filled=True, size=80, color=BLUE, opacity=1).encode(
+            x=channel("bits_per_byte:Q", title="Bits per byte", **along), tooltip=tooltip
+        ),
+    ).properties(
+        width="container",
+        height=ROW * context.row * (len(rows) + 1),
+        title=heading(TITLE, "fewer is better; bars: 95 % intervals over sentences"),
+        description=". ".join(
+            [TITLE, *(f"{row.name}: {row.bits_per_byte:.2f}" for row in rows.itertuples())]
+        ),
+    )
+    return {"bits": chart}

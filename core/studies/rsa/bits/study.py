@@ -27,10 +27,10 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa.bits.charts import figures
 from core.studies.rsa.bits.report import (
     bits_sentence,
     build_tables,
+    figures,
     make_headline,
     said,
     shared_sentences,

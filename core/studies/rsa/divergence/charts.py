@@ -86,11 +86,12 @@ def first_models(result: Result, model: str | None = None) -> Result:
     baselines."""
     whole = result.table[result.table["by"] == ALL]
     compared = whole[whole["part"] != "baseline"].sort_values("js", kind="stable")["model"]
-    tables = {
-        name: result.tables[name][~result.tables[name]["model"].isin(compared.iloc[1:])]
-        for name in ("divergence", "states")
-    }
-    return result.with_tables(**tables)
+    return result.with_tables(
+        **{
+            name: result.tables[name][~result.tables[name]["model"].isin(compared.iloc[1:])]
+            for name in ("divergence", "states")
+        }
+    )
 
 
 def looks_of(result: Result) -> dict[str, Look]:

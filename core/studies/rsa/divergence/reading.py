@@ -102,8 +102,9 @@ def batches(
     lengths = [len(sentences[query.sentence].ids) for query in queries]
     for numbers in plan_batches(lengths, tokens):
         chosen = [queries[number] for number in numbers]
-        width = max(lengths[number] for number in numbers)
-        ids = np.full((len(chosen), width), pad, dtype=np.int64)
+        ids = np.full(
+            (len(chosen), max(lengths[number] for number in numbers)), pad, dtype=np.int64
+        )
         mask = np.zeros_like(ids)
         columns: list[tuple[int, int, int, int, int]] = []
         for row, query in enumerate(chosen):

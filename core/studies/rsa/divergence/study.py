@@ -15,6 +15,7 @@ The headline's number: `core.maths.similarity.divergence.divergences`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -57,8 +58,11 @@ def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> li
     if COMPARED not in parts.values():
         raise nothing_but_base(spec.base)
     refs = (spec.base, *parts)
-    reading = text_task(spec.corpus, spec.genres, spec.sentences, texts)
-    return [reading, *identity_tasks(refs), *head_tasks(refs)]
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(refs),
+        *head_tasks(refs),
+    ]
 
 
 def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
@@ -119,7 +123,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus: Corpus = ready.values["text"]
     values = outputs.values
     tags = _own_tags(corpus) or tuple(values.get("tags", {}).get("tags", ()))
-    groups = tables.Groups.of(corpus.words, tags)
+    groups = tables.groups_of(corpus.words, tags)
     parts = {ref: part for ref, part in _parts(spec).items() if ("predictions", ref) in values}
     rows: dict[str, list[dict[str, Any]]] = {"divergence": [], "states": [], "coloured": []}
     for ref, part in parts.items():
@@ -130,19 +134,13 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
             rows["states"] += tables.state_rows(ref, part, similarity, changes, predictions, groups)
         if part == COMPARED:
             rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
-    made: dict[str, pd.DataFrame] = {
-        "divergence": tables.as_table(rows["divergence"], tables.DIVERGENCE),
-        "gaps": tables.as_table(_gaps(outputs, parts), tables.GAPS),
-        "states": tables.as_table(rows["states"], tables.STATES),
-        "coloured": tables.as_table(rows["coloured"], tables.SHOWN),
+    made = {
+        "divergence": pd.DataFrame(rows["divergence"], columns=tables.DIVERGENCE),
+        "gaps": pd.DataFrame(_gaps(outputs, parts), columns=tables.GAPS),
+        "states": pd.DataFrame(rows["states"], columns=tables.STATES),
+        "coloured": pd.DataFrame(rows["coloured"], columns=tables.SHOWN),
     }
     statements = statements_of(made, spec.base)
-    notices = dict.fromkeys(
-        notice
-        for ref in parts
-        for kind in ("predictions", "changes")
-        for notice in values.get((kind, ref), {}).get("notices", ())
-    )
     kinds = {ready.values[HEAD, ref] for ref in parts}
     return Findings(
         headline=make_headline(statements),
@@ -150,10 +148,15 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         tables=made,
         notices=(
             *corpus.notices,
-            *([unread] if (unread := _unread(corpus)) else []),
+            _unread(corpus),
             *sentence_notices(len(corpus.sentences)),
             *([base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []),
-            *notices,
+            *(
+                notice
+                for ref in parts
+                for kind in ("predictions", "changes")
+                for notice in values.get((kind, ref), {}).get("notices", ())
+            ),
         ),
         models=(spec.base, *parts),
         corpus=corpus,
@@ -195,18 +198,11 @@ def _unread(corpus: Corpus) -> str:
 
 def _gaps(outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Compare each model's divergence with each baseline's."""
-    gaps = [
-        tables.gap_row(
-            ref,
-            baseline,
-            outputs.values["predictions", ref],
-            outputs.values["predictions", baseline],
-        )
-        for ref, part in parts.items()
-        if part == COMPARED
-        for baseline, kind in parts.items()
-        if kind == BASELINE
-    ]
+    gaps = (
+        tables.gap_row(*pair, *(outputs.values["predictions", ref] for ref in pair))
+        for pair in product(parts, parts)
+        if [parts[ref] for ref in pair] == [COMPARED, BASELINE]
+    )
     return [gap for gap in gaps if gap is not None]
 
 

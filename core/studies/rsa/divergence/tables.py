@@ -3,20 +3,16 @@ where states do."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
-from numpy import ndarray
 
 from core.maths.arrays import Value, Words
 from core.maths.ranks import correlate
-from core.maths.statistics import jackknife_interval, sentence_labels
+from core.maths.similarity.scoring import mean_band
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED
 
 ALL, TAGS, COUNTS = "all", "part of speech", "frequency"
@@ -38,34 +34,20 @@ SHOWN = (
     *("predicted_token", "base_token"),
 )
 
+Place = tuple[int, int]  # sentence and word, from 0
+Groups = Mapping[Place, tuple[str, str]]  # each word's part of speech and frequency
 
-@dataclass(frozen=True)
-class Groups:
-    """Which group each word of a text is in.
 
-    Attributes:
-        tags: Its universal part of speech by (sentence, word); empty without tags.
-        counts: How often it occurs in the text, in words of `FREQUENCIES`.
-    """
-
-    tags: Mapping[tuple[int, int], str]
-    counts: Mapping[tuple[int, int], str]
-
-    @classmethod
-    def of(cls, sentences: Words, tags: Sequence[str]) -> Groups:
-        """Group the words of a text.
-
-        Args:
-            sentences: Words of each sentence.
-            tags: The part of speech of every word, in order; empty where it is not known.
-        """
-        places = [(row, at) for row, words in enumerate(sentences) for at in range(len(words))]
-        forms = [word.casefold() for words in sentences for word in words]
-        times = Counter(forms)
-        return cls(
-            dict(zip(places, tags, strict=True)) if tags else {},
-            {place: frequency(times[form]) for place, form in zip(places, forms, strict=True)},
-        )
+def groups_of(sentences: Words, tags: Sequence[str]) -> Groups:
+    """Group the words of a text by their parts of speech, in order ("" where there are none), and
+    by how often they occur in the text, in words of FREQUENCIES."""
+    places = [(row, at) for row, words in enumerate(sentences) for at in range(len(words))]
+    forms = [word.casefold() for words in sentences for word in words]
+    times, tags = Counter(forms), tags or [""] * len(forms)
+    return {
+        place: (tag, frequency(times[form]))
+        for place, tag, form in zip(places, tags, forms, strict=True)
+    }
 
 
 def frequency(times: int) -> str:
@@ -76,57 +58,29 @@ def frequency(times: int) -> str:
 def divergence_rows(model: str, part: str, value: Value, groups: Groups) -> list[dict[str, Any]]:
     """Average a model's divergence over all words and over each group, with bands over
     sentences."""
-    places = _places(value)
+    frame = pd.DataFrame({column: value[column] for column in ("sentence", *COLUMNS)})
+    kinds = [groups[place] for place in _places(value)]
     rows = []
     for by, names in (
-        (ALL, [ALL] * len(places)),
-        (TAGS, [groups.tags.get(place, "") for place in places]),
-        (COUNTS, [groups.counts[place] for place in places]),
+        (ALL, [ALL] * len(kinds)),
+        (TAGS, [tag for tag, _ in kinds]),
+        (COUNTS, [count for _, count in kinds]),
     ):
-        of_word = np.array(names)
-        for name in dict.fromkeys(names):
-            inside = np.flatnonzero(of_word == name)
+        for name, inside in frame.groupby(np.array(names), sort=False):
             if not name or (by != ALL and len(inside) < LEAST_WORDS):
                 continue
-            low, high = mean_band(value["js"][inside], value["sentence"][inside], positive=True)
-            high = min(high, 1.0)  # at most one bit
-            chance = value["chance"][inside]
-            chance = chance[~np.isnan(chance)]  # a word alone in its batch has none
-            means = {column: float(np.mean(value[column][inside])) for column in COLUMNS}
-            means["chance"] = float(chance.mean()) if len(chance) else np.nan
+            divergence, sentence = (inside[column].to_numpy() for column in ("js", "sentence"))
+            low, high = mean_band(divergence, sentence, positive=True)
+            # a word alone in its batch has no chance level; a divergence is at most one bit
+            means = inside[list(COLUMNS)].mean()
             rows.append(
                 {
                     **{"model": model, "part": part, "by": by, "words": name},
-                    **{"items": len(inside), "low": low, "high": high, **means},
+                    **{"items": len(inside), "low": low, "high": min(high, 1.0), **means},
                     **{"chance_js": means["chance"], "agreement": means["agree"]},
                 }
             )
     return rows
-
-
-def mean_band(
-    values: Float[ndarray, " word"], sentence: Int[ndarray, " word"], *, positive: bool = False
-) -> tuple[float, float]:
-    """Compute the 95 % interval of a mean over words, leaving out one sentence at a time.
-
-    Args:
-        values: One number a word.
-        sentence: Sentence of each word.
-        positive: Whether the mean is that of a skewed quantity above 0, whose logarithm's interval
-            is computed.
-
-    Returns:
-        Lower and upper end; NaN where all words are of one sentence.
-    """
-    labels, sentences = sentence_labels(sentence)
-    if sentences < 2:
-        return float("nan"), float("nan")
-    mean = float(values.mean())
-    means = (values.sum() - np.bincount(labels, values)) / (len(values) - np.bincount(labels))
-    if not positive or means.min() <= 0:
-        return jackknife_interval(mean, means)
-    low, high = jackknife_interval(math.log(mean), np.log(means))
-    return min(math.exp(low), mean), max(math.exp(high), mean)
 
 
 def gap_row(model: str, other: str, value: Value, baseline: Value) -> dict[str, Any] | None:
@@ -138,13 +92,7 @@ def gap_row(model: str, other: str, value: Value, baseline: Value) -> dict[str, 
         return None
     differences = np.array([mine[place] - theirs[place] for place in shared])
     low, high = mean_band(differences, np.array([place[0] for place in shared]))
-    return {
-        "model": model,
-        "other": other,
-        "difference": float(differences.mean()),
-        "low": low,
-        "high": high,
-    }
+    return dict(zip(GAPS, (model, other, float(differences.mean()), low, high), strict=True))
 
 
 def state_rows(
@@ -161,10 +109,7 @@ def state_rows(
     kept = np.array([number for number, place in enumerate(places) if place in js], dtype=np.int64)
     shared = [places[number] for number in kept]
     output = np.array([js[place] for place in shared])
-    cells = np.unique(
-        [f"{groups.tags.get(place, '')} {groups.counts[place]}" for place in shared],
-        return_inverse=True,
-    )[1]
+    cells = np.unique([" ".join(groups[place]) for place in shared], return_inverse=True)[1]
     sentence = np.array([place[0] for place in shared], dtype=np.int64)
     rows = []
     for layer, change in enumerate(changes["change"][:, kept]):
@@ -181,8 +126,9 @@ def state_rows(
 def shown_rows(model: str, value: Value, sentences: Words) -> list[dict[str, Any]]:
     """List the words of the first sentences with their divergence and both most likely tokens."""
     rows = []
-    at = np.flatnonzero(value["sentence"] < NAMED)
-    for number, top, base_top in zip(at, value["top"], value["base_top"], strict=True):
+    for number, top, base_top in zip(
+        np.flatnonzero(value["sentence"] < NAMED), value["top"], value["base_top"], strict=True
+    ):
         sentence, position = int(value["sentence"][number]), int(value["word"][number])
         rows.append(
             {
@@ -195,16 +141,11 @@ def shown_rows(model: str, value: Value, sentences: Words) -> list[dict[str, Any
     return rows
 
 
-def _places(value: Value) -> list[tuple[int, int]]:
+def _places(value: Value) -> list[Place]:
     """List each word's sentence and its place there."""
     return list(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
 
 
-def _by_place(value: Value) -> dict[tuple[int, int], float]:
+def _by_place(value: Value) -> dict[Place, float]:
     """Give each word's divergence, by its place."""
     return dict(zip(_places(value), value["js"].tolist(), strict=True))
-
-
-def as_table(rows: list[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Make a table with these columns, also of no rows."""
-    return pd.DataFrame(rows, columns=list(columns))

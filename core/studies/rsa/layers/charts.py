@@ -34,16 +34,15 @@ def similarity_chart(result: Result, part: str, *, context: Context = PAGE) -> C
             "1: as different as after a random change with the same singular values; bands: 95 %",
             y_title=RATIO, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"], context=context,
         )  # fmt: skip
-    base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
-    name = base[str(result.spec["base"])]
+    base = str(result.spec["base"])
+    name = short_names((base, *dict.fromkeys(result.table["model"])))[base]
     if part == FUNCTIONS:
-        title = f"Layer functions: outputs on {name}'s own input"
         return _curves(
-            result, result.tables[FUNCTIONS], None, title=title, near=True, context=context
-        )
+            result, result.tables[FUNCTIONS], None, near=True, context=context,
+            title=f"Layer functions: outputs on {name}'s own input",
+        )  # fmt: skip
     title = f"States: similarity to {name} by layer" if len(parts_of(result)) > 1 else ""
     references = result.tables.get("references")
-    references = references if references is not None and len(references) else None
     return _curves(result, result.table, references, title=title, context=context)
 
 
@@ -121,7 +120,7 @@ def _curves(
             compared, colours_of(compared).values(), shapes_of(compared).values(), strict=True
         )
     }
-    if references is not None:
+    if references is not None and len(references):
         names_by_ref = _reference_names(references, base)
         looks |= {
             name: Look(GREY, "circle", DASHES[number % len(DASHES)], point=False)

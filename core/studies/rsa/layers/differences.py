@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.maths.similarity.scoring import saturated
+from core.maths.similarity.scoring import UNCHANGED, saturated
 from core.models.changes import shares_no_start
 from core.models.zoo import second_run
 from core.results.differences import banded_differences
@@ -23,7 +23,6 @@ from core.studies.text_kit import Estimate, Statement, estimate_of, layers_in_wo
 
 THRESHOLD = 0.10
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
-UNCHANGED = 1e-6  # a similarity closer to 1 is that of equal outputs
 COMPARED = "compared"  # the layers that could be measured
 UNMEASURED = "no layer can be measured"
 SATURATED = "chance level reaches 1"
@@ -93,8 +92,7 @@ def statements_of(
         return tuple(statements)
     layer = int(left.loc[left["similarity"].idxmin(), "layer"])
     there = references[(references["layer"] == layer) & references["similarity"].notna()]
-    seeds = there[~there["model"].str.startswith("random:")]
-    for _, row in seeds.iterrows():
+    for _, row in there[~there["model"].str.startswith("random:")].iterrows():
         score, again = estimate_of(row, "similarity"), row["model"] == second_run(base)
         verdict = SECOND_RUN if again else REFERENCE
         statements.append(Statement(str(row["model"]), verdict, score, (layer,), base))

@@ -50,7 +50,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
 
 def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
     """Say that numbers mean nothing where chance level reaches 1."""
-    notices = [
+    return [
         said(
             "too_few_items",
             label=label,
@@ -61,7 +61,6 @@ def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
         for value in values
         if saturated(value["null_high"]).any()
     ]
-    return list(dict.fromkeys(notices))
 
 
 def others_than(label: str) -> str:
@@ -73,10 +72,8 @@ def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
     """Give the sizes of the weight changes of the models that may have been trained from the
     base."""
     first = table.drop_duplicates("model")
-    sizes: pd.Series[float] = first.loc[
-        ~first["apart"].map(shares_no_start).astype(bool), "relative_change"
-    ].dropna()
-    return sizes
+    strangers = first["apart"].map(shares_no_start).astype(bool)
+    return first.loc[~strangers, "relative_change"].dropna()
 
 
 def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
@@ -128,8 +125,7 @@ def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
     kind = ITEMS[spec.items].split(":")[0].split(",")[0]
     return (
         f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
-        f"a word is the mean "
-        "of its subwords' vectors."
+        "a word is the mean of its subwords' vectors."
     )
 
 

@@ -9,7 +9,7 @@ Reference: none. Deviations: none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from core.maths.similarity.costs import scoring
 from core.maths.similarity.registry import get_measure
-from core.maths.similarity.scoring import JACKKNIFE_GROUPS
-from core.maths.statistics import jackknife_variance, sentence_labels, t_interval
-from core.studies.rsa.layers.differences import UNCHANGED
+from core.maths.similarity.scoring import JACKKNIFE_GROUPS, distance_ratios
+from core.maths.statistics import sentence_labels
 from core.studies.rsa.layers.tasks import Settings, compare_cost
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.pairs import Items, extract_pair
@@ -50,9 +49,8 @@ def _cost(
         how.measure, how.kernel, how.comparison, items.count * few / sentences, width, few
     )
     read = 2 * costs.vectors(sizes[other], few) + ROTATED + costs.turning(sizes[other])
-    whole = compare_cost(sizes, base, other, items, how)
     return replace(
-        whole,
+        compare_cost(sizes, base, other, items, how),
         seconds=TURNS * read + (TURNS + 1) * states * scored,
         store=costs.stored(sizes[other], TURNS * few),
     )
@@ -107,42 +105,3 @@ def compare_random(
         "random_similarity": values[1:].mean(0), "ratio": ratio, "low": low, "high": high,
         "notices": list(real.notices),
     }  # fmt: skip
-
-
-def distance_ratios(
-    distances: FloatArray, replicates: Sequence[FloatArray]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Divide distances by the geometric mean of those after random changes, with 95 % intervals.
-
-    Args:
-        distances: Of each layer's real change and then of the random ones, (layer, 1 + turn).
-        replicates: Of each layer the same with groups of sentences left out, (1 + turn, group); no
-            groups where there is one sentence.
-
-    Returns:
-        The ratio and its ends, each (layer,), by Student's t on its logarithm: over sentences
-        (jackknife), and over random changes, of which the real one is another draw where nothing is
-        special about it; their variance is that of all layers together. NaN where nothing moved by
-        more than `differences.UNCHANGED`; ends are NaN without groups.
-
-    Example:
-        >>> distances = np.array([[0.4, 0.1, 0.1, 0.1]])
-        >>> ends = distance_ratios(distances, distances[..., None] * [0.9, 1.0, 1.1])
-        >>> [round(float(end[0]), 6) for end in ends]
-        [4.0, 4.0, 4.0]
-    """
-    moved: NDArray[np.bool_] = np.all(distances > UNCHANGED, axis=1)
-    logs = np.log(np.where(moved[:, None], distances, 1.0))
-    estimate = np.where(moved, logs[:, 0] - logs[:, 1:].mean(1), np.nan)
-    low, high = np.full((2, len(distances)), np.nan)
-    turns = distances.shape[1] - 1
-    spread = float(logs[moved, 1:].var(1, ddof=1).mean()) * (1 + 1 / turns) if moved.any() else 0.0
-    for layer in map(int, np.flatnonzero(moved)):
-        groups = replicates[layer].shape[1]
-        if groups > 1:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                parts = np.log(replicates[layer])
-            variances = [jackknife_variance(parts[0] - parts[1:].mean(0)), spread]
-            degrees = [groups - 1, (turns - 1) * int(moved.sum())]
-            low[layer], high[layer] = t_interval(estimate[layer], variances, degrees)
-    return np.exp(estimate), np.exp(low), np.exp(high)

@@ -1,16 +1,12 @@
-"""Which models a study compares, and which of them are runs of one task: these are pooled into one
-curve.
+"""Which models a study compares, which of them are runs of one task, and of which the functions of
+layers are compared.
 
 A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from
 another base or with other settings are left out of it with a notice. Models whose references differ
 only in their last number are runs of one task, unless the number is a step of training or a setting
-such as an adapter's rank. Their curve is the mean, with a band of two sources: the runs, and the
-sentences that all of them share. Their chance level is the widest of the runs'.
-
-Reference:
-    Zou & Donner 2008, Construction of confidence limits about effect measures (half-widths of
-    independent sources are added in squares).
-Deviations: none.
+such as an adapter's rank. A layer's function is compared on the base's own input to that layer, so
+only of models that were trained from the base, and only of architectures whose layers can be run
+one by one.
 """
 
 from __future__ import annotations
@@ -21,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from core.errors import SpecError
-from core.maths.statistics import LEVEL, t_interval
 from core.models import parse_ref, read_manifest, zoo_folder
-from core.models.identity import describe_copies, find_copies, identities
+from core.models.architectures import describe_type
+from core.models.changes import changes_of, shares_no_start
+from core.models.identity import Identity, find_copies, identities
+from core.models.loading.reading import is_layerwise
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
@@ -38,6 +34,7 @@ from core.studies.rsa.layers.spec import RsaSpec
 
 said = words_beside(__file__).sentence
 COMPARED = "compared"  # role of the models of a study in its first stage
+FUNCTION = "function"  # part of a task's role: outputs on the base's input
 NUMBERED = re.compile(r"[-_]\d+$")
 SETTING = re.compile(r"(?:epochs?|lora|rank)[-_]\d+$", re.IGNORECASE)  # a number that is no run's
 
@@ -56,11 +53,6 @@ def copies_of(ready: Outputs) -> dict[str, str]:
     """Find the compared models that are copies of others, which are no further runs."""
     models, refs = identities(ready), ready.values[COMPARED].refs
     return find_copies({ref: models[ref].weights for ref in refs if ref in models})
-
-
-def copy_notices(ready: Outputs) -> list[str]:
-    """Say which models were left out as copies."""
-    return describe_copies(copies_of(ready))
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:
@@ -141,65 +133,6 @@ def pooled_by_name(groups: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def pool_rows(
-    rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], lowest: float
-) -> pd.DataFrame:
-    """Pool the curves of each group of runs into one, whose band does not go below the measure's
-    lowest value; adds `runs`, how many models a row pools. A row of one model is as it was."""
-    frames = []
-    for name, runs in groups.items():
-        mine = rows[rows["model"].isin(runs)]
-        there = mine["model"].nunique()
-        if there == 1:
-            frames.append(mine.assign(runs=1))
-        elif there:
-            by_layer = mine.groupby("layer", sort=True)
-            pooled = [_pool(name, layer, part, lowest) for layer, part in by_layer]
-            frames.append(pd.DataFrame(pooled, columns=[*rows.columns, "runs"]))
-    return (
-        pd.concat(frames, ignore_index=True)
-        if frames
-        else rows.assign(runs=np.zeros(len(rows), dtype=int))
-    )
-
-
-def _pool(name: str, layer: Any, part: pd.DataFrame, lowest: float) -> dict[str, Any]:
-    """Pool one layer of the runs of one task."""
-    values = part["similarity"].to_numpy(dtype=float)
-    point = float(values.mean())
-    low, high = pooled_band(values, *(part[end].to_numpy(dtype=float) for end in ("low", "high")))
-    return {
-        "model": name,
-        "layer": layer,
-        "similarity": point,
-        "low": max(low, min(lowest, point)),  # a similarity may leave the range by rounding
-        "high": min(high, max(1.0, point)),
-        "null_low": part["null_low"].min(),
-        "null_high": part["null_high"].max(),
-        "relative_change": part["relative_change"].mean(),
-        "apart": part["apart"].mean(),
-        "scaled": part["scaled"].mean(),
-        "runs": len(values),
-    }
-
-
-def pooled_band(
-    values: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    level: float = LEVEL,
-) -> tuple[float, float]:
-    """Compute the interval of the mean of two or more runs, (run,) each, over runs and the
-    sentences that all of them share. With few runs, Student's t with Welch's degrees of freedom
-    would cover as little as 88 % where runs vary more than sentences."""
-    mean = float(values.mean())
-    over_runs, _ = t_interval(mean, [values.var(ddof=1) / len(values)], [len(values) - 1], level)
-    # A band's shorter side may be cut off at the end of the measure's range.
-    over_sentences = np.maximum(values - low, high - values)
-    half = float(np.sqrt((mean - over_runs) ** 2 + (over_sentences**2).mean()))
-    return mean - half, mean + half
-
-
 def _other_settings(entry: Mapping[str, Any]) -> bool:
     """Whether the manifest of included models says another learning rate, or frozen layers."""
     return float(entry.get("dose") or 1.0) != 1.0 or bool(entry.get("frozen"))
@@ -233,3 +166,36 @@ def find_references(spec: RsaSpec) -> tuple[str, ...]:
 def _seed_number(name: str) -> int | None:
     match = re.fullmatch(r"seed-(\d+)", name)
     return int(match[1]) if match else None
+
+
+def tuned_models(spec: RsaSpec, ready: Outputs) -> tuple[str, ...]:
+    """List the models whose layers can read the base's states: those that were trained from it."""
+    if not spec.functions or inseparable(identities(ready)[spec.base]):
+        return ()
+    return tuple(
+        ref
+        for ref, change in changes_of(ready).items()
+        if not np.isnan(change.size) and not shares_no_start(change.apart)
+    )
+
+
+def fits_whole(base: Identity) -> bool:
+    """Whether the base's weights are all in memory at once, so that a change can be rotated."""
+    return not is_layerwise(base.parameters, base.model_type, random=base.ref.startswith("random:"))
+
+
+def inseparable(base: Identity) -> str:
+    """Say why the base's layers cannot be applied one by one; "" if they can."""
+    return describe_type(base.model_type, base.ref).inseparable
+
+
+def function_notices(spec: RsaSpec, ready: Outputs) -> list[str]:
+    """Tell why the functions of layers are missing, for an architecture whose layers depend on each
+    other, or are not compared with random changes, for a model that is read layer by layer."""
+    if not spec.functions:
+        return []
+    base = identities(ready)[spec.base]
+    reason = inseparable(base)
+    if reason:
+        return [said("no_functions", base=spec.base, reason=reason)]
+    return [] if fits_whole(base) else [said("no_random_changes", base=spec.base)]

@@ -9,7 +9,7 @@ Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
 Deviations: any of nine measures; bands, nulls and references are added.
 
-The headline's number: `core.studies.rsa.layers.random_changes.distance_ratios`.
+The headline's number: `core.maths.similarity.scoring.distance_ratios`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import core.studies.rsa.layers.functions as layers_functions
 import core.studies.rsa.layers.notice_text as notice_text
 import core.studies.rsa.layers.runs as runs
 import core.studies.rsa.layers.tables as layers_tables
@@ -29,6 +28,7 @@ import core.studies.rsa.layers.tasks as layers_tasks
 from core.errors import SpecError
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
+from core.models.identity import describe_copies
 from core.results.names import corpus_name
 from core.studies.kit import (
     ComparedTable,
@@ -53,7 +53,6 @@ from core.studies.kit import (
 from core.studies.rsa.layers.differences import function_statements, statements_of
 from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
-from core.studies.rsa.layers.runs import find_references
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import make_headline
 from core.studies.rsa.layers.views import VIEWS
@@ -63,7 +62,7 @@ CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
 TASKS: dict[str, tuple[str, Any]] = {  # part -> name in progress and failures, function
     "model": ("{}", layers_tasks.compare_models),
     "grid": ("all pairs of layers of {}", layers_tasks.compare_layers),
-    layers_functions.PART: ("layer functions of {}", layers_tasks.compare_functions),
+    runs.FUNCTION: ("layer functions of {}", layers_tasks.compare_functions),
     RANDOM_PART: ("random changes of {}", compare_random),
     "reference": ("{} for reference", layers_tasks.compare_models),
     "against": ("{} on the second text", layers_tasks.compare_models),
@@ -77,7 +76,7 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
     if spec.second_corpus:
         tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
     compared = replace(
-        runs.find_compared(spec.base, spec.compare), references=find_references(spec)
+        runs.find_compared(spec.base, spec.compare), references=runs.find_references(spec)
     )
     tasks += identity_tasks((spec.base, *compared.refs, *compared.references))
     return [*tasks, given_task(runs.COMPARED, compared), *change_tasks(spec.base, compared.refs)]
@@ -115,9 +114,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     copies = runs.copies_of(ready)
     compared = [ref for ref in shares if ref in content and ref not in copies]
     tasks = [task("model", ref) for ref in compared]
-    tuned = layers_functions.tuned_models(spec, ready)
-    tasks += [task(layers_functions.PART, ref) for ref in compared if ref in tuned]
-    if tuned and layers_functions.fits_whole(identities(ready)[spec.base]):
+    tuned = runs.tuned_models(spec, ready)
+    tasks += [task(runs.FUNCTION, ref) for ref in compared if ref in tuned]
+    if tuned and runs.fits_whole(identities(ready)[spec.base]):
         tasks += [task(RANDOM_PART, ref) for ref in compared if ref in tuned]
     tasks += [
         task("reference", ref) for ref in ready.values[runs.COMPARED].references if ref in content
@@ -131,100 +130,101 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     `random_functions` (RATIOS), `references`, `runs` (before runs are pooled), `grid` and `domains`
     (corpus and CURVES), each where asked for, and what is said of them."""
     corpus: Corpus = ready.values["text"]
-    values = outputs.values
+    values, measure = outputs.values, MEASURES[spec.measure]
     compared: runs.Compared = ready.values[runs.COMPARED]
-    models = [ref for ref in compared.refs if ("model", ref) in values]
     sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
-    apart = {ref: change.apart for ref, change in changes_of(ready).items()}
-    groups = runs.runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
-
-    def curves(part: str) -> pd.DataFrame:
-        there = {ref: values[part, ref] for ref in models if (part, ref) in values}
-        return layers_tables.curve_rows(there).assign(
-            relative_change=lambda rows: rows["model"].map(sizes).astype(float),
-            apart=lambda rows: rows["model"].map(apart).astype(float),
-            scaled=lambda rows: rows["model"].map(shares).astype(float),
-        )
-
-    def pooled(part: str) -> pd.DataFrame:
-        rows = runs.pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
-        return layers_tables.with_calibrated(rows)[list(layers_tables.CURVES)]
-
-    references = [ref for ref in compared.references if ("reference", ref) in values]
-    tables = {"similarity": pooled("model")}
-    if any(role[0] == layers_functions.PART for role in values):
-        tables["functions"] = pooled(layers_functions.PART)
-    random = {ref: values[RANDOM_PART, ref] for ref in models if (RANDOM_PART, ref) in values}
-    tables |= {"random_functions": layers_tables.ratio_rows(random, groups)} if random else {}
-    if len(groups) < len(models):
-        tables["runs"] = layers_tables.with_calibrated(curves("model"))
-    tables |= _asked_for(spec, values, models, references)
-    notices = [*corpus.notices, *compared.notices, *runs.copy_notices(ready)]
-    notices += runs.pooled_by_name(groups)
-    if spec.second_corpus:
-        notices += ready.values["second text"].notices
-        tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
-    empty = layers_tables.curve_rows({})
-    ratios = tables.get("random_functions")
+    tables = _tables(spec, ready, values)
+    ratios, empty = tables.get("random_functions"), layers_tables.curve_rows({})
     statements = (
         *statements_of(tables["similarity"], tables.get("references", empty), spec.base),
         *function_statements(tables.get("functions", empty), spec.base, ratios),
     )
-    notices += _notices(spec, ready, values, tables["similarity"])
+    models = _scored(values, "model", compared.refs)
     items = int(values["model", models[0]]["items"]) if models else 0
     methods = notice_text.make_methods(spec, tuple(models), items, len(corpus.sentences))
     methods += f" {notice_text.said('functions')}" if "functions" in tables else ""
-    methods += f" {RANDOM}" if random else ""
+    methods += f" {RANDOM}" if ratios is not None else ""
     return Findings(
-        headline=make_headline(statements, MEASURES[spec.measure].label),
+        headline=make_headline(statements, measure.label),
         statements=statements,
         tables=tables,
-        notices=notices,
+        notices=[
+            *corpus.notices,
+            *compared.notices,
+            *describe_copies(runs.copies_of(ready)),
+            *runs.pooled_by_name(_runs(spec, models)),
+            *(ready.values["second text"].notices if spec.second_corpus else ()),
+            *notice_text.measure_notices(spec, values),
+            *start_notices(spec.base, changes_of(ready)),
+            *notice_text.size_notices(spec, tables["similarity"]),
+            *runs.function_notices(spec, ready),
+        ],
         failures={
             ref: notice_text.said("without_size")
             for ref in compared.refs
             if ref not in shares and not sizes[ref] > 0
         },
-        models=(spec.base, *models, *references),
+        models=(spec.base, *models, *_scored(values, "reference", compared.references)),
         corpus=corpus,
         methods=methods,
-        cites=(*CITATIONS, *MEASURES[spec.measure].references),
+        cites=(*CITATIONS, *measure.references),
     )
 
 
-def _asked_for(
-    spec: RsaSpec, values: Mapping[Any, Any], models: Sequence[str], references: Sequence[str]
-) -> dict[str, pd.DataFrame]:
-    """Make the tables `references` and `grid`, where they were asked for."""
-    tables = {}
-    if spec.references:
-        scored = layers_tables.curve_rows({ref: values["reference", ref] for ref in references})
-        tables["references"] = layers_tables.with_calibrated(scored)
-    if spec.grid:
-        tables["grid"] = layers_tables.grid_rows(
-            {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
+def _tables(spec: RsaSpec, ready: Outputs, values: Mapping[Any, Value]) -> dict[str, pd.DataFrame]:
+    """Make the tables of `collect`."""
+    compared: runs.Compared = ready.values[runs.COMPARED]
+    models = _scored(values, "model", compared.refs)
+    groups = _runs(spec, models)
+    sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
+    apart = {ref: change.apart for ref, change in changes_of(ready).items()}
+
+    def of(part: str, refs: Sequence[str] = models) -> dict[str, Value]:
+        return {ref: values[part, ref] for ref in _scored(values, part, refs)}
+
+    def curves(part: str) -> pd.DataFrame:
+        rows = layers_tables.curve_rows(of(part))
+        columns = {"relative_change": sizes, "apart": apart, "scaled": shares}
+        return rows.assign(
+            **{name: rows["model"].map(given).astype(float) for name, given in columns.items()}
         )
+
+    def pooled(part: str) -> pd.DataFrame:
+        rows = layers_tables.pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
+        return layers_tables.with_calibrated(rows)[list(layers_tables.CURVES)]
+
+    tables = {"similarity": pooled("model")}
+    if any(role[0] == runs.FUNCTION for role in values):
+        tables["functions"] = pooled(runs.FUNCTION)
+    if random := of(RANDOM_PART):
+        tables["random_functions"] = layers_tables.ratio_rows(random, groups)
+    if len(groups) < len(models):
+        tables["runs"] = layers_tables.with_calibrated(curves("model"))
+    if spec.references:
+        tables["references"] = layers_tables.with_calibrated(
+            layers_tables.curve_rows(of("reference", compared.references))
+        )
+    if spec.grid:
+        tables["grid"] = layers_tables.grid_rows(of("grid"))
+    if spec.second_corpus:
+        texts = {
+            corpus_name(spec.corpus, spec.genres): tables["similarity"],
+            corpus_name(*spec.second_corpus): pooled("against"),
+        }
+        named = [rows.assign(corpus=name) for name, rows in texts.items()]
+        rows = pd.concat(named, ignore_index=True)
+        tables["domains"] = rows[["corpus", *layers_tables.CURVES]]
     return tables
 
 
-def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.DataFrame:
-    """Put the curves of two texts into one table (corpus and CURVES)."""
-    assert spec.second_corpus is not None
-    named = (corpus_name(spec.corpus, spec.genres), corpus_name(*spec.second_corpus))
-    tables = [rows.assign(corpus=name) for rows, name in zip((here, away), named, strict=True)]
-    return pd.concat(tables, ignore_index=True)[["corpus", *layers_tables.CURVES]]
+def _scored(values: Mapping[Any, Value], part: str, refs: Sequence[str]) -> list[str]:
+    """List the models of which this part was computed."""
+    return [ref for ref in refs if (part, ref) in values]
 
 
-def _notices(
-    spec: RsaSpec, ready: Outputs, values: Mapping[Any, Value], table: pd.DataFrame
-) -> list[str]:
-    """Tell what a reader of the numbers must see beside the headline."""
-    return [
-        *notice_text.measure_notices(spec, values),
-        *start_notices(spec.base, changes_of(ready)),
-        *notice_text.size_notices(spec, table),
-        *layers_functions.function_notices(spec, ready),
-    ]
+def _runs(spec: RsaSpec, models: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Group the models that are drawn as one curve, by its name."""
+    return runs.runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
 
 
 def _settings(spec: RsaSpec) -> layers_tasks.Settings:

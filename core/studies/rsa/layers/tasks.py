@@ -136,8 +136,7 @@ def compare_models(
     `null_high` (layer,); `items`, `d_model`, `sentences`, `notices` and `sinks`. With a share below
     1 the other's weights lie at it on the way from the base's. Raises ModelError if a model cannot
     be loaded, ShapeError if fewer than 10 items are left or the measure refuses them."""
-    paired = extract_pair(base, other, items, share=share, sinks=sinks)
-    return _by_layer(paired, how, seed)
+    return _by_layer(extract_pair(base, other, items, share=share, sinks=sinks), how, seed)
 
 
 @pure("rsa.functions", version=2, guard=as_identified, cost=_functions_cost)

@@ -1,166 +1,230 @@
-"""The headline of the study and the sentences of its views: which layers changed and where models
-differ from the base, made from the tables."""
+"""The headline of the study: which layers changed, by their outputs on the base's own input, and
+where models differ from the base, by their states.
+
+All of it is made from the statements of `differences`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import pandas as pd
-
-from core.results.export import Result
-from core.studies.rsa.layers import function_text
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
+    BEYOND_RANDOM,
+    CHANGED_MOST,
     COMPARED,
     DIFFERS,
+    LIKE_RANDOM,
+    LOWEST,
     MAY_DIFFER,
     NOT_FROM_BASE,
-    OTHER_LAYER,
     REFERENCE,
     RUNS,
-    SAME_LAYER,
     SATURATED,
     SCALED,
     SECOND_RUN,
-    TEXTS_ALIKE,
     UNMEASURED,
     WEIGHT_CHANGE,
-    grid_statements,
-    measured,
     place_in_words,
-    text_differences,
-    text_statement,
 )
-from core.studies.rsa.layers.notice_text import RULE, UNEQUAL
+from core.studies.rsa.layers.notice_text import RULE, UNEQUAL, said
 from core.studies.text_kit import (
     TWO_LINES,
+    Estimate,
     Statement,
     by_number,
-    counted,
     first_of,
     layers_in_words,
-    leading,
     listed,
-    short_name,
+    short_names,
     text_of,
-    words_beside,
 )
 
-said = words_beside(__file__).sentence
 NOTHING = said("nothing")
-NAMED = 3  # models that the grid's sentence names
-
-
-def curves_sentence(result: Result) -> str:
-    """Say which layers changed, by their functions, and where states differ as far as there is
-    room; without functions, where the models differ from the base; "" where there are none."""
-    if result.table.empty:
-        return ""
-    sentences = [*function_text.changed_sentences(result.statements), summarise(result.statements)]
-    return leading(sentences, TWO_LINES) if len(sentences) > 1 else sentences[0]
-
-
-def grid_sentence(result: Result) -> str:
-    """Say by how much each layer is more similar to the same layer of the base than to any other at
-    least, or less similar at most; "" without a grid."""
-    grid = result.tables.get("grid")
-    if grid is None or grid.empty:
-        return ""
-    # A grid has no chance levels of its own; those of the layers themselves stand for it.
-    without = set(result.table["model"]) - set(measured(result.table)["model"])
-    grid = grid[~grid["model"].isin(without)]
-    statements = grid_statements(grid, str(result.spec["base"]))
-    same = [each for each in statements if each.verdict == SAME_LAYER]
-    moved = [each for each in statements if each.verdict == OTHER_LAYER]
-    parts = []
-    if same:
-        shown = listed([short_name(each.subject) for each in same], NAMED)
-        least = min(each.number.value for each in same)
-        parts.append(
-            f"every layer of {shown} is most similar to the same layer"
-            + ("" if moved else f", by at least {text_of(least)}")
-        )
-    if moved:
-        parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
-    if len(moved) > 1:
-        parts.append(f"so are layers of {counted(len(moved) - 1, 'more model', 'more models')}")
-    return f"Against the base, {'; '.join(parts)}." if parts else ""
-
-
-def _moved(statement: Statement, grid: pd.DataFrame) -> str:
-    """Say how much more similar a layer is to another layer of the base than to the same one."""
-    layer = statement.layers[0]
-    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)]
-    to = rows.set_index("base_layer")["similarity"]
-    return (
-        f"layer {layer} of {short_name(statement.subject)} is {statement.number.size} more similar "
-        f"to layer {to.idxmax()} ({text_of(to.max())} against {text_of(to[layer])})"
-    )
-
-
-def texts_sentence(result: Result) -> str:
-    """Say whether the two texts differ, by the largest difference of any model at any layer. Bands
-    of differences take the texts' sentences as drawn independently (MOVER: Zou & Donner 2008) and
-    hold for all layers and models together (Bonferroni), as the largest is reported."""
-    table = result.tables.get("domains")
-    if table is None or table["corpus"].nunique() < 2:
-        return ""
-    largest = text_statement(table)
-    if largest is None:
-        return said("texts_unknown")
-    where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
-    if largest.verdict == TEXTS_ALIKE:
-        return said("texts_alike", largest=largest.number.text, where=where)
-    first, second = dict.fromkeys(table["corpus"])
-    pairs = text_differences(table).dropna(subset=["low"])
-    apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
-    return (
-        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its "
-        f"similarity is "
-        f"{largest.number.direction('higher', 'lower')} on {second} than on {first}."
-    )
-
-
-def summarise(statements: Sequence[Statement]) -> str:
-    """Say where the models differ from the base and which one most, in two lines above a figure."""
-    facts = function_text.facts_of(statements)
-    if not facts.get(COMPARED):
-        return _unmeasured(facts) or NOTHING
-    return _finding(facts) + _comparison(facts) + _unequal(facts)
+CHANGES = {
+    BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
+    "spectrum, the output that differs most (1 − similarity) is that of",
+    LIKE_RANDOM: "Given the base's own input, no output differs detectably more than after random "
+    "changes of equal spectrum in",
+    CHANGED_MOST: "Given the base's own input, the output that differs most from the base's is "
+    "that of",
+}
+MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
+Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
 def make_headline(statements: Sequence[Statement], label: str) -> str:
     """Say which layers changed and where the models differ, then the same of each model with its
     numbers and the rule."""
-    facts = function_text.facts_of(statements)
+    facts = facts_of(statements)
     compared = list(facts.get(COMPARED, ()))
     if not compared:
         return summarise(statements)
-    names = function_text.names_of(facts)
-    named = len(first_of(compared, function_text.MOST_NAMED))
+    names = _names_of(facts)
+    named = len(first_of(compared, MOST_NAMED))
     clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
-    if len(compared) > named:
-        rest = compared[named:]
+    if rest := compared[named:]:
         count = sum(model in facts.get(DIFFERS, ()) for model in rest)
         verb = by_number(count, "differs", "differ")
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
-    details = f"By model: {'; '.join(clauses)}."
     parts = (
-        *(function_text.changed_sentence(statements), summarise(statements), _second_run(facts)),
-        *(details, _unmeasured(facts), RULE, function_text.functions_sentence(statements)),
+        *(*changed_sentences(statements), summarise(statements)),
+        *_scores(facts, SECOND_RUN, "Two runs of one seed score {}."),
+        *(f"By model: {'; '.join(clauses)}.", _unmeasured(facts), RULE),
+        *(most_changed(facts, verdict) for verdict in CHANGES),
     )
     return " ".join(filter(None, parts))
 
 
-def _unmeasured(facts: function_text.Facts) -> str:
+def summarise(statements: Sequence[Statement]) -> str:
+    """Say where the models differ from the base and which one most, in two lines above a figure."""
+    facts = facts_of(statements)
+    if not facts.get(COMPARED):
+        return _unmeasured(facts) or NOTHING
+    rival = _scores(facts, REFERENCE, "For comparison, two pretraining seeds score {}.")
+    return " ".join([_finding(facts), *rival, *_unequal(facts)])
+
+
+def changed_sentences(statements: Sequence[Statement]) -> list[str]:
+    """Say in two lines each which layers fine-tuning changed most, and in which models none did;
+    nothing without a comparison of functions."""
+    facts = facts_of(statements)
+    levels, names = levels_of(facts), _names_of(facts)
+    changed = {
+        verdict: [facts[verdict][model] for model in facts.get(verdict, ()) if model in levels]
+        for verdict in CHANGES
+    }
+    sentences = []
+    for verdict in (BEYOND_RANDOM, CHANGED_MOST):
+        level = [fact for fact in changed[verdict] if _is_level(facts, fact)]
+        if stated := [fact for fact in changed[verdict] if fact not in level]:
+            whole = _changes(stated, names, verdict)
+            sentences.append(whole if len(whole) <= TWO_LINES else _change(stated, names, verdict))
+        if level:
+            of = listed([names[fact.subject] for fact in level], MOST_NAMED)
+            moved = _moved(level, verdict)
+            sentences.append(f"No layer of {of} changes detectably more than the others: {moved}.")
+    if alike := changed[LIKE_RANDOM]:
+        of = listed([names[fact.subject] for fact in alike], MOST_NAMED)
+        sentences.append(
+            f"No layer of {of} changes detectably more than at random: at most "
+            f"{_times(_furthest(alike, LIKE_RANDOM).number)} as much as after random changes of "
+            "equal spectrum."
+        )
+    return sentences
+
+
+def _furthest(stated: Sequence[Statement], verdict: str) -> Statement:
+    """Choose the change that is largest: by similarity the lowest, by ratio the highest."""
+    choose = min if verdict == CHANGED_MOST else max
+    return choose(stated, key=lambda fact: fact.number.value)
+
+
+def _is_level(facts: Facts, fact: Statement) -> bool:
+    """Tell whether no layer of a model differs detectably from the others."""
+    return len(fact.layers) > 1 and (set(facts[COMPARED][fact.subject].layers) - {0}) <= set(
+        fact.layers
+    )
+
+
+def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
+    """Name the layers that changed most of every model, models of the same layers together."""
+    models: dict[tuple[int, ...], list[str]] = {}
+    for fact in stated:
+        models.setdefault(fact.layers, []).append(names[fact.subject])
+    places = [f"{layers_in_words(layers)} of {listed(of)}" for layers, of in models.items()]
+    return f"Fine-tuning changes {listed(places)} most: {_moved(stated, verdict)}."
+
+
+def _moved(stated: Sequence[Statement], verdict: str) -> str:
+    """Say how far the outputs of these layers moved at most."""
+    several = len(stated) > 1 or len(stated[0].layers) > 1
+    whose, furthest = "outputs" if several else "its output", _furthest(stated, verdict).number
+    if verdict == CHANGED_MOST:
+        return f"similarity of {whose} to the base's {'down to ' * several}{furthest.text}"
+    differs = "differ up to" if several else "differs"
+    return f"{whose} {differs} {_times(furthest)} as much as after random changes"
+
+
+def _change(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
+    """Name the layers that changed most of one model, and those of all others together."""
+    first = _furthest(stated, verdict)
+    shown = (
+        first.number.text
+        if verdict == CHANGED_MOST
+        else f"{_times(first.number)} as much as random changes"
+    )
+    text = f"Fine-tuning changes {layers_in_words(first.layers)} of {names[first.subject]} most"
+    rest = [fact for fact in stated if fact is not first]
+    if not rest:
+        return f"{text} ({shown})."
+    layers = layers_in_words(sorted({layer for fact in rest for layer in fact.layers}))
+    others = (
+        f"{names[rest[0].subject]} changes"
+        if len(rest) == 1
+        else f"the other {len(rest)} models change"
+    )
+    return f"{text} ({shown}); {others} most in {layers}."
+
+
+def _times(number: Estimate) -> str:
+    """Write a ratio with its interval: "26 [21, 31] times"."""
+    return f"{number.text} times"
+
+
+def most_changed(facts: Facts, verdict: str) -> str:
+    """Name the layers that changed most, of the models of this verdict, with their numbers and with
+    where their states differ most; "" without any."""
+    names, levels = _names_of(facts), levels_of(facts)
+    changed = [model for model in facts.get(verdict, ()) if model in levels]
+    shown = first_of(changed, MOST_NAMED)
+    clauses = []
+    for model in shown:
+        layers, number = facts[verdict][model].layers, facts[verdict][model].number
+        if verdict == LIKE_RANDOM:
+            clauses.append(f"{names[model]} ({_times(number)} as much at most)")
+            continue
+        lowest = levels[model].layers[0]
+        elsewhere = f"; its states differ most at layer {lowest}" if lowest not in layers else ""
+        end, score = "lowest", number.text
+        if verdict == BEYOND_RANDOM:
+            end, score = "at most", f"{number.value_text} times as much"
+        unclear = f"not distinguishable, {end} " if len(layers) > 1 else ""
+        clauses.append(f"{layers_in_words(layers)} of {names[model]} ({unclear}{score}{elsewhere})")
+    if not clauses:
+        return ""
+    rest = len(changed) - len(shown)
+    more = f" The other {rest} are in the table." if rest else ""
+    return f"{CHANGES[verdict]} {listed(clauses)}.{more}"
+
+
+def facts_of(statements: Iterable[Statement]) -> Facts:
+    """Sort statements by verdict and subject."""
+    facts: Facts = {}
+    for statement in statements:
+        facts.setdefault(statement.verdict, {})[statement.subject] = statement
+    return facts
+
+
+def levels_of(facts: Facts) -> Mapping[str, Statement]:
+    """Give each model's lowest similarity, whether at chance level or above."""
+    return facts.get(LOWEST, {}) | facts.get(AT_CHANCE, {})
+
+
+def _names_of(facts: Facts) -> dict[str, str]:
+    """Name the models compared, shortly."""
+    verdicts = (COMPARED, UNMEASURED, SATURATED)
+    return short_names(dict.fromkeys(name for each in verdicts for name in facts.get(each, ())))
+
+
+def _unmeasured(facts: Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
-    names, parts = function_text.names_of(facts), []
+    names, parts = _names_of(facts), []
     for verdict, reason in (
         (UNMEASURED, ""),
         (SATURATED, " by this measure, because unrelated spaces score 1, too"),
     ):
-        shown = [names[model] for model in facts.get(verdict, ())]
-        if shown:
+        if shown := [names[model] for model in facts.get(verdict, ())]:
             verb = by_number(len(shown), "has", "have")
             parts.append(
                 f"{listed(shown)} {verb} no layer that can be compared with the base{reason}."
@@ -168,22 +232,21 @@ def _unmeasured(facts: function_text.Facts) -> str:
     return " ".join(parts)
 
 
-def _finding(facts: function_text.Facts) -> str:
+def _finding(facts: Facts) -> str:
     """Say where the models differ from the base, and what the least similar one scores."""
-    compared, names, kind = list(facts[COMPARED]), function_text.names_of(facts), _kind(facts)
-    levels = function_text.levels_of(facts)
+    compared, names, kind = list(facts[COMPARED]), _names_of(facts), _kind(facts)
+    levels = levels_of(facts)
     least = min(compared, key=lambda model: levels[model].number.value)
     score, at = levels[least].number, f"layer {levels[least].layers[0]}"
     level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
     places = {model: _place(facts, model) for model in compared if model in facts.get(DIFFERS, ())}
     if not places:
         lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){level}"
+        who, do = f"The {kind}", "do"
         if len(compared) == 1:
             lowest = f"its lowest similarity is {score.text}, at {at}{level}"
-            return (
-                f"{names[least]} does not detectably differ from the base in any layer: {lowest}."
-            )
-        return f"The {kind} do not detectably differ from the base in any layer: {lowest}."
+            who, do = names[least], "does"
+        return f"{who} {do} not detectably differ from the base in any layer: {lowest}."
     if len(compared) == 1:
         return (
             f"{names[least]} differs from the base {places[least]}: similarity {score.text} at "
@@ -200,8 +263,7 @@ def _finding(facts: function_text.Facts) -> str:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
     # two lines have no room for more
-    layers = layers_in_words(facts[DIFFERS][least].layers, "–")
-    place = "" if same else f" ({layers})"
+    place = "" if same else f" ({layers_in_words(facts[DIFFERS][least].layers, '–')})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
 
@@ -212,33 +274,31 @@ def _counted(count: int, total: int, kind: str) -> str:
     return f"{count} of {total} {kind} {by_number(count, 'differs', 'differ')}"
 
 
-def _kind(facts: function_text.Facts) -> str:
+def _kind(facts: Facts) -> str:
     """Call them fine-tunes unless one of them may not have been trained from the base."""
     tuned = all(model in facts.get(WEIGHT_CHANGE, ()) for model in facts[COMPARED])
     return "models" if facts.get(NOT_FROM_BASE) or not tuned else "fine-tunes"
 
 
-def _place(facts: function_text.Facts, model: str) -> str:
+def _place(facts: Facts, model: str) -> str:
     """Say where one model differs."""
-    layers = facts[COMPARED][model].layers
-    return place_in_words(
-        facts[DIFFERS][model].layers, layers, only=model not in facts.get(MAY_DIFFER, ())
-    )
+    only = model not in facts.get(MAY_DIFFER, ())
+    return place_in_words(facts[DIFFERS][model].layers, facts[COMPARED][model].layers, only=only)
 
 
-def _clause(facts: function_text.Facts, model: str, name: str, label: str) -> str:
+def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     """Say where one model differs, with its lowest similarity, its runs and its weight change."""
-    lowest, uncertain = function_text.levels_of(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
+    lowest = levels_of(facts)[model]
     place, also = "does not detectably differ", ""
     if model in facts.get(DIFFERS, ()):
         place, also = f"differs {_place(facts, model)}", "also "
+    uncertain, runs, scaled, size = (
+        facts.get(verdict, {}).get(model) for verdict in (MAY_DIFFER, RUNS, SCALED, WEIGHT_CHANGE)
+    )
     more = f", but may {also}differ in {layers_in_words(uncertain.layers)}" if uncertain else ""
-    at, score = lowest.layers[0], lowest.number
-    runs, scaled = (facts.get(verdict, {}).get(model) for verdict in (RUNS, SCALED))
-    size = facts.get(WEIGHT_CHANGE, {}).get(model)
     smaller = f", scaled to {scaled.number.text}" if scaled else ""
     parts = (
-        f"lowest {label} {score.text} at layer {at}",
+        f"lowest {label} {lowest.number.text} at layer {lowest.layers[0]}",
         "not detectably above chance" if model in facts.get(AT_CHANCE, ()) else "",
         f"mean of {runs.number.text} runs" if runs else "",
         f"weight change {size.number.text}{smaller}" if size else "",
@@ -247,24 +307,23 @@ def _clause(facts: function_text.Facts, model: str, name: str, label: str) -> st
     return f"{name}{stranger} {place}{more} ({'; '.join(filter(None, parts))})"
 
 
-def _comparison(facts: function_text.Facts) -> str:
-    """Say what another pretraining seed scores at the layer where the models differ most."""
-    scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
-    return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
+def _scores(facts: Facts, verdict: str, sentence: str) -> list[str]:
+    """Say what a reference model scores at the layer where the models differ most; nothing without
+    one."""
+    references = list(facts.get(verdict, {}).values())
+    return [sentence.format(reference.number.value_text) for reference in references[:1]]
 
 
-def _second_run(facts: function_text.Facts) -> str:
-    """Say what a second run of the base scores there."""
-    scores = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
-    return f"Two runs of one seed score {scores[0]}." if scores else ""
-
-
-def _unequal(facts: function_text.Facts) -> str:
+def _unequal(facts: Facts) -> list[str]:
     """Say that the weights moved unequally far, a rival explanation of every difference between
     models."""
     strangers = facts.get(NOT_FROM_BASE, {})
-    changes = [s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers]
-    sizes = sorted(statement.number.value for statement in changes)
+    sizes = sorted(
+        statement.number.value
+        for statement in [
+            s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers
+        ]
+    )
     if facts.get(SCALED) or len(sizes) < 2 or sizes[-1] < UNEQUAL * sizes[0]:
-        return ""
-    return f" Weight changes range from {text_of(sizes[0])} to {text_of(sizes[-1])}."
+        return []
+    return [f"Weight changes range from {text_of(sizes[0])} to {text_of(sizes[-1])}."]

@@ -1,4 +1,5 @@
-"""Figures of the lenses: words that each change promotes, and curves by layer."""
+"""Figures of the lenses: words that each change promotes, curves by layer, and a sentence read at
+every layer."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.results.drawing.curves import Look, layer_chart, reach
+from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import (
     BLUE,
     DASHES,
@@ -17,10 +19,12 @@ from core.results.drawing.style import (
     YELLOW,
     colours_of,
     columns_for,
+    gradient,
     heading,
     legend,
     shapes_of,
 )
+from core.results.drawing.vega import OfWidth
 from core.studies.chart_kit import (
     PAGE,
     Chart,
@@ -28,11 +32,12 @@ from core.studies.chart_kit import (
     Result,
     Tip,
     channel,
+    either,
+    layered,
     short_names,
     text_of,
     told,
 )
-from core.studies.rsa.lens.sentence_charts import room_of, sentence_chart
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,
     KINDS,
@@ -53,6 +58,8 @@ ROW, CURVE = 25, 190  # heights of a row of words, of curves
 COLOURS = {KINDS[TYPICAL]: BLUE, KINDS[UNTYPICAL]: ORANGE, KINDS[0]: GREY}
 HEAD = "split(replace(datum.value, ' (', '\\n('), '\\n')"  # the AUC below the model's name
 HALVES = ("half_low", "half_high", "stable")
+CELL = 22  # height of a layer's row
+MOST_BITS = 8.0  # end of the colours
 
 
 def draw_lens(result: Result, part: str = OUTPUT, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -63,10 +70,9 @@ def draw_lens(result: Result, part: str = OUTPUT, *, context: Context = PAGE) ->
             charts["lens-layers"] = layers_chart(result, context=context)
         return charts
     if part == SENTENCE:
-        models = two_models(result.tables)
         return {
             f"lens-sentence-{number}": sentence_chart(result, model, context=context)
-            for number, model in enumerate(models, start=1)
+            for number, model in enumerate(two_models(result.tables), start=1)
         }
     if part == WORDS:
         return {"lens-words": promoted_chart(result, context=context)}
@@ -101,8 +107,9 @@ def _words(
         for ref, auc in zip(areas["model"], areas["auc"], strict=True)
     }
     rows = rows.assign(name=rows["model"].map(headed))
-    tips = (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
-    drawn, tooltip = told(rows, tips)
+    drawn, tooltip = told(
+        rows, (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
+    )
     room = room_of(len(headed))
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     across = {"orient": "top", "labelAngle": 0, "labelOverlap": False, "labelFlush": False}
@@ -134,10 +141,9 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     tuned = [ref for ref in names if (rows.loc[rows["model"] == ref, "part"] == TUNE).all()]
     colours, shapes = colours_of(tuned), shapes_of(names)
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in tuned}
-    rivals = [ref for ref in names if ref not in tuned]
     looks |= {
         names[ref]: Look(GREY, shapes[ref], DASHES[number % len(DASHES)])
-        for number, ref in enumerate(rivals)
+        for number, ref in enumerate([ref for ref in names if ref not in tuned])
     }
     return layer_chart(
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
@@ -165,3 +171,48 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
         y_title="Bits", ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
+
+
+def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
+    """Draw the most likely word at every layer of a model, for each word of the typed sentence."""
+    rows = result.tables["said"]
+    rows = rows[(rows["model"] == model) & (rows["lens"] == PLAIN)]
+    rows = rows.assign(
+        at=[f"{position} {token}" for position, token in zip(rows["position"], rows["token"],
+                                                            strict=True)],
+        light=rows["said_kl"] < MOST_BITS * 0.4,
+    )  # fmt: skip
+    drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
+    room = room_of(rows["at"].nunique())
+    axis = {"ticks": False, "domain": False, "labelLimit": room}
+    written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}
+    across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
+    across["labelFlush"] = False
+    x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
+    y = channel("layer:O", title="Layer", sort="descending", axis=axis)
+    base = Chart(drawn).encode(x=x, y=y)
+    scale = {"scheme": "viridis", "domain": [0, MOST_BITS], "clamp": True, "reverse": True}
+    colour = channel(
+        "said_kl:Q", title="Bits from the output", scale=scale,
+        legend=gradient("Bits from the output", context=context),
+    )  # fmt: skip
+    cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
+    ink = either("datum.light", "black", "white")
+    words = base.mark_text(baseline="middle", fontSize=context.small, limit=room)
+    name = short_names((model,))[model]
+    what = f"What the layers of {name} say"
+    text = cells_in_words(
+        rows, what, row="layer", column="at", value="said_kl", value_title="bits from the output"
+    )
+    return layered(cells, words.encode(text="said:N", color=ink)).properties(
+        width="container",
+        height=context.height(CELL * max(rows["layer"].nunique(), 1)),
+        title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
+        description=text,
+    )
+
+
+def room_of(columns: int) -> OfWidth:
+    """Compute the pixels that a word has in one of several columns."""
+    columns = max(columns, 1)
+    return OfWidth(f"width / {columns} - 2", lambda width: round(width / columns - 2, 1))

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from core.maths.arrays import Value
+from core.maths.similarity.scoring import mean_band
 from core.maths.statistics import interval
-from core.studies.rsa.divergence.tables import as_table, mean_band
 from core.studies.rsa.lens.tasks import TYPICAL, UNTYPICAL
 
 PLAIN, TUNED = "logit lens", "tuned lens"
@@ -63,10 +63,10 @@ def change_tables(
         favoured += _favoured(about, value)
         outputs.append({**about, "auc": value["output_auc"]})
     return {
-        "promoted": as_table(rows["promoted"], PROMOTED),
-        "promoted_words": as_table(rows["promoted_words"], PROMOTED_WORDS),
-        "favoured": as_table(favoured, FAVOURED),
-        "output_change": as_table(outputs, OUTPUTS),
+        "promoted": pd.DataFrame(rows["promoted"], columns=PROMOTED),
+        "promoted_words": pd.DataFrame(rows["promoted_words"], columns=PROMOTED_WORDS),
+        "favoured": pd.DataFrame(favoured, columns=FAVOURED),
+        "output_change": pd.DataFrame(outputs, columns=OUTPUTS),
     }
 
 
@@ -102,9 +102,9 @@ def layer_tables(values: Mapping[str, Value]) -> dict[str, pd.DataFrame]:
                 seen.append({**about, "layer": layer, **numbers, "same_top": same})
             said += _said(about, number, value)
     return {
-        "through_head": as_table(seen, THROUGH_HEAD),
-        "decided": as_table(decided, DECIDED),
-        "said": as_table(said, SAID),
+        "through_head": pd.DataFrame(seen, columns=THROUGH_HEAD),
+        "decided": pd.DataFrame(decided, columns=DECIDED),
+        "said": pd.DataFrame(said, columns=SAID),
     }
 
 

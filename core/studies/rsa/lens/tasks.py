@@ -181,8 +181,9 @@ def _said(
     promoted, their `kinds` and `stable`, the share of them in both halves; `auc` of typical tokens,
     and of halves and shuffled dimensions. Words are "" and numbers NaN where nothing differs."""
     rng = np.random.default_rng(seed)
-    shuffled = np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])
-    rows = np.concatenate([whole[None], halves, shuffled])  # reading group layer width
+    rows = np.concatenate(
+        [whole[None], halves, np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])]
+    )  # reading group layer width
     aucs, tops = [], []
     for logits in head.read_differences(rows.reshape(-1, rows.shape[-1])):
         aucs += [promotion(row, kinds) for row in logits]
@@ -219,8 +220,7 @@ def promotion(scores: np.ndarray, kinds: np.ndarray) -> float:
 
 
 def _kinds_of(tokens: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    inside = tokens < len(kinds)
-    return np.where(inside, kinds[np.minimum(tokens, len(kinds) - 1)], 0)
+    return np.where((tokens < len(kinds)), kinds[np.minimum(tokens, len(kinds) - 1)], 0)
 
 
 def _raised(
@@ -233,8 +233,7 @@ def _raised(
     batches = list(raise_words(*heads, asked, NAMED))
     sentence, top = (np.concatenate(part) for part in list(zip(*batches, strict=True))[:2])
     total = np.sum([part for _, _, part in batches], axis=0)
-    times = np.bincount(top.ravel(), minlength=len(total))
-    often = np.argsort(-times, kind="stable")[:NAMED]
+    often = np.argsort(-np.bincount(top.ravel(), minlength=len(total)), kind="stable")[:NAMED]
     return {
         "output_auc": promotion(total, kinds),
         "raised": loaded.tokenizer.tokens(often.tolist()),

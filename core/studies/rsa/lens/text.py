@@ -86,8 +86,9 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
             f"Its change of states at layer {promoted['layer'].iloc[0]} promotes "
             f"{listed(promoted['token'].tolist())}."
         )
-    more = (*_typical(statements, names), *_decided(statements, names))
-    return " ".join((*filter(None, parts), *more))
+    return " ".join(
+        (*filter(None, parts), *(*_typical(statements, names), *_decided(statements, names)))
+    )
 
 
 def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:

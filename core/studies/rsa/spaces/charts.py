@@ -25,16 +25,16 @@ from core.studies.chart_kit import (
     short_names,
     told,
 )
-from core.studies.rsa.spaces.tables import (
+from core.studies.rsa.spaces.report import (
     BY_LAYER,
     CHANCE,
+    RANK,
     SEEDS,
     STEPS,
     TUNED,
     of_one_base,
     relations,
 )
-from core.studies.rsa.spaces.text import RANK
 
 HEIGHT = 205  # of a plot: the first row, with its legend, ends above the fold
 ROOM = 5.0  # pixels that a name keeps from a point
@@ -59,8 +59,7 @@ def first_relations(result: Result) -> Result:
     ranked = [each.subject for each in result.statements if each.verdict == RANK]
     related, shape = result.tables["related"], result.tables["shape"]
     asked = related["relation"] != STEPS
-    named = shape["model"].isin(ranked)
-    return result.with_tables(related=related[asked], shape=shape[named])
+    return result.with_tables(related=related[asked], shape=shape[shape["model"].isin(ranked)])
 
 
 def groups_of(refs: Sequence[str]) -> dict[str, str]:

@@ -31,27 +31,25 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.spaces.charts import draw_spaces, first_relations
-from core.studies.rsa.spaces.spec import SpacesSpec
-from core.studies.rsa.spaces.tables import (
+from core.studies.rsa.spaces.report import (
+    NOTHING,
     PLACES,
     SEEDS,
     TUNED,
     Angles,
     last_angles,
     layer_table,
+    make_headline,
     pair_table,
     place_table,
     relations,
-    shape_table,
-)
-from core.studies.rsa.spaces.tasks import PARTS, SHAPE, measure_angles, measure_shape
-from core.studies.rsa.spaces.text import (
-    NOTHING,
-    make_headline,
     said,
     shape_statements,
+    shape_table,
     statements_of,
 )
+from core.studies.rsa.spaces.spec import SpacesSpec
+from core.studies.rsa.spaces.tasks import PARTS, SHAPE, measure_angles, measure_shape
 from core.vectors.pairs import choose_items
 
 CITATIONS = (

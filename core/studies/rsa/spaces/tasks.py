@@ -60,8 +60,9 @@ def measure_angles(
         with span(0.3 + 0.2 * place / len(models), 0.3 + 0.2 * (place + 1) / len(models)):
             read.append(extract(ref, items.sentences, keep=keep))
     value = _measured(read, part, draws, seed)
-    notices = dict.fromkeys(notice for activations in read for notice in activations.notices)
-    value["notices"] = list(notices)
+    value["notices"] = list(
+        dict.fromkeys(notice for activations in read for notice in activations.notices)
+    )
     return value | ({TABLE: left_out} if left_out else {})
 
 
@@ -142,8 +143,7 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
                 pairs.append((row, column))
                 pair_draws.append(drawn.astype(np.float32))
         if row in last:
-            following = spaces[last[(last.index(row) + 1) % len(last)]].rows[order]
-            shuffled = Space.of(following, *once)
+            shuffled = Space.of(spaces[last[(last.index(row) + 1) % len(last)]].rows[order], *once)
             chance[number] = between(Space.of(spaces[row].rows, *once), shuffled)[0]
     return {
         "model": owner,

@@ -77,8 +77,7 @@ def swap_chart(
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
     rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
-    metric = METRICS[str(unmodified["task"])]
-    title = metric_of(metric).title
+    title = metric_of(METRICS[str(unmodified["task"])]).title
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
     looks = {
@@ -115,8 +114,9 @@ def swap_chart(
 
 def _frozen(table: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
     """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
-    tips = ("model", "frozen.layer", Tip("score", plane.y_title, plane.kind), "low")
-    rows, tooltip = told(table, tips)
+    rows, tooltip = told(
+        table, ("model", "frozen.layer", Tip("score", plane.y_title, plane.kind), "low")
+    )
     base = Chart(rows).encode(x=x)
     return layered(
         base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),

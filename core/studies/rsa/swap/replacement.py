@@ -118,8 +118,9 @@ class Work:
 
         def look(way: str, layer: int, output: Any, plain: Any) -> None:
             if untouched(way, layer, pair.unchanged):
-                what = f"swapping unchanged layers ({way} {layer})"
-                frozen.append(differ(pair, what, output, plain))
+                frozen.append(
+                    differ(pair, f"swapping unchanged layers ({way} {layer})", output, plain)
+                )
 
         theirs, longest = list(layer_list(origin)), self.batches[0]
         base = states_of(origin, longest)

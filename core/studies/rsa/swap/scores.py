@@ -78,8 +78,9 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
             )
             excess = {"excess": mean - score, "excess_low": edges[0], "excess_high": edges[1]}
             compared = _swapped(value[f"noise/{way}"][0])
-            each = {name: np.where(compared, edge, np.nan) for name, edge in excess.items()}
-            frame = frame.assign(**each)
+            frame = frame.assign(
+                **{name: np.where(compared, edge, np.nan) for name, edge in excess.items()}
+            )
         frames.append(frame[_swapped(right)])
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]

@@ -66,8 +66,7 @@ def _layers_cost(
 ) -> Cost:
     swapped = len(layers) or sizes[model].layers + 1
     at_random = len(DONOR_WAYS) * random * (len(random_layers) or swapped)
-    runs = len(BASE_WAYS) * swapped + at_random
-    return _swaps(sizes[model], pairs, runs, 1 + random, swapped)
+    return _swaps(sizes[model], pairs, (len(BASE_WAYS) * swapped + at_random), 1 + random, swapped)
 
 
 def _changes_cost(
@@ -156,8 +155,9 @@ def swap_changes(
             for way, correct in work.run(donor, DONOR_WAYS).items():
                 noisy[way].append(correct)
             del donor
-    value = {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items()}
-    return value | {"noise_scale": np.mean(scales, axis=0)}
+    return {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items()} | {
+        "noise_scale": np.mean(scales, axis=0)
+    }
 
 
 def _opened(base: str, model: str, pairs: Pairs, layers: tuple[int, ...]) -> tuple[Work, nn.Module]:

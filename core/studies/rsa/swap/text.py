@@ -70,10 +70,9 @@ def _of_frozen(frozen: pd.DataFrame, rows: pd.DataFrame) -> list[Statement]:
     most = frozen.loc[frozen["layer"].idxmax()]
     depth, model, sibling = int(most["layer"]), str(most["of"]), str(most["model"])
     layers = tuple(range(depth + 1))
-    below = rows[(rows["way"] == "below") & (rows["layer"] == depth)]
     reverted = [
         Statement(model, REVERTED, estimate_of(row, "score"), layers, BASE)
-        for _, row in below.iterrows()
+        for _, row in rows[(rows["way"] == "below") & (rows["layer"] == depth)].iterrows()
     ]
     return [Statement(model, FROZEN, estimate_of(most, "score"), layers, sibling), *reverted]
 

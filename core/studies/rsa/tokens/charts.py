@@ -77,8 +77,7 @@ def token_chart(
     all layers and the same ends for all models of a layer. On a page the chart holds all layers,
     and words move between them, from this layer at first."""
     table = result.table
-    of_model = table[table["model"] == model]
-    layers = sorted({*of_model["layer"]}) if context.moves else [layer]
+    layers = sorted({*table[table["model"] == model]["layer"]}) if context.moves else [layer]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     height = context.height(MAP)

@@ -1,16 +1,18 @@
-"""What a token map shows, as statements: answers by layer, and which words are close to each
-other."""
+"""What a token map shows: its words as rows, answers by layer, and which words are close to each
+other, as statements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 
+from core.maths.arrays import Value
 from core.maths.statistics import SIGNIFICANT, corrected
-from core.studies.rsa.tokens.questions import ANSWER, QUESTION, SUPPORTING
+from core.studies.rsa.tokens.questions import ANSWER, OTHER, QUESTION, SUPPORTING
 from core.studies.rsa.tokens.text import (
     ANSWERS,
     BY_CHANCE,
@@ -26,6 +28,7 @@ from core.studies.rsa.tokens.text import (
     WORDS,
 )
 from core.studies.text_kit import Estimate, Statement
+from core.vectors.sinks import POSITIONS, TABLE
 
 
 def nearness(
@@ -60,11 +63,10 @@ def span_ratios(
     """
     places = np.flatnonzero(near)
     shifts = range(-places[0], len(near) - places[-1])
-    shifted = [np.roll(near, shift) for shift in sorted(shifts, key=bool)]
     return np.stack(
         [
             gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)
-            for run in shifted
+            for run in [np.roll(near, shift) for shift in sorted(shifts, key=bool)]
         ]
     )
 
@@ -167,3 +169,35 @@ def _mean_distance(rows: pd.DataFrame) -> float:
 def explained_statement(models: Sequence[str], explained: float) -> Statement:
     """State how much of the variance the map shows."""
     return Statement(", ".join(models), EXPLAINED, Estimate(explained, kind="per cent"))
+
+
+def drawn_words(values: Iterable[Value], words: int) -> NDArray[np.int64]:
+    """List the positions of the words that are no attention sink of any model."""
+    sinks = {word for value in values for word in value.get(TABLE, {}).get(POSITIONS, ())}
+    return np.array([word for word in range(words) if word not in sinks], dtype=np.int64)
+
+
+def layer_rows(
+    ref: str,
+    layer: int,
+    words: Sequence[str],
+    positions: NDArray[np.int64],
+    points: NDArray[np.float64],
+    given: Sequence[str],
+) -> pd.DataFrame:
+    """Make one row for each word that is drawn of a model's layer, with its place in question and
+    passage, its role, and its point on the map and behind it, (word, 3)."""
+    return pd.DataFrame(
+        {
+            "model": ref,
+            "layer": layer,
+            "word": list(words),
+            "position": positions,
+            "role": list(given),
+            "highlighted": [role != OTHER for role in given],
+            "predicted": np.zeros(len(words), dtype=bool),
+            "x": points[:, 0],
+            "y": points[:, 1],
+            "z": points[:, 2],
+        }
+    )

@@ -69,11 +69,10 @@ class Passage:
 def reading_cost(sizes: Mapping[str, Size], model: str, words: Sequence[str], **_: Any) -> Cost:
     """Estimate what it takes to read a passage, and what all layers of all models share: axes."""
     size, sentences = sizes[model], 1 + len(words) // 20
-    axes = Cost(PASSAGE + AXES * size.d_model**3, 3 * size.d_model**2 * costs.DOUBLE)
     return Cost(
         costs.vectors(size, sentences),
         costs.resident({model: size}, sentences),
-        shared={"axes": axes},
+        shared={"axes": Cost(PASSAGE + AXES * size.d_model**3, 3 * size.d_model**2 * costs.DOUBLE)},
     )
 
 
@@ -211,8 +210,9 @@ def answer_table(
             words = passage.words[first : last + 1]
             chance, f1 = float(np.asarray(value["chances"])[layer]), overlap(words, answer)
             rows.append((ref, layer, first, last, " ".join(words), chance, f1))
-    kinds = {"layer": int, "first": int, "last": int, "chance": float, "f1": float}
-    return pd.DataFrame(rows, columns=list(SPANS)).astype(kinds)
+    return pd.DataFrame(rows, columns=list(SPANS)).astype(
+        {"layer": int, "first": int, "last": int, "chance": float, "f1": float}
+    )
 
 
 def _where(words: Sequence[str], wanted: Sequence[str]) -> int | None:

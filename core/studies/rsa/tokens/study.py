@@ -45,9 +45,9 @@ from core.studies.kit import (
 from core.studies.rsa.tokens import distances, questions
 from core.studies.rsa.tokens import text as tokens_text
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
+from core.studies.rsa.tokens.distances import drawn_words, layer_rows
 from core.studies.rsa.tokens.neighbours import nearest_arrays, standardised
 from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
-from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.task_kit import as_identified, extract, pure
 from core.vectors.sinks import due, find_sinks
 

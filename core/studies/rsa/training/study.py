@@ -44,10 +44,15 @@ from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.notice_text import saturation_notices
 from core.studies.rsa.layers.tables import curve_rows, with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
-from core.studies.rsa.training.charts import figures, first_layers
+from core.studies.rsa.training.report import (
+    figures,
+    first_layers,
+    make_headline,
+    said,
+    statements_of,
+)
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
-from core.studies.rsa.training.text import make_headline, said, statements_of
 from core.vectors.pairs import choose_items
 
 COLUMNS = (
@@ -76,8 +81,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     ModelError if the final model could not be found, CorpusError if the text could not be read."""
     content = contents(ready)
     end = ready.need(("identity", spec.end)).content
-    text = ready.need("text").words
-    items = choose_items(text, spec.words, spec.seed)
+    items = choose_items(ready.need("text").words, spec.words, spec.seed)
     unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
 
     def task(part: str, ref: str, name: str, function: Callable[..., Value], **more: Any) -> Task:
@@ -165,8 +169,9 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         rest = mine[mine["layer"] != best["layer"]]
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
-    peaks = pd.DataFrame(rows, columns=[*PEAK, "clear"])
-    return peaks.astype(training.dtypes[list(PEAK)].to_dict())
+    return pd.DataFrame(rows, columns=[*PEAK, "clear"]).astype(
+        training.dtypes[list(PEAK)].to_dict()
+    )
 
 
 def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:

@@ -12,9 +12,7 @@ from core.maths.similarity.registry import MEASURES, compare
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from extras.rsa.truth import tasks as truth_tasks
-from extras.rsa.truth.spec import TruthSpec
-from extras.rsa.truth.study import DEPTH, STUDY, WEIGHTS, figures
-from extras.rsa.truth.text import (
+from extras.rsa.truth.report import (
     ABOVE,
     FROZEN,
     HIGHEST,
@@ -28,6 +26,8 @@ from extras.rsa.truth.text import (
     make_headline,
     statements_of,
 )
+from extras.rsa.truth.spec import TruthSpec
+from extras.rsa.truth.study import DEPTH, STUDY, WEIGHTS, figures
 from tests.core.studies.rsa.facts import stated, unnamed
 
 SMALL = TruthSpec(

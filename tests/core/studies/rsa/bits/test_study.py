@@ -15,12 +15,12 @@ from safetensors.numpy import load_file, save_file
 from core.errors import SpecError
 from core.models.loading.model import load_with_head
 from core.results.columns import meaning
-from core.studies.rsa.bits.charts import figures
 from core.studies.rsa.bits.report import (
     BEYOND,
     NOTHING,
     OF_BASE,
     build_tables,
+    figures,
     make_headline,
     scored_text,
     statements_of,

@@ -9,17 +9,17 @@ import pytest
 from scipy.stats import spearmanr
 
 from core.maths.ranks import correlate
+from core.maths.similarity.scoring import mean_band
 from core.maths.statistics import jackknife_interval
 from core.studies.rsa.divergence import tasks
 from core.studies.rsa.divergence.tables import (
     ALL,
     COUNTS,
     TAGS,
-    Groups,
     divergence_rows,
     frequency,
     gap_row,
-    mean_band,
+    groups_of,
 )
 from core.studies.rsa.divergence.tasks import row_changes
 
@@ -47,15 +47,15 @@ def test_words_are_grouped_by_tag_and_by_how_often_they_occur() -> None:
         *["5 to 19 times"] * 2,
         "20 times and more",
     ]
-    groups = Groups.of((("The", "cat"), ("the", "dog")), ("DET", "NOUN", "DET", "NOUN"))
-    assert groups.counts[0, 0] == groups.counts[1, 0] == "2 to 4 times"
-    assert groups.tags[1, 1] == "NOUN"
-    assert Groups.of((("a",),), ()).tags == {}
+    groups = groups_of((("The", "cat"), ("the", "dog")), ("DET", "NOUN", "DET", "NOUN"))
+    assert groups[0, 0][1] == groups[1, 0][1] == "2 to 4 times"
+    assert groups[1, 1][0] == "NOUN"
+    assert groups_of((("a",),), ()) == {(0, 0): ("", "once")}
 
 
 def test_a_group_s_row_is_the_mean_of_its_words() -> None:
     js = RNG.uniform(size=75)
-    groups = Groups.of(SENTENCES, ("DET", "NOUN", "VERB") * 25)
+    groups = groups_of(SENTENCES, ("DET", "NOUN", "VERB") * 25)
     rows = divergence_rows("m", "compared", value(js), groups)
     by = {(row["by"], row["words"]): row for row in rows}
     assert set(by) == {
@@ -74,10 +74,10 @@ def test_a_group_s_row_is_the_mean_of_its_words() -> None:
 def test_chance_is_of_the_words_that_have_one() -> None:
     made = value(RNG.uniform(size=75))
     made["chance"][:5] = np.nan  # alone in their batches
-    whole = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()))[0]
+    whole = divergence_rows("m", "compared", made, groups_of(SENTENCES, ()))[0]
     assert whole["chance_js"] == 2.0
     made["chance"][:] = np.nan
-    none = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()))[0]
+    none = divergence_rows("m", "compared", made, groups_of(SENTENCES, ()))[0]
     assert np.isnan(none["chance_js"])
 
 

@@ -4,6 +4,7 @@ differ."""
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ import torch
 from scipy import stats
 
 from core.errors import ModelError
+from core.maths.similarity.scoring import distance_ratios
 from core.maths.statistics import t_interval
 from core.results.estimates import Estimate
 from core.results.export import Result
 from core.results.statements import TWO_LINES, Statement
-from core.studies.rsa.layers import charts
-from core.studies.rsa.layers import functions as layer_functions
+from core.studies.rsa.layers import charts, runs
 from core.studies.rsa.layers.differences import (
     BEYOND_RANDOM,
     CHANGED_MOST,
@@ -30,12 +31,12 @@ from core.studies.rsa.layers.differences import (
     UNMEASURED,
     function_statements,
 )
-from core.studies.rsa.layers.function_text import changed_sentence, functions_sentence
 from core.studies.rsa.layers.notice_text import said
-from core.studies.rsa.layers.random_changes import RANDOM, distance_ratios
+from core.studies.rsa.layers.random_changes import RANDOM
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY, plan, prepare
 from core.studies.rsa.layers.tables import ratio_rows
+from core.studies.rsa.layers.text import CHANGES, changed_sentences, facts_of, most_changed
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
@@ -45,6 +46,17 @@ from tests.core.tiny_models import LAYERS, SENTENCES, save_tiny
 
 CHANGED = 1
 CORPORA = {"demo": Corpus("demo", tuple(Sentence(words) for words in SENTENCES * 4), ())}
+
+
+def changed_in_words(statements: Sequence[Statement]) -> str:
+    """What the headline says first, of layers."""
+    return " ".join(changed_sentences(statements))
+
+
+def stated_in_full(statements: Sequence[Statement]) -> str:
+    """What it says of layers at its end."""
+    facts = facts_of(statements)
+    return "".join(most_changed(facts, verdict) for verdict in CHANGES)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +125,7 @@ def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
     result = STUDY.run(_spec(functions=False), CORPORA)
     assert "functions" not in result.tables
     assert said("functions") not in result.methods
-    assert not functions_sentence(result.statements)
+    assert not stated_in_full(result.statements)
 
 
 @pytest.mark.slow
@@ -136,7 +148,7 @@ def test_an_architecture_whose_layers_depend_on_each_other_is_told_and_compared_
 
 def test_a_layer_changed_in_a_model_whose_states_cannot_be_compared_is_not_said() -> None:
     changed = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")
-    assert not functions_sentence([Statement("zoo:a", UNMEASURED, baseline="zoo:b"), changed])
+    assert not stated_in_full([Statement("zoo:a", UNMEASURED, baseline="zoo:b"), changed])
 
 
 @pytest.mark.slow
@@ -196,26 +208,26 @@ def test_the_first_sentence_names_the_layers_that_changed_most() -> None:
         ]
 
     few = [*ratio("zoo:a", 9, 2), *ratio("zoo:c", 20, 0, 1), *ratio("zoo:d", 4, 0, 1)]
-    assert changed_sentence(few) == (
+    assert changed_in_words(few) == (
         "Fine-tuning changes layer 2 of a and layers 0 and 1 of c and d most: outputs differ up to "
         "20 [19, 21] times as much as after random changes."
     )
     many = [each for n in range(30) for each in ratio(f"zoo:model-{n}", 5 + n, n % 3)]
-    said = changed_sentence(many)
+    said = changed_in_words(many)
     assert len(said) <= TWO_LINES
     assert "layer 2 of model-29 most (34 [33, 35] times" in said
     assert "the other 29 models change most in layers 0 to 2" in said
     two = [*ratio("zoo:model-with-a-long-name", 9, *range(0, 40, 2)),
            *ratio("zoo:other", 20, *range(0, 40, 2), 41)]  # fmt: skip
-    assert "; model-with-a-long-name changes most in layers 0, 2" in changed_sentence(two)
-    level = changed_sentence([*ratio("zoo:a", 9, 2), *ratio("zoo:c", 3, 1, 2)])
+    assert "; model-with-a-long-name changes most in layers 0, 2" in changed_in_words(two)
+    level = changed_in_words([*ratio("zoo:a", 9, 2), *ratio("zoo:c", 3, 1, 2)])
     assert "layer 2 of a most: its output differs 9.0" in level
     assert level.endswith("No layer of c changes detectably more than the others: outputs differ up "
                           "to 3.0 [2.0, 4.0] times as much as after random changes.")  # fmt: skip
     alone = [each for each in few if each.verdict != BEYOND_RANDOM]
-    assert changed_sentence(alone) == ""
+    assert changed_in_words(alone) == ""
     similar = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")
-    assert changed_sentence([*alone, similar]).endswith(
+    assert changed_in_words([*alone, similar]).endswith(
         "layer 1 of a most: similarity of its output to the base's .90 [.80, .95]."
     )
 
@@ -359,7 +371,7 @@ def test_the_factor_of_a_corrected_band_is_that_of_student_s_t() -> None:
 def test_a_model_that_is_read_layer_by_layer_has_no_random_changes_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(layer_functions, "is_layerwise", lambda *given, **more: True)
+    monkeypatch.setattr(runs, "is_layerwise", lambda *given, **more: True)
     result = STUDY.run(_spec(), CORPORA)
     assert "random_functions" not in result.tables
     assert said("no_random_changes", base="zoo:bert-base") in result.notices

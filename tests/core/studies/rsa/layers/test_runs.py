@@ -9,7 +9,7 @@ from scipy import stats
 
 from core.errors import SpecError
 from core.studies.notices import base_left_out
-from core.studies.rsa.layers import runs
+from core.studies.rsa.layers import runs, tables
 from core.studies.rsa.layers.spec import RsaSpec
 
 BASE = "zoo:seed-0"
@@ -143,7 +143,7 @@ def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
 
 def pooled(values: list[float], half: float, lowest: float = -1.0) -> pd.Series:
     rows = rows_of_runs(values, half)
-    return runs.pool_rows(rows, {"zoo:parse-*": list(rows["model"])}, lowest).iloc[0]
+    return tables.pool_rows(rows, {"zoo:parse-*": list(rows["model"])}, lowest).iloc[0]
 
 
 def test_where_sentences_say_the_same_the_band_is_students_over_runs() -> None:
@@ -172,6 +172,6 @@ def test_the_pooled_band_covers_what_it_says(count: int, apart: float) -> None:
     for _ in range(studies):
         values = 0.5 + rng.normal(0, 0.02) + rng.normal(0, apart, count)
         half = 0.02 * stats.norm.ppf(0.975)
-        low, high = runs.pooled_band(values, values - half, values + half)
+        low, high = tables.pooled_band(values, values - half, values + half)
         held += low <= 0.5 <= high
     assert held / studies > 0.935

@@ -44,9 +44,10 @@ from core.studies.rsa.layers.notice_text import (
     others_than,
     said,
 )
-from core.studies.rsa.layers.runs import pooled_by_name
+from core.studies.rsa.layers.runs import find_references, pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import NOTHING, curves_sentence
+from core.studies.rsa.layers.text import NOTHING
+from core.studies.rsa.layers.views import curves_sentence
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text, repeated_sentences
@@ -380,13 +381,13 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
 
 
 def test_references_of_other_bases() -> None:
-    assert study.find_references(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
-    assert study.find_references(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
-    assert study.find_references(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == (
+    assert find_references(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
+    assert find_references(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
+    assert find_references(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == (
         "zoo:seed-0",
         "random:zoo:seed-1",
     )
-    assert study.find_references(RsaSpec("zoo:seed-0", ("zoo:seed-1",), references=False)) == ()
+    assert find_references(RsaSpec("zoo:seed-0", ("zoo:seed-1",), references=False)) == ()
 
 
 def test_what_the_key_depends_on() -> None:

@@ -29,7 +29,6 @@ from core.studies.rsa.layers.differences import (
     statements_of,
     uncertain_layers,
 )
-from core.studies.rsa.layers.function_text import MOST_NAMED
 from core.studies.rsa.layers.notice_text import (
     RULE,
     items_in_words,
@@ -38,7 +37,7 @@ from core.studies.rsa.layers.notice_text import (
     said,
 )
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import NOTHING, make_headline, summarise
+from core.studies.rsa.layers.text import MOST_NAMED, NOTHING, make_headline, summarise
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
 BAND = ["low", "high", "null_low", "null_high"]

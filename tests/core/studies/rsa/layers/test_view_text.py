@@ -21,8 +21,12 @@ from core.studies.rsa.layers.differences import (
     text_differences,
     text_statement,
 )
-from core.studies.rsa.layers.text import curves_sentence, grid_sentence, texts_sentence
-from core.studies.rsa.layers.views import draw_texts
+from core.studies.rsa.layers.views import (
+    curves_sentence,
+    draw_texts,
+    grid_sentence,
+    texts_sentence,
+)
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.studies.rsa.layers.test_text import EMPTY, table
 

@@ -23,9 +23,8 @@ from core.studies.rsa.spaces.charts import (
     related_chart,
     tuned_angles,
 )
-from core.studies.rsa.spaces.spec import SpacesSpec
-from core.studies.rsa.spaces.study import STUDY
-from core.studies.rsa.spaces.tables import (
+from core.studies.rsa.spaces.report import (
+    BEYOND,
     BY_LAYER,
     CLOUD,
     PLACES,
@@ -39,9 +38,11 @@ from core.studies.rsa.spaces.tables import (
     place_table,
     relations,
     shape_table,
+    statements_of,
 )
+from core.studies.rsa.spaces.spec import SpacesSpec
+from core.studies.rsa.spaces.study import STUDY
 from core.studies.rsa.spaces.tasks import CLOUDS, measure_angles, measure_shape
-from core.studies.rsa.spaces.text import BEYOND, statements_of
 from core.vectors.activations import extract
 from core.vectors.pairs import Items
 

@@ -9,9 +9,7 @@ import pytest
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement, lead_of
 from core.studies.notices import few_sentences
-from core.studies.rsa.training.spec import TrainingSpec
-from core.studies.rsa.training.study import STUDY, figures, find_peaks, first_layers
-from core.studies.rsa.training.text import (
+from core.studies.rsa.training.report import (
     FIRST,
     LAST,
     LOSS_LAST,
@@ -22,6 +20,8 @@ from core.studies.rsa.training.text import (
     make_headline,
     statements_of,
 )
+from core.studies.rsa.training.spec import TrainingSpec
+from core.studies.rsa.training.study import STUDY, figures, find_peaks, first_layers
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
 

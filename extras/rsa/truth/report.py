@@ -1,4 +1,5 @@
-"""The benchmark in sentences: headline and methods, made from its statements."""
+"""The benchmark in a report: statements, headline, and the AUCs as a heatmap with a row per measure
+and a column per rounding or per thing compared."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.maths.similarity.registry import MEASURES
+from core.studies.chart_kit import PAGE, Chart, Context, Result, Tip, heatmap
 from core.studies.text_kit import (
     Estimate,
     Statement,
@@ -48,6 +50,15 @@ GUESSING = 0.5
 Facts = dict[
     tuple[str, str], Statement
 ]  # verdict (or baseline's name), what changed layers are compared with
+ROW = 26  # pixels
+COLUMNS = {
+    "frozen": "rounding, over the size of the weight change",
+    "planted": "state, drop from the layer below, output on the base's input",
+}
+TITLES = {
+    "frozen": "Frozen fine-tunes: finding changed states",
+    "planted": "Layers inserted into the base (planted): finding them",
+}
 
 
 def finder_label(name: str) -> str:
@@ -62,8 +73,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
     frozen, planted = whole[whole["truth"] == "frozen"], whole[whole["truth"] == "planted"]
     statements: list[Statement] = []
     if len(frozen):
-        size = Estimate(EQUAL, kind="whole")
-        statements.append(Statement("frozen fine-tunes", ROUNDED, size))
+        statements.append(Statement("frozen fine-tunes", ROUNDED, Estimate(EQUAL, kind="whole")))
     tasks = (
         (frozen[frozen["rounding"] == 0], UNROUNDED, ""),
         (frozen[frozen["rounding"] == EQUAL], FROZEN, FROZEN_DEPTH),
@@ -224,3 +234,52 @@ def make_notices(table: pd.DataFrame, fewest: Mapping[str, int]) -> list[str]:
             "with 6 fine-tunes such bands contain the true AUC in 89 % instead of 95 %."
         )
     return notices
+
+
+def truth_chart(
+    result: Result, truth: str, matched: bool = False, *, context: Context = PAGE
+) -> Chart:
+    """Draw the AUCs of all measures and baselines for one truth, "frozen" or "planted"."""
+    table = result.table
+    rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
+    rows = rows.assign(
+        name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()]
+    )
+    rivals = [finder_label(name) for name in RIVALS]
+    order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
+    size = ", changes matched in size" if matched else ""
+    return heatmap(
+        rows,
+        TITLES[truth],
+        f"AUC{size}; {COLUMNS[truth]}",
+        x="what",
+        y="name",
+        value="auc",
+        ends=(0.5, 1.0),
+        tips=[Tip("name", "Measure"), Tip("what", "Column")],
+        also=["low", "same_depth", "truth.changed", "truth.unchanged"],
+        said=f"{TITLES[truth]}{size}",
+        order=(list(dict.fromkeys(rows["what"])), order),
+        height=ROW * len(order),
+        limit=200,
+        context=context,
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; planted models first,
+    which the headline is about."""
+    drawn = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
+    return {
+        f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
+            result, truth, matched, context=context
+        )
+        for truth, matched in sorted(drawn, key=lambda each: (each[1], each[0] != "planted"))
+    }
+
+
+def column_name(row: pd.Series[float]) -> str:
+    """Name the column of a row, as charts and tables do."""
+    if row["truth"] == "planted":
+        return READINGS[str(row["reading"])]
+    return ROUNDINGS[float(row["rounding"])]

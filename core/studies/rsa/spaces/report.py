@@ -1,4 +1,5 @@
-"""Tables of the map of models: places on it, angles by layer, and what they are compared with."""
+"""The map of models in a report: places on it, angles by layer and what they are compared with, as
+tables, statements and headline."""
 
 from __future__ import annotations
 
@@ -14,9 +15,10 @@ from jaxtyping import Float, Int
 from core.maths.arrays import Value
 from core.maths.similarity.angles import aligned
 from core.maths.spectra.projections import calc_stress, draw_map
-from core.maths.spectra.shape import MEASURES
+from core.maths.spectra.shape import EFFECTIVE_RANK, MEASURES
 from core.maths.statistics import bootstrap_interval, corrected_level, t_interval
 from core.models.steps import in_order_of_training, origin_of, progress_of, run_of
+from core.studies.text_kit import Statement, estimate_of, listed, short_names, words_beside
 
 PLACES = ("model", "layer", "steps", "tokens", "x", "y", "z")
 CLOUD = ("model", "layer", "draw", "x", "y")
@@ -28,6 +30,16 @@ SHAPES = (
 )
 SEEDS, TUNED, STEPS = "other seeds", "fine-tunes and base", "steps and end"
 CHANCE = "words shuffled"
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
+RANK = "effective rank of the last layer"
+BEYOND = "further from its base than any two seeds are from each other, last layer"
+SAID = {
+    SEEDS: "seeds are {} apart",
+    TUNED: "fine-tunes are {} from their base",
+    STEPS: "steps are {} from the end of their run",
+}
 
 
 @dataclass(frozen=True)
@@ -123,14 +135,13 @@ def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]
         turned = aligned(draw_map(drawn, "pca").points[:, :2], placed)
         rows.append(_points(angles, turned).assign(draw=number))
     cloud = pd.concat(rows, ignore_index=True)[list(CLOUD)]
-    stress = [calc_stress(angles.values, points[:, :axes]) for axes in (2, 3)]
-    return table, cloud, np.array(stress)
+    return table, cloud, np.array([calc_stress(angles.values, points[:, :axes]) for axes in (2, 3)])
 
 
 def _points(angles: Angles, points: np.ndarray) -> pd.DataFrame:
     refs = np.array(angles.refs, dtype=object)[angles.model]
     progress = {ref: progress_of(str(ref)) for ref in angles.refs}
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "model": refs,
             "layer": angles.layer,
@@ -138,8 +149,7 @@ def _points(angles: Angles, points: np.ndarray) -> pd.DataFrame:
             "tokens": [progress[ref][1] for ref in refs],
             **dict(zip("xyz", points.T, strict=False)),
         }
-    )
-    return table.astype({"steps": "Int64", "tokens": "Int64"})
+    ).astype({"steps": "Int64", "tokens": "Int64"})
 
 
 def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) -> pd.DataFrame:
@@ -221,3 +231,79 @@ def pair_table(angles: Angles) -> pd.DataFrame:
     ]
     numbers = [each[first, second] for each in (angles.values, angles.low, angles.high)]
     return pd.DataFrame(dict(zip(PAIRS, (*spaces, *numbers), strict=True)))
+
+
+def statements_of(
+    by_layer: pd.DataFrame, seeds: pd.DataFrame, tuned: pd.DataFrame
+) -> tuple[Statement, ...]:
+    """State how far related models are apart in their last layer, in the embeddings and with words
+    in another order, and which fine-tunes are further from their base than any two seeds are from
+    each other."""
+    statements = []
+    for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
+        rows = by_layer[by_layer["relation"] == relation]
+        statements += [
+            Statement(relation, verdict, estimate_of(row, "angle"), (int(row["layer"]),))
+            for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
+        ]
+    statements += [
+        Statement(row["model"], BEYOND, estimate_of(row, "angle"), (row["layer"],), SEEDS)
+        for row in tuned[tuned["low"] > seeds["high"].max()].to_dict("records")
+    ]
+    chance = by_layer[by_layer["relation"] == CHANCE]
+    shuffled = (Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows())
+    return (*statements, *shuffled)
+
+
+def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the effective rank of last layers: of the first base, of its first step, which no
+    training has shaped, and of the fine-tune that has the smallest."""
+    if shapes.empty:
+        return ()
+    rows = shapes[shapes["layer"] == shapes.groupby("model")["layer"].transform("max")].set_index(
+        "model"
+    )
+    base, first, tuned = of_one_base(list(rows.index))
+    least = [str(rows.loc[tuned, EFFECTIVE_RANK].idxmin())] if tuned else []
+    return tuple(
+        Statement(
+            ref, RANK, estimate_of(rows.loc[ref], EFFECTIVE_RANK), (int(rows.loc[ref, "layer"]),)
+        )
+        for ref in (base, *first, *least)
+    )
+
+
+def _shape_sentence(statements: Sequence[Statement]) -> str:
+    """Say how many directions the last layers fill."""
+    ranks = {each.subject: each.number for each in statements if each.verdict == RANK}
+    if not ranks:
+        return ""
+    names = short_names(ranks)
+    base, *others = ranks
+    more = [f"that of {names[ref]} {ranks[ref].value_text}" for ref in others]
+    parts = (f"{names[base]} has an effective rank of {ranks[base].text}", listed(more))
+    return f"The last layer of {', '.join(filter(None, parts))}."
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say how far seeds end apart and fine-tunes from their base, and how far they were without
+    any layer."""
+    ends = {each.subject: each.number for each in statements if each.verdict == ANGLE}
+    starts = {each.subject: each.number for each in statements if each.verdict == WITHOUT}
+    related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
+    if not related:
+        return NOTHING
+    apart = listed([SAID[name].format(ends[name].text) for name in related[:2]])
+    without = listed([starts[name].value_text for name in related[:2]])
+    chance = f"; shuffled words are {ends[CHANCE].value_text} apart" if CHANCE in ends else ""
+    parts = [
+        f"On average in the last layer, {apart}{chance}.",
+        f"In the embeddings, without any layer: {without}.",
+    ]
+    if beyond := [each for each in statements if each.verdict == BEYOND]:
+        names = short_names(each.subject for each in beyond)
+        moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
+        parts.append(f"Further from the base than any two seeds are apart: {listed(moved)}.")
+    if len(related) > 2:
+        parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
+    return " ".join(filter(None, (*parts, _shape_sentence(statements))))
