@@ -138,15 +138,11 @@ def canonical_jackknife(
     cross = first.basis.T @ second.basis
     replicates = []
     for remaining in jackknife_sentences(sentence, groups, rng):
-        left = np.ones(len(first.basis), dtype=bool)
-        left[remaining] = False
-        a, b = first.basis[left], second.basis[left]
+        a, b = (np.delete(space.basis, remaining, axis=0) for space in (first, second))
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
         inner = cross - a.T @ b - np.outer(total_a, total_b) / len(remaining)
-        covariance_a, covariance_b = (
-            _covariance(a, total_a, len(remaining)),
-            _covariance(b, total_b, len(remaining)),
-        )
+        covariance_a = _covariance(a, total_a, len(remaining))
+        covariance_b = _covariance(b, total_b, len(remaining))
         if form == "svcca":
             mine, theirs = _whitener(covariance_a, first), _whitener(covariance_b, second)
             replicates.append(_summarise(mine.T @ inner @ theirs, first.neurons, form))
@@ -201,10 +197,8 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
 
 def _covariance(left_out: FloatArray, total: FloatArray, items: int) -> FloatArray:
     """Compute the kept items' scatter in the basis of all, centred; `total` sums the others'."""
-    scatter: FloatArray = (
-        np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / items
-    )
-    return scatter
+    means = np.outer(total, total) / items
+    return np.asarray(np.eye(left_out.shape[1]) - left_out.T @ left_out - means)
 
 
 def _root(covariance: FloatArray) -> FloatArray | None:
@@ -222,5 +216,4 @@ def _whitener(covariance: FloatArray, space: Space) -> FloatArray:
     held, axes = np.linalg.eigh(space.scale[:, None] * covariance * space.scale)
     held, axes = held[::-1], axes[:, ::-1]
     leading = _holding(held)
-    whitener: FloatArray = space.scale[:, None] * axes[:, :leading] / np.sqrt(held[:leading])
-    return whitener
+    return np.asarray(space.scale[:, None] * axes[:, :leading] / np.sqrt(held[:leading]))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.maths.similarity.kernels import FloatArray, IntArray, Strip, pair_totals
-from core.maths.similarity.preparing import centred, check_pair, product_norm
+from core.maths.similarity.preparing import centred, check_pair, product_norm, unit_norm
 from core.maths.statistics import jackknife_groups, sum_by_group
 
 
@@ -149,12 +149,7 @@ def cka_jackknife(
 def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Centre both spaces and scale them to unit norm, which reduces rounding and leaves CKA
     unchanged."""
-    return _unit(centred(x)), _unit(centred(y))
-
-
-def _unit(x: FloatArray) -> FloatArray:
-    norm = float(np.sqrt(np.vdot(x, x)))
-    return np.divide(x, norm, out=x) if norm > 0 else x
+    return unit_norm(centred(x)), unit_norm(centred(y))
 
 
 def _ratio(cross: float, own_x: float, own_y: float) -> float:

@@ -6,15 +6,11 @@ from core.maths.similarity.registry import Options, get_measure
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS, null_draws
 
 DOUBLE = 8.0  # bytes of a number
-PLAIN, SHUFFLED = (
-    0.012,
-    2.2e-9,
-)  # processor seconds of a measure, whatever the size; of a number in a shuffle
+# processor seconds of a measure, whatever the size; of a number in a shuffle
+PLAIN, SHUFFLED = 0.012, 2.2e-9
 PAIRS, PRODUCTS = 1.2e-10, 2.5e-11  # of a pair's dimension; of a multiplication
-FACTORED, MATRICES = (
-    4e-11,
-    {"pearson": 9e-9, "ranks": 1.5e-8},
-)  # canonical: of a multiplication; of a matrix's entry
+# canonical: of a multiplication; of a matrix's entry
+FACTORED, MATRICES = 4e-11, {"pearson": 9e-9, "ranks": 1.5e-8}
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
 SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of its dimension
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and group

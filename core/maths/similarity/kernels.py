@@ -143,33 +143,6 @@ def matrix_strips(matrix: FloatArray) -> Strip:
     return lambda start, stop: matrix[start:stop, start:].copy()
 
 
-def upper_triangle(matrix: FloatArray) -> FloatArray:
-    """List the entries above the diagonal, row by row, shape (item * (item - 1) / 2,).
-
-    Example:
-        >>> upper_triangle(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).tolist()
-        [1, 2, 3]
-    """
-    return np.concatenate([matrix[row, row + 1 :] for row in range(len(matrix))])
-
-
-def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
-    """Build the symmetric matrix with these entries above the diagonal and zeros on it, shape
-    (item, item).
-
-    Example:
-        >>> from_upper_triangle(np.array([1.0, 2.0, 3.0]), 3).tolist()
-        [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
-    """
-    matrix = np.zeros((items, items))
-    start = 0
-    for row in range(items):
-        stop = start + items - row - 1
-        matrix[row, row + 1 :] = matrix[row + 1 :, row] = values[start:stop]
-        start = stop
-    return matrix
-
-
 def pair_totals(
     first: Strip,
     second: Strip,

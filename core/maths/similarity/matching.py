@@ -58,8 +58,8 @@ def mean_cosine_jackknife(
     """
     cosines = _cosines(x, y)
     group, _ = jackknife_groups(sentence, groups, rng)
-    left_out = np.bincount(group, cosines)
-    return np.asarray((cosines.sum() - left_out) / (len(cosines) - np.bincount(group)))
+    left = cosines.sum() - np.bincount(group, cosines)
+    return np.asarray(left / (len(cosines) - np.bincount(group)))
 
 
 def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
@@ -100,8 +100,7 @@ def procrustes(x: ArrayLike, y: ArrayLike) -> float:
         >>> round(procrustes(x, x[[1, 0, 3, 2]]), 2)
         0.89
     """
-    first, second = check_pair(x, y)
-    first, second = centred(first), centred(second)
+    first, second = map(centred, check_pair(x, y))
     return _nuclear(first.T @ second, float(np.vdot(first, first)), float(np.vdot(second, second)))
 
 
@@ -118,27 +117,18 @@ def procrustes_jackknife(
         >>> procrustes_jackknife(x, -x, np.arange(4), 2, np.random.default_rng(0)).round(2).tolist()
         [1.0, 1.0]
     """
-    first, second = check_pair(x, y)
-    first, second = centred(first), centred(second)
-    cross, own_x, own_y = (
-        first.T @ second,
-        float(np.vdot(first, first)),
-        float(np.vdot(second, second)),
-    )
+    first, second = map(centred, check_pair(x, y))
+    cross, own_x, own_y = first.T @ second, np.vdot(first, first), np.vdot(second, second)
     replicates = []
     for remaining in jackknife_sentences(sentence, groups, rng):
-        left = np.ones(len(first), dtype=bool)
-        left[remaining] = False
-        a, b = first[left], second[left]
-        total_a, total_b = (
-            a.sum(axis=0),
-            b.sum(axis=0),
-        )  # the kept items sum to minus this: all sum to 0
+        a, b = (np.delete(space, remaining, axis=0) for space in (first, second))
+        # the remaining items sum to minus these totals: all sum to 0
+        total_a, total_b = a.sum(axis=0), b.sum(axis=0)
         replicates.append(
             _nuclear(
                 cross - a.T @ b - np.outer(total_a, total_b) / len(remaining),
-                own_x - float(np.vdot(a, a)) - float(total_a @ total_a) / len(remaining),
-                own_y - float(np.vdot(b, b)) - float(total_b @ total_b) / len(remaining),
+                float(own_x - np.vdot(a, a) - total_a @ total_a / len(remaining)),
+                float(own_y - np.vdot(b, b) - total_b @ total_b / len(remaining)),
             )
         )
     return np.array(replicates)
@@ -157,8 +147,7 @@ def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Float
         >>> procrustes_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]])).round(2).tolist()
         [1.0, 0.89]
     """
-    first, second = check_pair(x, y)
-    first, second = centred(first), centred(second)
+    first, second = map(centred, check_pair(x, y))
     norms = float(np.vdot(first, first)), float(np.vdot(second, second))
     return np.array([_nuclear(first.T @ second[order], *norms) for order in permutations])
 

@@ -191,7 +191,7 @@ def prepare_pair(
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not together or first.shape[1] != second.shape[1]:
         return prepare(first, standardised, drop_rogue), prepare(second, standardised, drop_rogue)
-    dropped = rogue_dimensions(np.concatenate([_unit(first), _unit(second)]), drop_rogue)
+    dropped = rogue_dimensions(np.concatenate([unit_norm(first), unit_norm(second)]), drop_rogue)
     return _without(first, dropped, standardised), _without(second, dropped, standardised)
 
 
@@ -200,7 +200,12 @@ def _without(vectors: FloatArray, dropped: NDArray[np.int64], standardised: bool
     return standardise(left) if standardised else left
 
 
-def _unit(vectors: FloatArray) -> FloatArray:
-    """Scale to norm 1, so that both spaces count equally."""
+def unit_norm(vectors: FloatArray) -> FloatArray:
+    """Scale a space to norm 1; zeros stay zeros.
+
+    Example:
+        >>> unit_norm(np.array([[3.0], [4.0]])).tolist()
+        [[0.6], [0.8]]
+    """
     norm = float(np.linalg.norm(vectors))
     return vectors / norm if norm > 0 else vectors

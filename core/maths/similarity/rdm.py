@@ -25,13 +25,11 @@ from core.maths.similarity.kernels import (
     FloatArray,
     IntArray,
     Strip,
-    from_upper_triangle,
     gram_rows,
     matrix_strips,
     pair_totals,
     similarity_matrix,
     strips,
-    upper_triangle,
 )
 from core.maths.similarity.preparing import SingleArray, check_pair, product_norm
 from core.maths.statistics import jackknife_groups
@@ -157,8 +155,8 @@ def rsa_null(
     k, l = _matrices(first, second, kernel, comparison)  # noqa: E741
     items = len(k)
     pairs = items * (items - 1)
-    k -= upper_triangle(k).mean()
-    l -= upper_triangle(l).mean()  # noqa: E741
+    k -= _pairs(k).mean()
+    l -= _pairs(l).mean()  # noqa: E741
     np.fill_diagonal(k, 0.0)
     np.fill_diagonal(l, 0.0)
     products = np.array([_permuted_product(k, l, order) for order in permutations])
@@ -210,23 +208,29 @@ def _matrices(
     k, l = similarity_matrix(x, kernel), similarity_matrix(y, kernel)  # noqa: E741
     if comparison == "pearson":
         return k, l
-    items = len(x)
-    return (
-        from_upper_triangle(_ranks(upper_triangle(k)), items),
-        from_upper_triangle(_ranks(upper_triangle(l)), items),
-    )
+    return _ranks(k), _ranks(l)
 
 
-def _ranks(values: FloatArray) -> FloatArray:
-    """Rank similarities; those that differ only by rounding are tied.
+def _pairs(matrix: FloatArray) -> FloatArray:
+    """List the entries above the diagonal, row by row."""
+    from scipy.spatial.distance import squareform
+
+    return np.asarray(squareform(matrix, checks=False))
+
+
+def _ranks(matrix: FloatArray) -> FloatArray:
+    """Rank the similarities above the diagonal; those that differ only by rounding are tied.
 
     A repeated word has the same vector in layer 0, and its similarities to a third word are equal
     except for the order in which a product was added up.
     """
+    from scipy.spatial.distance import squareform
     from scipy.stats import rankdata
 
+    values = _pairs(matrix)
     largest = float(np.abs(values).max(initial=0.0))
-    return np.asarray(rankdata(np.round(values / (TIED * largest)) if largest > 0 else values))
+    ranks = rankdata(np.round(values / (TIED * largest)) if largest > 0 else values)
+    return np.asarray(squareform(ranks))
 
 
 def _correlate(

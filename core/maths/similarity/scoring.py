@@ -255,6 +255,11 @@ def mean_band(
 
     Returns:
         Lower and upper end; NaN where all words are of one sentence.
+
+    Example:
+        >>> low, high = mean_band(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 2]))
+        >>> round(low, 2), round(high, 2)
+        (-0.48, 4.48)
     """
     labels, sentences = sentence_labels(sentence)
     if sentences < 2:

@@ -134,7 +134,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
             there = [value for value in values if value is not None]
             if there:
                 rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=COLUMNS)
     corpus: Corpus = ready.values["text"]
     statements = statements_of(table)
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))

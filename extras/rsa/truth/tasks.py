@@ -74,9 +74,8 @@ def compare_frozen(
     rounding is a multiple of the weight change. Raises ModelError if the two differ in shape."""
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
-    keep, left_out = _kept_words(sentences, sinks, base, model)
-    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
-    reader = _Reader(base, sentences, items, seed, keep)
+    reader = _Reader(base, model, sentences, items, seed, sinks)
+    origin, tuned = reader.origin, reader.tuned
     expected = reader.states(origin)
     similarity, sizes = [], []
     moved = relative_sizes(origin, tuned)
@@ -91,7 +90,7 @@ def compare_frozen(
         similarity.append(_similarities(expected, reader.states(variant), measures))
         sizes.append(relative_sizes(origin, variant))
     value = {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
-    return value | left_out
+    return value | reader.left_out
 
 
 @pure("rsa.truth.planted", version=5, guard=as_identified, cost=_cost)
@@ -107,9 +106,8 @@ def compare_planted(
     from core.models.loading.layers import layer_list
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
-    keep, left_out = _kept_words(sentences, sinks, base, model)
-    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
-    reader = _Reader(base, sentences, items, seed, keep)
+    reader = _Reader(base, model, sentences, items, seed, sinks)
+    origin, tuned = reader.origin, reader.tuned
     expected = reader.states(origin)
     truth = masks(
         plants, len(layer_list(origin)) + 1, np.random.default_rng((seed, crc32(model.encode())))
@@ -126,7 +124,7 @@ def compare_planted(
         similarity.append([_similarities(expected, states, measures) for states in readings])
         sizes.append(relative_sizes(origin, changed))
     value = {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
-    return value | left_out
+    return value | reader.left_out
 
 
 def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -141,24 +139,22 @@ def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool
     return np.stack(chosen[:plants])
 
 
-def _kept_words(
-    sentences: Words, sinks: str, *models: str
-) -> tuple[Sequence[Collection[int]], Value]:
-    """The words of each sentence that may be sampled, and the record of the attention sinks."""
-    if not sinks:
-        return [range(len(words)) for words in sentences], {}
-    keep, left_out = words_without_sinks(sentences, None, sinks, *((ref, {}) for ref in models))
-    return keep, {TABLE: left_out}
-
-
 class _Reader:
-    """Reads the same sampled words, by their first subwords, with any body."""
+    """A base and a fine-tune, and the same sampled words, read by their first subwords, with any
+    body; `left_out` is the record of the attention sinks that are not sampled."""
 
     def __init__(
-        self, ref: str, sentences: Words, items: int, seed: int, keep: Sequence[Collection[int]]
+        self, base: str, model: str, sentences: Words, items: int, seed: int, sinks: str
     ) -> None:
+        keep: Sequence[Collection[int]] = [range(len(words)) for words in sentences]
+        self.left_out: Value = {}
+        if sinks:
+            readings = ((ref, {}) for ref in (base, model))
+            keep, record = words_without_sinks(sentences, None, sinks, *readings)
+            self.left_out = {TABLE: record}
+        self.origin, self.tuned = (load_model(ref, device="cpu").model for ref in (base, model))
         pairs = tuple((words, (0,) * len(words)) for words in sentences)
-        encoded: Encoded = encode(load_tokenizer(ref), Head("arcs", ()), pairs, LONGEST)
+        encoded: Encoded = encode(load_tokenizer(base), Head("arcs", ()), pairs, LONGEST)
         self.batches = [replace(batch, starts=None) for batch in batches(encoded)]
         self.places = []
         for batch in self.batches:

@@ -81,7 +81,7 @@ def _rows(spec: AuditSpec, audit: rules.Audit, values: Mapping[str, Any]) -> pd.
         nearest = audit.nearest.get(ref, ("", np.nan))
         read = float(values[ref]["share"]) if ref in values else np.nan
         rows.append((ref, steps, tokens, verdict.fault, verdict.partner, *nearest, read))
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"steps": "Int64", "tokens": "Int64"})
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"steps": "Int64", "tokens": "Int64"})
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:

@@ -73,7 +73,7 @@ def build_tables(
     for every model."""
     kept = shared_sentences(values, sentences) if values else np.zeros(0, np.int64)
     if not len(kept):
-        return pd.DataFrame(columns=list(BITS)), pd.DataFrame(columns=list(BIT_GAPS))
+        return pd.DataFrame(columns=BITS), pd.DataFrame(columns=BIT_GAPS)
     texts = [scored_text(sentences[number]) for number in kept.tolist()]
     size = np.array([len(text.encode()) for text in texts])
     counts = sentence_counts(len(kept), draws, np.random.default_rng(seed))
@@ -85,21 +85,20 @@ def build_tables(
         total, subwords = float(bits[ref].sum()), int(np.asarray(value["subwords"])[kept].sum())
         low, high = np.add(bootstrap_interval(total / size.sum(), drawn[ref]), unknown)
         uniform = float(np.log2(value["vocabulary"])) * subwords / size.sum()
-        row = (
-            *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
-            *(total / max(subwords, 1), uniform, size.sum() / max(subwords, 1)),
-            *(value["vocabulary"], size.sum()),
+        rows.append(
+            (
+                *(ref, total / size.sum(), float(low), float(high), total / sum(map(len, texts))),
+                *(total / max(subwords, 1), uniform, size.sum() / max(subwords, 1)),
+                *(value["vocabulary"], size.sum()),
+            )
         )
-        rows.append(dict(zip(BITS, row, strict=True)))
     gaps = []
     for first, second in combinations(values, 2):
         gap = float((bits[first] - bits[second]).sum() / size.sum())
         low, high = np.add(bootstrap_interval(gap, drawn[first] - drawn[second]), unknown)
         fewer = float((bits[first] < bits[second]).mean())
-        gaps.append(
-            dict(zip(BIT_GAPS, (first, second, gap, float(low), float(high), fewer), strict=True))
-        )
-    return pd.DataFrame(rows, columns=list(BITS)), pd.DataFrame(gaps, columns=list(BIT_GAPS))
+        gaps.append((first, second, gap, float(low), float(high), fewer))
+    return pd.DataFrame(rows, columns=BITS), pd.DataFrame(gaps, columns=BIT_GAPS)
 
 
 def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, ...]:

@@ -140,8 +140,8 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x={**x, "field": "low"}, x2="high:Q")
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=shape)
     reference = short_names((str(result.spec["base"]),))[str(result.spec["base"])]
-    what = f"Divergence from the predictions of {reference}"
-    said = rows[rows["by"] == ALL]
+    title = f"Divergence from the predictions of {reference}"
+    whole = rows[rows["by"] == ALL]
     every = short_names(tuple(dict.fromkeys(result.tables["coloured"]["model"])))
     undrawn = listed([name for ref, name in every.items() if ref not in names], 3)
     below = "by part of speech and frequency in the text; bars: 95 %"
@@ -149,8 +149,8 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layered(bars, points).properties(
         width="container",
         height=max(context.height(GROUPS), ROW_LETTERS * context.letter * rows["group"].nunique()),
-        title=heading(what, below),
-        description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
+        title=heading(title, below),
+        description=bars_in_words(whole, f"{title}, {JS}", name="name", value="js", kind="amount"),
     )
 
 
@@ -192,20 +192,20 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
         color=ink,
     )
     names = short_names((str(result.spec["base"]), model))
-    what = f"Where the predictions of {names[model]} differ"
-    said = cells_in_words(
+    title = f"Where the predictions of {names[model]} differ"
+    description = cells_in_words(
         rows.assign(
             place=[
                 f"{word} ({at})" for word, at in zip(rows["word"], rows["position"], strict=True)
             ]
         ),
-        what, row="sentence", column="place", value="js", value_title=JS, kind="amount",
+        title, row="sentence", column="place", value="js", value_title=JS, kind="amount",
     )  # fmt: skip
     return layered(cells, words).properties(
         width="container",
         height=context.height(LINE * (int(rows["line"].max()) + 1)),
-        title=heading(what, f"from those of {names[str(result.spec['base'])]}, word by word"),
-        description=said,
+        title=heading(title, f"from those of {names[str(result.spec['base'])]}, word by word"),
+        description=description,
     )
 
 

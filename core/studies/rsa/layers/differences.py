@@ -83,10 +83,11 @@ def statements_of(
 ) -> tuple[Statement, ...]:
     """State what the table `similarity` shows of each compared model, and how similar another
     pretraining seed and a second run of the base are; `references` may be empty."""
-    statements: list[Statement] = []
-    for model in dict.fromkeys(table["model"]):
-        rows = table[table["model"] == model].sort_values("layer")
-        statements += _of_model(str(model), rows, base)
+    statements = [
+        statement
+        for model, rows in table.groupby("model", sort=False)
+        for statement in _of_model(str(model), rows.sort_values("layer"), base)
+    ]
     left = measured(table)
     if left.empty or references.empty:
         return tuple(statements)
@@ -137,9 +138,8 @@ def function_statements(
     `ratios` lacks, by similarity alone. Layers whose bands overlap with the first one's count
     too."""
     statements = []
-    for model in dict.fromkeys(table["model"]):
-        rows = measured(table[table["model"] == model])
-        if rows.empty or rows["similarity"].min() > 1.0 - UNCHANGED:
+    for model, rows in measured(table).groupby("model", sort=False):
+        if rows["similarity"].min() > 1.0 - UNCHANGED:
             continue
         against = (
             None if ratios is None else ratios[ratios["model"] == model].dropna(subset=["ratio"])

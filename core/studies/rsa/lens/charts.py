@@ -97,7 +97,7 @@ def favoured_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def _words(
-    rows: pd.DataFrame, areas: pd.DataFrame, what: str, below: str, *, context: Context
+    rows: pd.DataFrame, areas: pd.DataFrame, title: str, below: str, *, context: Context
 ) -> Chart:
     """Draw words by rank, a column for each model of `areas`, coloured by the text that has them
     more often."""
@@ -126,8 +126,8 @@ def _words(
     return letters.encode(x=x, y=y, text="token:N", color=colour, tooltip=tooltip).properties(
         width="container",
         height=context.height(ROW * max(rows["rank"].nunique(), 1)),
-        title=heading(what, f"{below}; in brackets: AUC of words of the fine-tune's text"),
-        description=f"{what}. {'; '.join(listed_words)}.",
+        title=heading(title, f"{below}; in brackets: AUC of words of the fine-tune's text"),
+        description=f"{title}. {'; '.join(listed_words)}.",
     )
 
 
@@ -200,15 +200,15 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     ink = either("datum.light", "black", "white")
     words = base.mark_text(baseline="middle", fontSize=context.small, limit=room)
     name = short_names((model,))[model]
-    what = f"What the layers of {name} say"
-    text = cells_in_words(
-        rows, what, row="layer", column="at", value="said_kl", value_title="bits from the output"
+    title = f"What the layers of {name} say"
+    description = cells_in_words(
+        rows, title, row="layer", column="at", value="said_kl", value_title="bits from the output"
     )
     return layered(cells, words.encode(text="said:N", color=ink)).properties(
         width="container",
         height=context.height(CELL * max(rows["layer"].nunique(), 1)),
-        title=heading(what, "the most likely word at each layer (logit lens), for the word above"),
-        description=text,
+        title=heading(title, "the most likely word at each layer (logit lens), for the word above"),
+        description=description,
     )
 
 

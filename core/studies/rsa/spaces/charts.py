@@ -96,7 +96,7 @@ def _map(
     table: pd.DataFrame,
     stages: Sequence[pd.DataFrame],
     cloud: pd.DataFrame,
-    what: str,
+    title: str,
     below: str,
     *,
     context: Context,
@@ -145,9 +145,9 @@ def _map(
             text="name:N"
         )
     )
-    words = points_in_words(stages[-1], what, name="name", group="group", point="model")
+    description = points_in_words(stages[-1], title, name="name", group="group", point="model")
     chart = layered(*layers).properties(
-        width="container", height=tall, title=style.heading(what, below), description=words
+        width="container", height=tall, title=style.heading(title, below), description=description
     )
     return maps.moved(chart, [frame] * len(stages), len(stages) - 1) if moves else chart
 

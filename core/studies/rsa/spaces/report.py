@@ -175,7 +175,7 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
         shuffled = {"angle": float(angles.chance.mean()), "low": np.nan, "high": np.nan}
         last = {"layer": int(angles.layer.max()), "pairs": len(angles.chance)}
         rows.append({"relation": CHANCE, **shuffled, **last})
-    return pd.DataFrame(rows, columns=list(BY_LAYER))
+    return pd.DataFrame(rows, columns=BY_LAYER)
 
 
 def last_angles(angles: Angles, related: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -201,7 +201,7 @@ def shape_table(values: Mapping[str, Value]) -> pd.DataFrame:
         for place, layer in enumerate(np.asarray(value["layer"]).tolist()):
             numbers = [number for name in MEASURES for number in value[name][place].tolist()]
             rows.append((ref, layer, steps, tokens, *numbers))
-    table = pd.DataFrame(rows, columns=list(SHAPES))
+    table = pd.DataFrame(rows, columns=SHAPES)
     return table.astype({"layer": "Int64", "steps": "Int64", "tokens": "Int64"})
 
 
@@ -239,20 +239,20 @@ def statements_of(
     """State how far related models are apart in their last layer, in the embeddings and with words
     in another order, and which fine-tunes are further from their base than any two seeds are from
     each other."""
-    statements = []
-    for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
-        rows = by_layer[by_layer["relation"] == relation]
-        statements += [
-            Statement(relation, verdict, estimate_of(row, "angle"), (int(row["layer"]),))
-            for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
-        ]
-    statements += [
-        Statement(row["model"], BEYOND, estimate_of(row, "angle"), (row["layer"],), SEEDS)
-        for row in tuned[tuned["low"] > seeds["high"].max()].to_dict("records")
-    ]
     chance = by_layer[by_layer["relation"] == CHANCE]
-    shuffled = (Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows())
-    return (*statements, *shuffled)
+    related = by_layer.drop(chance.index).groupby("relation", sort=False)
+    return (
+        *(
+            Statement(str(relation), verdict, estimate_of(row, "angle"), (int(row["layer"]),))
+            for relation, rows in related
+            for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0]))
+        ),
+        *(
+            Statement(row["model"], BEYOND, estimate_of(row, "angle"), (row["layer"],), SEEDS)
+            for row in tuned[tuned["low"] > seeds["high"].max()].to_dict("records")
+        ),
+        *(Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows()),
+    )
 
 
 def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:

@@ -110,7 +110,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
     corpus = ready.need("text")
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
-        nowhere = {"spaces": pd.DataFrame(columns=list(PLACES))}
+        nowhere = {"spaces": pd.DataFrame(columns=PLACES)}
         return Findings(nowhere, NOTHING, notices=corpus.notices, corpus=corpus)
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)

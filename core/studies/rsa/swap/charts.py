@@ -46,13 +46,16 @@ LOOKS = {  # colour, dash
     "noise layer": (ORANGE, [2, 3]),
     "random layer": (GREY, [6, 4]),
 }
-KINDS = {
-    "cut": ("below", "noise below", "above", "truncated", "random below"),
-    "single": ("layer", "noise layer", "random layer", "removed", "only"),
+KINDS = {  # file, what is reverted, the swaps drawn at first, and all of them
+    "single": (
+        *("swap-one-layer", "one layer reverted", ("layer", "random layer")),
+        ("layer", "noise layer", "random layer", "removed", "only"),
+    ),
+    "cut": (
+        *("swap-up-to-layer", "layers 0 to k reverted", ("below", "random below")),
+        ("below", "noise below", "above", "truncated", "random below"),
+    ),
 }
-FIGURES = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}  # kinds by file name
-FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
-TITLES = {"cut": "layers 0 to k reverted", "single": "one layer reverted"}
 
 
 def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> Panels:
@@ -60,7 +63,7 @@ def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) 
     drawn = [
         (name + "-all" * every, swap_chart(result, kind, model, every=every, context=context))
         for model in dict.fromkeys(result.table["model"])
-        for name, kind in FIGURES.items()
+        for kind, (name, *_) in KINDS.items()
     ]
     names, charts = zip(*drawn, strict=True)
     return Panels(charts, names=names)
@@ -73,10 +76,10 @@ def swap_chart(
     kinds of swap and the majority baseline; without it the base's layers, random weights and the
     unmodified score, three lines that are easy to tell apart."""
     table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
-    rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
-    ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
-    rows = rows[rows["way"].isin(ways)]
+    _, reverted, first, whole = KINDS[kind]
+    rows = table[(table["model"] == model) & table["way"].isin(whole if every else first)]
     rows = rows.assign(name=rows["way"].map(WAYS))
+    ways = [way for way in (whole if every else first) if way in set(rows["way"])]
     title = metric_of(METRICS[str(unmodified["task"])]).title
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
@@ -93,7 +96,7 @@ def swap_chart(
     if kind == "cut" and mine is not None and len(mine):
         over = [partial(_frozen, mine)]
         below += "; diamonds: fine-tuned with layers 0 to k frozen"
-    what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
+    what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {reverted}"
     return layer_chart(
         rows,
         "score",

@@ -93,7 +93,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     table = pd.concat(frames, ignore_index=True)
     above = float(unmodified[0]) - chance
     table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
-    return table.reindex(columns=list(COLUMNS))
+    return table.reindex(columns=COLUMNS)
 
 
 def _swapped(right: NDArray[np.int64]) -> NDArray[np.bool_]:

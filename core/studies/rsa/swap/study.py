@@ -179,35 +179,29 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         if role[0] == "swap" and ("changes", role[1]) in outputs.values
     }
     if not swapped:
-        reasons = (
-            *examples.refused.values(),
-            *ready.sentences.values(),
-            *outputs.sentences.values(),
-        )
-        raise TaskError(" ".join([NOTHING, *reasons]))
+        reasons = (examples.refused, ready.sentences, outputs.sentences)
+        raise TaskError(" ".join([NOTHING, *(why for each in reasons for why in each.values())]))
     tables = _tables(spec, examples, swapped, outputs)
     statements = statements_of(tables)
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in swapped}
-    kinds: set[str] = {examples.heads[ref].kind for ref in swapped}
-    counts = {kind: len(examples.pairs[kind]) for kind in kinds}
+    kinds = {examples.heads[ref].kind for ref in swapped}
+    counts: dict[str, int] = {kind: len(examples.pairs[kind]) for kind in sorted(kinds)}
     frozen = tables["frozen"]["model"] if "frozen" in tables else ()
-    used = (spec.base, *swapped, *frozen)
     deep = {ref: count for ref, count in depths(ready).items() if ref in swapped}
-    some = layer_numbers.some_read(spec.layers, deep, controls_of(spec))
     return Findings(
         headline=make_headline(statements, metrics, tuple(examples.refused)),
         statements=statements,
         tables=tables,
         notices=(
-            *([some] if some else []),
+            layer_numbers.some_read(spec.layers, deep, controls_of(spec)),
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
-            *unread_notices(spec, kinds, examples.corpus.ref),
+            *unread_notices(spec, counts, examples.corpus.ref),
             *examples.refused.values(),
             *(notice for count in counts.values() for notice in sentence_notices(count)),
             *make_notices(tables, spec.base),
         ),
-        models=used,
+        models=(spec.base, *swapped, *frozen),
         corpus=examples.corpus,
         methods=make_methods(spec, deep, counts, examples.truth),
         cites=CITATIONS,

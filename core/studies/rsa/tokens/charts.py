@@ -206,7 +206,7 @@ def _words(
     return layers
 
 
-def _in_words(stages: Sequence[pd.DataFrame], what: str, shares: Sequence[float]) -> str:
+def _in_words(stages: Sequence[pd.DataFrame], title: str, shares: Sequence[float]) -> str:
     """Describe the map, at its highest layer: words by role, highlighted ones by name, and the
     distances between the roles' centres at each layer."""
     rows = stages[-1]
@@ -217,7 +217,7 @@ def _in_words(stages: Sequence[pd.DataFrame], what: str, shares: Sequence[float]
     through = f" through {len(stages)} layers, here at the highest" if len(stages) > 1 else ""
     words = points_in_words(
         rows,
-        f"Token map of {what}{through}: {axes}",
+        f"Token map of {title}{through}: {axes}",
         name="word",
         group="role" if chosen else "",
         point="word",
@@ -232,8 +232,8 @@ def _in_words(stages: Sequence[pd.DataFrame], what: str, shares: Sequence[float]
         )
         for first, second in combinations(centres[0].index, 2)
     ]
-    said = [f"{role}: {listed}." for role, listed in named.items()]
+    sentences = [f"{role}: {listed}." for role, listed in named.items()]
     if chosen and apart:
         by_layer = " from the lowest layer up" if through else ""
-        said.append(f"Distances between their centres{by_layer}: {'; '.join(apart)}.")
-    return " ".join([words, *said])
+        sentences.append(f"Distances between their centres{by_layer}: {'; '.join(apart)}.")
+    return " ".join([words, *sentences])

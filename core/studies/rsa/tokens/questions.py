@@ -210,7 +210,7 @@ def answer_table(
             words = passage.words[first : last + 1]
             chance, f1 = float(np.asarray(value["chances"])[layer]), overlap(words, answer)
             rows.append((ref, layer, first, last, " ".join(words), chance, f1))
-    return pd.DataFrame(rows, columns=list(SPANS)).astype(
+    return pd.DataFrame(rows, columns=SPANS).astype(
         {"layer": int, "first": int, "last": int, "chance": float, "f1": float}
     )
 

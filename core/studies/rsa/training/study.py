@@ -56,15 +56,8 @@ from core.studies.rsa.training.tasks import shuffle_layers
 from core.vectors.pairs import choose_items
 
 COLUMNS = (
-    "model",
-    "steps",
-    "tokens",
-    "layer",
-    "similarity",
-    "low",
-    "high",
-    "null_low",
-    "null_high",
+    *("model", "steps", "tokens", "layer", "similarity"),
+    *("low", "high", "null_low", "null_high"),
 )
 PEAK = COLUMNS[:7]  # of the table of peaks
 NULL = "null"  # part of a task's role: chance level of the most similar layer
@@ -116,27 +109,18 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
 def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `training` (COLUMNS), `peaks` (the layer most similar to the final model, by
     checkpoint), `loss` and `others` (other runs), and what is said of them."""
-    there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
-    others = [ref for ref in spec.others if ("other", ref) in outputs.values]
-    frames = [
-        curve_rows({ref: outputs.values[part, ref] for ref in refs}).assign(part=part)
-        for part, refs in (("step", there), ("other", others))
-        if refs
-    ]
-    empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
-    table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
-    columns_of = [*COLUMNS, *CALIBRATED]
-    table = with_calibrated(table)
-    training = table.loc[table["part"] == "step", columns_of].reset_index(drop=True)
+    training, others = (
+        _table({ref: outputs.values[part, ref] for ref in refs if (part, ref) in outputs.values})
+        for part, refs in (("step", spec.checkpoints), ("other", spec.others))
+    )
     tables = {
         "training": training,
         "peaks": calibrate_peaks(find_peaks(training), outputs),
-        "loss": loss_table((*there, spec.end)),
+        "loss": loss_table((*dict.fromkeys(training["model"]), spec.end)),
+        **({"others": others} if spec.others else {}),
     }
-    if spec.others:
-        tables["others"] = table.loc[table["part"] == "other", columns_of].reset_index(drop=True)
     corpus, measure = ready.values["text"], MEASURES[spec.measure]
-    used = tuple(dict.fromkeys(role[1] for role in outputs.values if role[0] != NULL))
+    scored = {role: value for role, value in outputs.values.items() if role[0] != NULL}
     statements = statements_of(tables, spec.end)
     return Findings(
         headline=make_headline(statements, measure.label, len(tables["peaks"])),
@@ -148,16 +132,18 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
             *progress_notices(training),
-            *saturation_notices(
-                measure.label,
-                [value for role, value in outputs.values.items() if role[0] != NULL],
-            ),
+            *saturation_notices(measure.label, scored.values()),
         ),
-        models=(spec.end, *used),
+        models=(spec.end, *(ref for _, ref in scored)),
         corpus=corpus,
         methods=said("methods", **vars(spec), how=f"{measure.label}: {measure.formula}"),
         cites=(*CITATIONS, *measure.references),
     )
+
+
+def _table(values: Mapping[str, Value]) -> pd.DataFrame:
+    """Tabulate COLUMNS and calibrated similarities, a row per model and layer."""
+    return with_calibrated(with_progress(curve_rows(values)))[[*COLUMNS, *CALIBRATED]]
 
 
 def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
@@ -169,9 +155,8 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         rest = mine[mine["layer"] != best["layer"]]
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
-    return pd.DataFrame(rows, columns=[*PEAK, "clear"]).astype(
-        training.dtypes[list(PEAK)].to_dict()
-    )
+    peaks = pd.DataFrame(rows, columns=[*PEAK, "clear"])
+    return peaks.astype(training.dtypes[list(PEAK)].to_dict())
 
 
 def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
