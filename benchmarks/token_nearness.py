@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.maths.statistics import SIGNIFICANT
-from core.studies.rsa.tokens.distances import lowest_p, span_ratios
+from core.studies.rsa.tokens.report import lowest_p, span_ratios
 
 REPLICATES = 400
 SENTENCES, LENGTH, ASKED, LAYERS, WIDTH = 5, 12, 6, 7, 32

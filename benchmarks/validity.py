@@ -32,8 +32,8 @@ from core.maths.spectra.products import distances_from, norms_of
 from core.maths.statistics import corrected
 from core.studies.probes.behaviour.tables import correlation_table
 from core.studies.probes.minimal_pairs.accuracy import wilson_interval
-from core.studies.rsa.tokens.distances import nearness_statements, nearness_tables
 from core.studies.rsa.tokens.questions import ANSWER, OTHER, QUESTION
+from core.studies.rsa.tokens.report import nearness_statements, nearness_tables
 from core.studies.weights.intruders.tables import (
     direction_rows,
     family_row,
@@ -81,8 +81,8 @@ BOUNDS: Mapping[str, str] = {
 }  # columns that are no p-value of a test
 MADE_IN: Mapping[str, tuple[str, ...]] = {
     "core.studies.probes.behaviour.tables.correlation_table": ("rank_correlations.p_value",),
-    "core.studies.rsa.tokens.distances.nearness": ("nearness.corrected_p",),
-    "core.studies.rsa.tokens.distances.nearness_statements": ("nearness.corrected_p",),
+    "core.studies.rsa.tokens.report.nearness": ("nearness.corrected_p",),
+    "core.studies.rsa.tokens.report.nearness_statements": ("nearness.corrected_p",),
     "core.studies.weights.intruders.study.collect": ("corrected_p", "corrected_turned_p"),
     "core.studies.weights.intruders.tables.direction_rows": ("directions.p_value",),
     "core.studies.weights.intruders.tables.family_row": ("families.p_value", "turned_p"),

@@ -70,8 +70,7 @@ FEWEST = {"frozen": 10, "planted": 3}
 
 
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models, measure their weight
-    changes."""
+    """Read the text, identify the models, measure their weight changes."""
     return [*prepare_named(spec, texts), *change_tasks(spec.base, (*spec.compare, *spec.planted))]
 
 

@@ -68,10 +68,9 @@ def compare_frozen(
     measures: tuple[str, ...], roundings: tuple[float, ...], share: float, seed: int,
     sinks: str = "",
 ) -> Value:  # fmt: skip
-    """Compute the similarity of a base's states to those of a rounded fine-tune, whose words are
-    read by their first subwords: `similarity` (rounding, measure, layer); `size` (rounding, layer),
-    of the weight change with the rounding in it; `changed` (layer,), here or below; `sinks`. A
-    rounding is a multiple of the weight change. Raises ModelError if the two differ in shape."""
+    """Compute the similarity of a base's states to a fine-tune's, (rounding, measure, layer),
+    rounded by multiples of the weight change; `size` (rounding, layer) of the change with its
+    rounding; `changed` (layer,), here or below. Raises ModelError if the two differ in shape."""
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
     reader = _Reader(base, model, sentences, items, seed, sinks)
@@ -100,9 +99,8 @@ def compare_planted(
     sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the similarity of a base to rounded models in which some layers (`masks`) are a
-    fine-tune's: `similarity` (plant, reading, measure, layer) of states and of outputs on the
-    base's input; `size` and `changed` (plant, layer), of the layer's own weights. Errors as for
-    `compare_frozen`."""
+    fine-tune's, (plant, reading, measure, layer), of states and of outputs on the base's input;
+    `size` and `changed` (plant, layer). Errors as for `compare_frozen`."""
     from core.models.loading.layers import layer_list
     from core.studies.rsa.swap.layer_changes import relative_sizes
 
@@ -149,7 +147,7 @@ class _Reader:
         keep: Sequence[Collection[int]] = [range(len(words)) for words in sentences]
         self.left_out: Value = {}
         if sinks:
-            readings = ((ref, {}) for ref in (base, model))
+            readings: list[tuple[str, dict[str, Any]]] = [(base, {}), (model, {})]
             keep, record = words_without_sinks(sentences, None, sinks, *readings)
             self.left_out = {TABLE: record}
         self.origin, self.tuned = (load_model(ref, device="cpu").model for ref in (base, model))
@@ -224,12 +222,9 @@ def _update(sizes: NDArray[np.float64]) -> float:
 
 
 def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
-    """Round every matrix in steps that change it by `noise` times its norm; 0 rounds nothing.
-
-    Rounding is stochastic: with deterministic rounding, the base's layers would have the same
-    similarity in all models, and finding them would again only test equality. The error of a weight
-    somewhere between two steps has a sixth of the squared step as its mean square.
-    """
+    """Round every matrix in steps that change it by `noise` times its norm; 0 rounds nothing. It is
+    random, or the base's layers would be equal in all models. The error of a weight between two
+    steps has a sixth of the squared step as its mean square."""
     import torch
 
     drawn = torch.Generator().manual_seed(seed)

@@ -139,12 +139,7 @@ def bits_sentence(result: Result) -> str:
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
     """Say how fine-tunes compare with their base, which model predicts the text with the fewest
-    bits, and how many more the others need.
-
-    Args:
-        statements: See `statements_of`.
-        table: BITS.
-    """
+    bits, and how many more the others need."""
     if not statements:
         return NOTHING
     best = next(each.subject for each in statements if each.verdict == BEST)

@@ -32,7 +32,7 @@ from core.studies.chart_kit import (
     tip_of,
     told,
 )
-from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
+from core.studies.rsa.divergence.report import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
 
 HEIGHT, LINE, GROUPS = 270, 26, 255
 ROW_LETTERS = 1.1  # height of a group's row, of its letters' size

@@ -38,11 +38,10 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.notices import base_left_out, nothing_but_base
-from core.studies.rsa.divergence import tables
+from core.studies.rsa.divergence import report
 from core.studies.rsa.divergence.charts import coloured_models, draw_words, first_models
 from core.studies.rsa.divergence.reading import MASKING
 from core.studies.rsa.divergence.spec import DivergenceSpec
-from core.studies.rsa.divergence.text import make_headline, said, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.text.pipelines import foreign_notice
 from core.vectors.pairs import choose_items
@@ -123,27 +122,27 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus: Corpus = ready.values["text"]
     values = outputs.values
     tags = _own_tags(corpus) or tuple(values.get("tags", {}).get("tags", ()))
-    groups = tables.groups_of(corpus.words, tags)
+    groups = report.groups_of(corpus.words, tags)
     parts = {ref: part for ref, part in _parts(spec).items() if ("predictions", ref) in values}
     rows: dict[str, list[dict[str, Any]]] = {"divergence": [], "states": [], "coloured": []}
     for ref, part in parts.items():
         predictions = values["predictions", ref]
-        rows["divergence"] += tables.divergence_rows(ref, part, predictions, groups)
+        rows["divergence"] += report.divergence_rows(ref, part, predictions, groups)
         if ("changes", ref) in values:
             similarity, changes = values.get(("states", ref)), values["changes", ref]
-            rows["states"] += tables.state_rows(ref, part, similarity, changes, predictions, groups)
+            rows["states"] += report.state_rows(ref, part, similarity, changes, predictions, groups)
         if part == COMPARED:
-            rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
+            rows["coloured"] += report.shown_rows(ref, predictions, corpus.words)
     made = {
-        "divergence": pd.DataFrame(rows["divergence"], columns=tables.DIVERGENCE),
-        "gaps": pd.DataFrame(_gaps(outputs, parts), columns=tables.GAPS),
-        "states": pd.DataFrame(rows["states"], columns=tables.STATES),
-        "coloured": pd.DataFrame(rows["coloured"], columns=tables.SHOWN),
+        "divergence": pd.DataFrame(rows["divergence"], columns=report.DIVERGENCE),
+        "gaps": pd.DataFrame(_gaps(outputs, parts), columns=report.GAPS),
+        "states": pd.DataFrame(rows["states"], columns=report.STATES),
+        "coloured": pd.DataFrame(rows["coloured"], columns=report.SHOWN),
     }
-    statements = statements_of(made, spec.base)
-    kinds = {ready.values[HEAD, ref] for ref in parts}
+    statements = report.statements_of(made, spec.base)
+    causal = "causal" in (ready.values[HEAD, ref] for ref in parts)
     return Findings(
-        headline=make_headline(statements),
+        headline=report.make_headline(statements),
         statements=statements,
         tables=made,
         notices=(
@@ -160,10 +159,10 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=(spec.base, *parts),
         corpus=corpus,
-        methods=said(
+        methods=report.said(
             "methods",
             **vars(spec),
-            read=said("causal" if "causal" in kinds else "masked", how=MASKING[spec.masking]),
+            read=report.said("causal" if causal else "masked", how=MASKING[spec.masking]),
             tags="the text's own" if _own_tags(corpus) else "those of the included parser",
         ),
         cites=(*CITATIONS, "merchant2020"),
@@ -199,7 +198,7 @@ def _unread(corpus: Corpus) -> str:
 def _gaps(outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Compare each model's divergence with each baseline's."""
     gaps = (
-        tables.gap_row(*pair, *(outputs.values["predictions", ref] for ref in pair))
+        report.gap_row(*pair, *(outputs.values["predictions", ref] for ref in pair))
         for pair in product(parts, parts)
         if [parts[ref] for ref in pair] == [COMPARED, BASELINE]
     )

@@ -65,11 +65,9 @@ def compare_predictions(
     sentences: Words,
     masking: str,
 ) -> Value:
-    """Compare what two language models predict for every word: `sentence`, `word` and the names of
-    `COLUMNS`, each (word,), in bits, means over a word's subwords (`agree`: the share with the same
-    most likely token); `top` and `base_top`, the likeliest first subwords of the first NAMED
-    sentences; `notices`. Raises ModelError if the two cannot be compared, ShapeError if they can
-    read no sentence."""
+    """Compare what two models predict for every word, in bits: `sentence`, `word` and COLUMNS
+    (word,), `top` and `base_top`, the likeliest first subwords of the first NAMED sentences. Raises
+    ModelError if the two cannot be compared, ShapeError if they can read no sentence."""
     first, second = load_language_model(base), load_language_model(other)
     _check_pair(first, second, masking)
     tokenizer = first.loaded.tokenizer

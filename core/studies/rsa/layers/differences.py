@@ -133,10 +133,9 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
 def function_statements(
     table: pd.DataFrame, base: str, ratios: pd.DataFrame | None = None
 ) -> tuple[Statement, ...]:
-    """State which layers of each model changed most, with the number of the first: those whose
-    outputs on the base's input moved furthest, compared with random changes; of a model that
-    `ratios` lacks, by similarity alone. Layers whose bands overlap with the first one's count
-    too."""
+    """State which layers of each model changed most, by their outputs on the base's input compared
+    with random changes, or, of a model that `ratios` lacks, by similarity alone: with the number of
+    the first, and with those whose bands overlap with its."""
     statements = []
     for model, rows in measured(table).groupby("model", sort=False):
         if rows["similarity"].min() > 1.0 - UNCHANGED:

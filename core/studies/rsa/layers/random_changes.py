@@ -69,9 +69,8 @@ def compare_random(
     sinks: str = "",
 ) -> Value:
     """Compare how far a model moves each layer's output with how far random changes of equal
-    spectrum do: `random_similarity`, the mean after a random change; `ratio`, `low` and `high` of
-    `distance_ratios`; each (layer,); `notices`. Arguments and errors as for
-    `tasks.compare_functions`."""
+    spectrum do: `random_similarity`, their mean, `ratio`, `low` and `high` of `distance_ratios`,
+    each (layer,). Arguments and errors as for `tasks.compare_functions`."""
     few = replace(
         items, sentences=items.sentences[:MOST_SENTENCES], kept=items.kept[:MOST_SENTENCES]
     )

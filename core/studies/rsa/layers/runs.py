@@ -139,11 +139,8 @@ def _other_settings(entry: Mapping[str, Any]) -> bool:
 
 
 def find_references(spec: RsaSpec) -> tuple[str, ...]:
-    """Find the reference models: another included pretraining seed, a second run of the base's own
-    recipe, and random weights.
-
-    There is another seed if the base is `zoo:seed-N`: the one with the lowest number.
-    """
+    """Find the reference models: another included pretraining seed, of a base `zoo:seed-N` the one
+    with the lowest number, a second run of the base's own recipe, and random weights."""
     if not spec.references:
         return ()
     ref = parse_ref(spec.base)

@@ -89,8 +89,7 @@ def compare_cost(
     """Estimate what it takes to score every layer of two models."""
     width, states = costs.shape_of(sizes, base, other)
     most = max((size.layers + 1) * size.d_model for size in (sizes[base], sizes[other]))
-    sentences = len(items.sentences)
-    held = holding(how.measure, how.kernel, how.comparison, items.count, sentences)
+    held = holding(how.measure, how.kernel, how.comparison, items.count, len(items.sentences))
     return Cost(
         states * how.seconds(items, width),
         held + COPIES * items.count * most * costs.SINGLE,
@@ -132,10 +131,9 @@ def compare_models(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute the similarity of two models by layer: `similarity`, `low`, `high`, `null_low` and
-    `null_high` (layer,); `items`, `d_model`, `sentences`, `notices` and `sinks`. With a share below
-    1 the other's weights lie at it on the way from the base's. Raises ModelError if a model cannot
-    be loaded, ShapeError if fewer than 10 items are left or the measure refuses them."""
+    """Score each layer of two models (fields of `Score`, each (layer,)). With a `share` below 1,
+    the other's weights lie at it on the way from the base's. Raises ModelError if a model cannot be
+    loaded, ShapeError if too few items are left or the measure refuses them."""
     return _by_layer(extract_pair(base, other, items, share=share, sinks=sinks), how, seed)
 
 
@@ -151,9 +149,8 @@ def compare_functions(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute how similar outputs of two models' layers are on the base's input, which takes out
-    what a layer inherits from those below; a final norm is part of its layer. Output and errors as
-    for `compare_models`, and ModelError if the other's layers cannot read the base's states."""
+    """Score the outputs of two models' layers on the base's own input, so that nothing is inherited
+    from the layers below; a final norm is part of its layer. Errors as for `compare_models`."""
     paired = extract_pair(base, other, items, share=share, functions=True, sinks=sinks)
     return _by_layer(paired, how, seed)
 

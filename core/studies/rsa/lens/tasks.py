@@ -61,11 +61,10 @@ def read_layers(
     sentences: Words,
     typed: tuple[str, ...],
 ) -> Value:
-    """Read each layer of a model through its head, as it is and after a fitted affine map, which
-    half of the sentences fit. Of the text, `sentence`, `kl`, `same` and `first` of
-    `measure_lenses`; of the typed words, `token` (place,), `said` and `said_kl` (lens, layer,
-    place). Raises CorpusError on a single sentence, ModelError if the model cannot be read or
-    predicts no tokens."""
+    """Read each layer through the head, as it is and after an affine map that half of the sentences
+    fit: `sentence`, `kl`, `same` and `first` of `measure_lenses`; of the typed words, `token`
+    (place,), `said` and `said_kl` (lens, layer, place). Raises ModelError if the model predicts no
+    tokens."""
     from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
 
     check_halves(sentences)
@@ -104,10 +103,9 @@ def read_change(
     typical: Words,
     seed: int,
 ) -> Value:
-    """Read the mean difference of a model's states from its base's through its head (`_said`), and
-    which tokens the output raises (`_raised`), on text unlike the fine-tune's; `length` (group,
-    layer), as a share of the base's mean state; `typical`, how many tokens are of each text. Raises
-    ModelError if the two cannot be subtracted or do not differ."""
+    """Read the mean difference of a model's states from its base's through its head (`_said`), with
+    its `length`, a share of the base's mean state (group, layer), and which tokens the output
+    raises (`_raised`). Raises ModelError if the two cannot be subtracted or do not differ."""
     from core.studies.rsa.lens.lenses import Head, sum_states
 
     check_tokenizers(base, model, "their states are not of the same subwords")

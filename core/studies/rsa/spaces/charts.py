@@ -121,8 +121,7 @@ def _map(
         side: channel(f"{side}:Q", title=None, scale={"domain": end, "nice": False}, axis=axis)
         for side, end in zip("xy", ends, strict=True)
     }
-    columns = style.columns_for(kinds, context=context)
-    below_it = style.legend(columns, symbolSize=60)
+    below_it = style.legend(style.columns_for(kinds, context=context), symbolSize=60)
     colour = channel("group:N", title=None, scale=scale, legend=below_it)
     rows, tooltip = told(table.assign(who=table["name"]), TIPS)
     layers = []

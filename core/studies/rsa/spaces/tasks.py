@@ -49,10 +49,9 @@ def measure_angles(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Compute the angles between the layers of models, on the words that all of them read: of this
-    part's rows of the matrix, what `_measured` returns; `notices` and, where they were looked for,
-    `sinks`. Raises ModelError if a model cannot be loaded, ShapeError if too few words are
-    shared."""
+    """Compute the angles between the layers of models, on the words that all of them read: this
+    part's rows of the matrix, as `_measured` returns them. Raises ModelError if a model cannot be
+    loaded, ShapeError if too few words are shared."""
     with span(0.0, 0.3):
         keep, left_out = _kept(models, items, sinks)
     read = []
@@ -105,10 +104,9 @@ def measure_shape(model: str, identity: str, items: Items, sinks: str = "") -> V
 
 
 def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> Value:
-    """Measure the `rows` of one part, in degrees: `angles`, `low` and `high` (row, point), NaN left
-    of the diagonal; `cloud` (draw, row, point), of the first CLOUDS resamples; `pairs` (pair, 2) of
-    one layer with `pair_draws` (draw, pair); `chance` (row,), the angle of a last layer to the next
-    model's with its words in another order; `model` and `layer` (point,), and `items`."""
+    """Measure the `rows` of one part in degrees: `angles`, `low`, `high` (row, point), NaN left of
+    the diagonal; the first CLOUDS resamples (`cloud`) and all those of `pairs` of one layer;
+    `chance` (row,), a last layer's angle to the next model's with its words in another order."""
     shared = in_common(read)
     items = len(shared[0].sentence)
     if items < LEAST_ITEMS:

@@ -105,10 +105,9 @@ def swap_layers(
     layers: tuple[int, ...] = (),
     random_layers: tuple[int, ...] = (),
 ) -> Value:
-    """Count a fine-tune's right answers under every layer swap with its base: `own` and `total`
-    (sentence,), `{way}` and `random/{way}` (layer, sentence), -1 where there is no such swap;
-    `sizes` and `unchanged` (layer,); what the three self-tests measured. No `layers` are all, no
-    `random_layers` are `layers`. Raises ModelError if a self-test fails or the two do not fit."""
+    """Count a fine-tune's right answers under every swap with its base, by way (layer, sentence),
+    -1 where there is none; no `layers` are all, no `random_layers` are `layers`. Raises ModelError
+    if a self-test fails or the two models do not fit."""
     work, origin = _opened(base, model, pairs, layers)
     pair = work.pair
     value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}

@@ -28,8 +28,8 @@ from core.errors import CorpusError
 from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
 from core.models.loading.memory import borrow_model
-from core.studies.rsa.tokens.text import said
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
+from core.studies.text_kit import words_beside
 from core.vectors.activations import check_finite
 from core.vectors.forward import Subwords, cut_pair
 from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
@@ -37,6 +37,7 @@ from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, recor
 if TYPE_CHECKING:
     from torch import Tensor
 
+said = words_beside(__file__).sentence
 PASSAGE, AXES = 2.0, 5e-10  # processor seconds beside the models; per cubed width
 LONGEST = 30  # subwords of an answer
 LARGEST_DIFFERENCE = 1e-3  # largest difference of the head's scores at the top from the model's own
@@ -84,10 +85,10 @@ def read_question(
     words: tuple[str, ...],
     sinks: str = "",
 ) -> Value:
-    """Compute the vectors (layer, word, d_model) of a question's and a passage's words and, with a
-    span head, a model's answers: `spans` (layer, 2), first and last word in the passage; `chances`
-    (layer,); `why`, a sentence where there are none, or none below the top. Raises ModelError if
-    the model cannot be loaded, CorpusError if the words are too many for it."""
+    """Compute the vectors (layer, word, d_model) of question and passage and, with a span head, the
+    answers: `spans` (layer, 2), first and last word, `chances` (layer,), and `why` there are none.
+    Raises ModelError if the model cannot be loaded, CorpusError if the words are too many for
+    it."""
     import torch
 
     info = describe(model)
@@ -138,8 +139,7 @@ def read_question(
 def left_out(sinks: Sinks, words: int) -> Value:
     """Make what a task returns of the attention sinks among a passage's words."""
     (positions,) = positions_of([sinks], 1)
-    said = record([sinks], len(positions), words)
-    return {TABLE: said | {POSITIONS: list(positions)}}
+    return {TABLE: record([sinks], len(positions), words) | {POSITIONS: list(positions)}}
 
 
 def best_span(

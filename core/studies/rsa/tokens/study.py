@@ -42,10 +42,8 @@ from core.studies.kit import (
     start_notices,
     words_beside,
 )
-from core.studies.rsa.tokens import distances, questions
-from core.studies.rsa.tokens import text as tokens_text
+from core.studies.rsa.tokens import questions, report
 from core.studies.rsa.tokens.charts import draw_maps, layers_shown, span_rows
-from core.studies.rsa.tokens.distances import drawn_words, layer_rows
 from core.studies.rsa.tokens.neighbours import nearest_arrays, standardised
 from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.task_kit import as_identified, extract, pure
@@ -114,8 +112,7 @@ class Asked:
 def _expected(
     sizes: Mapping[str, Any], passage: str, question: str, answer: str, supporting: str
 ) -> Asked:
-    words = (tuple(text.split()) for text in (question, passage, answer, supporting))
-    asked, read, *rest = words
+    asked, read, *rest = (tuple(text.split()) for text in (question, passage, answer, supporting))
     return Asked(questions.Passage(asked, read, ()), *rest)
 
 
@@ -190,7 +187,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     asked_one = bool(asked.passage.question)
     values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
     models = list(values)
-    drawn = drawn_words(values.values(), len(asked.passage.together))
+    drawn = report.drawn_words(values.values(), len(asked.passage.together))
     words = tuple(asked.passage.together[place] for place in drawn)
     arrays = {ref: np.asarray(values[ref]["vectors"])[:, drawn] for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
@@ -212,24 +209,24 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         points, explained = project(np.stack([arrays[ref] for ref in models]))
         for ref, layers in zip(models, points, strict=True):
             for layer, placed in enumerate(layers):
-                frame = layer_rows(ref, layer, words, drawn, placed, given)
+                frame = report.layer_rows(ref, layer, words, drawn, placed, given)
                 answered = spans[(spans["model"] == ref) & (spans["layer"] == layer)]
                 for first, last in zip(answered["first"], answered["last"], strict=True):
                     shift = len(asked.passage.question)
                     frame["predicted"] |= frame["position"].between(first + shift, last + shift)
                 frames.append(frame)
-    nothing = layer_rows("", 0, (), drawn[:0], np.zeros((0, AXES)), ())
+    nothing = report.layer_rows("", 0, (), drawn[:0], np.zeros((0, AXES)), ())
     table = pd.concat(frames or [nothing], ignore_index=True)
     statements: tuple[Statement, ...] = ()
     if models:
-        shown = distances.explained_statement(models, float(explained[:2].sum()))
-        statements = (*distances.answer_statements(spans), shown)
+        shown = report.explained_statement(models, float(explained[:2].sum()))
+        statements = (*report.answer_statements(spans), shown)
         if asked_one:
-            statements += distances.nearness_statements(arrays, given, words)
+            statements += report.nearness_statements(arrays, given, words)
         else:
-            statements += distances.gathering_statements(table)
+            statements += report.gathering_statements(table)
     return Findings(
-        headline=tokens_text.make_headline(statements, spans, models, len(words), asked=asked_one),
+        headline=report.make_headline(statements, spans, models, len(words), asked=asked_one),
         caution=" ".join(notices) if asked_one else "",
         statements=statements,
         tables={
@@ -237,11 +234,11 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "axes": pd.DataFrame({"axis": np.arange(1, AXES + 1), "explained": explained}),
         }
         | ({"spans": spans} if asked_one else {})
-        | distances.nearness_tables(statements),
+        | report.nearness_tables(statements),
         arrays=nearest_arrays(list(arrays.values())),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
-        methods=" ".join(map(tokens_text.said, ["methods", *["question"] * asked_one])),
+        methods=" ".join(map(report.said, ["methods", *["question"] * asked_one])),
         cites=CITATIONS,
     )
 
@@ -249,16 +246,14 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
     """Say which models give no answer, or none below the top layer, and which ones would."""
     said = [
-        tokens_text.said("top_answer_only" if "spans" in value else "no_span_head", model=ref)
+        report.said("top_answer_only" if "spans" in value else "no_span_head", model=ref)
         for ref, value in values.items()
         if value.get("why")
     ]
     readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
     unread = said and not any("spans" in value for value in values.values())
     return (
-        [*said, tokens_text.said("these_answer", models=listed(readers))]
-        if unread and readers
-        else said
+        [*said, report.said("these_answer", models=listed(readers))] if unread and readers else said
     )
 
 
@@ -270,7 +265,7 @@ def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
     wanted = {word.casefold() for word in spec.highlight}
     words = [word.casefold() for word in asked.passage.words]
     missing = sorted(wanted - set(words))
-    notices = [tokens_text.missing_words(missing)] if missing else []
+    notices = [report.missing_words(missing)] if missing else []
     return [questions.HIGHLIGHTED if word in wanted else questions.OTHER for word in words], notices
 
 

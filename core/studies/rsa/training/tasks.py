@@ -30,14 +30,12 @@ def shuffle_layers(
     seed: int, sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the chance level of the most similar layer, `null_most`: the 97.5 % point of the
-    largest similarity of all layers. They are shuffled alike, so that what they have in common
-    stays. Raises ModelError if a model cannot be loaded, ShapeError if the measure refuses the
-    shapes."""
+    maximum over layers, which are shuffled alike, so that what they have in common stays. Raises
+    ModelError if a model cannot be loaded, ShapeError if the measure refuses the shapes."""
     paired = extract_pair(base, other, items, sinks=sinks)
     chosen = get_measure(measure)
     _, count, width = paired.base.shape
     draws = null_draws(chosen, count, width, Options())
     kept, orders = pair_sentences(paired.sentence, draws, np.random.default_rng(seed))
     nulls = [chosen.null_of(x[kept], y[kept], orders) for x, y in paired.layers()]
-    most = np.nanmax(np.array(nulls), axis=0)
-    return {"null_most": float(interval(most)[1])}
+    return {"null_most": float(interval(np.nanmax(np.array(nulls), axis=0))[1])}

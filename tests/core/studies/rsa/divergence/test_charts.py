@@ -8,7 +8,7 @@ import pytest
 from core.results.drawing.context import PAGE, Context
 from core.results.export import Result
 from core.studies.rsa.divergence.charts import IN_WORDS, first_models, groups_chart
-from core.studies.rsa.divergence.tables import ALL, TAGS
+from core.studies.rsa.divergence.report import ALL, TAGS
 
 ROW = {"model": "zoo:seed-1", "part": "compared", "by": TAGS, "items": 9, "js": 0.2, "low": 0.1,
        "high": 0.3, "kl": 0.2, "agreement": 0.5}  # fmt: skip

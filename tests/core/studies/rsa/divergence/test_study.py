@@ -20,11 +20,8 @@ from core.results.statements import Statement
 from core.studies.notices import base_left_out, few_sentences
 from core.studies.rsa.divergence import tasks
 from core.studies.rsa.divergence.charts import first_models, looks_of
-from core.studies.rsa.divergence.spec import DivergenceSpec
-from core.studies.rsa.divergence.study import STUDY
-from core.studies.rsa.divergence.tables import ALL
-from core.studies.rsa.divergence.tasks import compare_predictions
-from core.studies.rsa.divergence.text import (
+from core.studies.rsa.divergence.report import (
+    ALL,
     CLOSEST,
     FOLLOWS,
     GAP,
@@ -33,6 +30,9 @@ from core.studies.rsa.divergence.text import (
     SIMILAR_BASELINE,
     make_headline,
 )
+from core.studies.rsa.divergence.spec import DivergenceSpec
+from core.studies.rsa.divergence.study import STUDY
+from core.studies.rsa.divergence.tasks import compare_predictions
 from tests.core.contents import run_as
 from tests.core.studies.rsa.facts import stated, unnamed
 from tests.core.tiny_models import SENTENCES, save_tiny

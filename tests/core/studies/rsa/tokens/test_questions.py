@@ -19,13 +19,6 @@ from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
-from core.studies.rsa.tokens.distances import (
-    explained_statement,
-    lowest_p,
-    nearness,
-    nearness_statements,
-    nearness_tables,
-)
 from core.studies.rsa.tokens.questions import (
     ANSWER,
     OTHER,
@@ -37,9 +30,7 @@ from core.studies.rsa.tokens.questions import (
     read_question,
     roles,
 )
-from core.studies.rsa.tokens.spec import ANSWER as ANSWER_TEXT
-from core.studies.rsa.tokens.spec import TokenMapSpec
-from core.studies.rsa.tokens.text import (
+from core.studies.rsa.tokens.report import (
     ANSWERS,
     BY_CHANCE,
     CLOSER,
@@ -47,9 +38,16 @@ from core.studies.rsa.tokens.text import (
     SAME_SPAN,
     TOO_FEW,
     UNDECIDED,
+    explained_statement,
+    lowest_p,
     make_headline,
+    nearness,
+    nearness_statements,
+    nearness_tables,
     said,
 )
+from core.studies.rsa.tokens.spec import ANSWER as ANSWER_TEXT
+from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
 from tests.core.studies.rsa.facts import stated, unnamed

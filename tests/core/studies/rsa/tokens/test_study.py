@@ -23,9 +23,9 @@ from core.runs.process.drawing import draw
 from core.studies.notices import start_notices
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
+from core.studies.rsa.tokens.report import EXPLAINED, GATHERED, NOTHING, missing_words
 from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
 from core.studies.rsa.tokens.study import project
-from core.studies.rsa.tokens.text import EXPLAINED, GATHERED, NOTHING, missing_words
 from tests.core.massive import FIRST, make_massive
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny

@@ -1,5 +1,5 @@
-"""What a token map shows: its words as rows, answers by layer, and which words are close to each
-other, as statements."""
+"""What a token map shows: its words as rows, answers by layer and which words are close to each
+other, as statements, and the headline made from them."""
 
 from __future__ import annotations
 
@@ -13,31 +13,29 @@ from numpy.typing import NDArray
 from core.maths.arrays import Value
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.studies.rsa.tokens.questions import ANSWER, OTHER, QUESTION, SUPPORTING
-from core.studies.rsa.tokens.text import (
-    ANSWERS,
-    BY_CHANCE,
-    CLOSER,
-    EXPLAINED,
-    GATHERED,
-    OVERLAP,
-    REST,
-    SAME_SPAN,
-    SPANS,
-    TOO_FEW,
-    UNDECIDED,
-    WORDS,
-)
-from core.studies.text_kit import Estimate, Statement
+from core.studies.text_kit import Estimate, Statement, listed, short_names, text_of, words_beside
 from core.vectors.sinks import POSITIONS, TABLE
+
+said = words_beside(__file__).sentence
+NOTHING = said("nothing")
+CLOSER = "question closer to its answer than to other words"
+UNDECIDED = "undecided whether the question is closer to its answer"
+TOO_FEW = "too few spans to detect whether the question is closer to its answer"
+BY_CHANCE = "share of equally long spans that are as close to the question"
+ANSWERS = "answers at the top layer"
+SAME_SPAN = "layers with the answer of the top layer"
+OVERLAP = "F1 of its answer"
+GATHERED = "highlighted words closest together"
+EXPLAINED = "share of variance on the two axes"
+REST, SPANS, WORDS = "other words of the passage", "other spans of the passage", "all words"
 
 
 def nearness(
     vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Float[np.ndarray, " layer"], float, int]:
-    """Compare the question's distance to its answer (or, without one, to the supporting sentence)
-    with that to other words, (layer,), below 1 where it is closer; words of the question do not
-    count. Then the share of equally long spans that are as close at some layer, and how many spans
-    there are. NaN and 0 where there are no such words."""
+    """Divide the question's distance to its answer (to the supporting sentence without one) by that
+    to other words, (layer,), words of the question left out; then the share of equally long spans
+    that are as close at some layer, and how many there are. NaN and 0 without such words."""
     asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
     kinds = np.array(given)
     question = kinds == QUESTION
@@ -56,11 +54,7 @@ def span_ratios(
     gaps: Float[np.ndarray, "layer word"], near: Bool[np.ndarray, " word"]
 ) -> Float[np.ndarray, "span layer"]:
     """Compute the mean gap of each shift of a set of words over that of the other words; the set
-    itself first.
-
-    Shifts stay in the passage: a span of its end and its beginning is none that an answer could be,
-    and its words are less alike.
-    """
+    itself first. Shifts stay in the passage, as no answer is made of its end and its beginning."""
     places = np.flatnonzero(near)
     shifts = range(-places[0], len(near) - places[-1])
     return np.stack(
@@ -201,3 +195,98 @@ def layer_rows(
             "z": points[:, 2],
         }
     )
+
+
+def make_headline(
+    statements: Sequence[Statement],
+    spans: pd.DataFrame,
+    models: Sequence[str],
+    words: int,
+    *,
+    asked: bool = True,
+) -> str:
+    """Say what the models answer, whether the question is close to it, and how much the map
+    shows."""
+    if not models:
+        return NOTHING
+    names = short_names(tuple(models))
+    facts = {(statement.subject, statement.verdict): statement for statement in statements}
+    parts = [] if asked else [said("unasked")]
+    parts += [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
+    shown = next(statement for statement in statements if statement.verdict == EXPLAINED)
+    named = listed([names[ref] for ref in models])
+    parts.append(
+        f"The two axes show {shown.number.text} of the variance of {words} words in {named}."
+    )
+    return " ".join(parts)
+
+
+Facts = Mapping[tuple[str, str], Statement]
+
+
+def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> list[str]:
+    """Say what each model answers at the top, and from which layer upward."""
+    sentences = []
+    for ref, rows in spans.groupby("model", sort=False):
+        top, model = rows.iloc[-1], str(ref)
+        same, overlap = facts.get((model, SAME_SPAN)), facts.get((model, OVERLAP))
+        upward = ""
+        if same is not None:
+            only = len(same.layers) == 1
+            upward = " only at the top layer" if only else f" from layer {same.layers[0]} upward"
+        score = f", F1 {overlap.number.text}" if overlap is not None else ""
+        sure = text_of(facts[model, ANSWERS].number.value, "probability")
+        sentences.append(
+            f"{names[model]} answers “{top['span']}”{upward} (probability {sure}{score})."
+        )
+    return sentences
+
+
+def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
+    """Say in which models the question is closer to its answer than to other spans of the passage,
+    and with which p-value and how many spans this cannot be detected in the others."""
+    than = "closer to its answer than to other spans"
+    sentences: list[str] = []
+    for verdict, claim in (
+        (CLOSER, f"The question is {than}"),
+        (UNDECIDED, f"The question is not detectably {than}"),
+        (TOO_FEW, "There are too few spans to detect that the question is closer to its answer"),
+    ):
+        there = [ref for ref in names if (ref, verdict) in facts]
+        clauses = [
+            f"layer {facts[ref, verdict].layers[0]} of {names[ref]} "
+            f"({facts[ref, verdict].number.text}, {facts[ref, BY_CHANCE].number.text})"
+            for ref in there
+        ]
+        if clauses:
+            least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: s.number.value)
+            note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
+            note += f" of {least.baseline.split()[0]} spans"
+            note += f", corrected for {len(names)} models" if len(names) > 1 else ""
+            where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
+            ratio = "" if sentences else "distance ratio, below 1 where closer than other words"
+            # on a page the first sentence is a line above the figure
+            late = verdict == TOO_FEW
+            noted = "; ".join(filter(None, (ratio, note if late else "")))
+            noted = f" ({noted})" if noted else ""
+            sentences += [
+                f"{claim}{where}." if late else f"{claim}{where} ({note}).",
+                f"It is closest{noted} at {listed(clauses)}.",
+            ]
+    return sentences
+
+
+def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
+    """Say where the highlighted words are closest together on the map."""
+    there = [facts[ref, GATHERED] for ref in names if (ref, GATHERED) in facts]
+    clauses = [f"layer {s.layers[0]} of {names[s.subject]} ({s.number.text})" for s in there]
+    if not clauses:
+        return []
+    ratio = "their mean distance on the map divided by that of all words"
+    return [f"The highlighted words are closest together at {listed(clauses)}: {ratio}."]
+
+
+def missing_words(words: Sequence[str]) -> str:
+    """Say which words to highlight are not in the passage."""
+    verb, it = ("is", "it is") if len(words) == 1 else ("are", "they are")
+    return f"{listed(words)} {verb} not in the passage, so {it} not highlighted."

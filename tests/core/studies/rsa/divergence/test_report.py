@@ -12,7 +12,7 @@ from core.maths.ranks import correlate
 from core.maths.similarity.scoring import mean_band
 from core.maths.statistics import jackknife_interval
 from core.studies.rsa.divergence import tasks
-from core.studies.rsa.divergence.tables import (
+from core.studies.rsa.divergence.report import (
     ALL,
     COUNTS,
     TAGS,
