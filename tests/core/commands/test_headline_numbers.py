@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from core.results.numbers import MINUS
-from core.studies.rsa.layers.text import text_differences
+from core.studies.rsa.layers.differences import text_differences
 from tests.core.commands.test_headlines import shown
 from tests.core.shipped import walked
 

@@ -108,14 +108,15 @@ def statements_of(table: pd.DataFrame, gaps: pd.DataFrame) -> tuple[Statement, .
         return ()
     ordered = table.sort_values("bits_per_byte", kind="stable")
     best, refs = str(ordered["model"].iloc[0]), list(map(str, table["model"]))
-    ends = [ref for ref in refs if run_of(ref) == ref]  # steps of a run are no fine-tunes of it
-    statements = [
-        Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base)
-        for ref, base in [(ref, origin_of(ref)) for ref in ends if ref != origin_of(ref) in refs]
-    ]
-    statements.append(Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte")))
+    # steps of a run are no fine-tunes of it
+    origins = {ref: origin_of(ref) for ref in refs if run_of(ref) == ref}
     return (
-        *statements,
+        *(
+            Statement(ref, OF_BASE, _gap(gaps, ref, base), baseline=base)
+            for ref, base in origins.items()
+            if ref != base in refs
+        ),
+        Statement(best, BEST, estimate_of(ordered.iloc[0], "bits_per_byte")),
         *(
             Statement(ref, BEYOND, _gap(gaps, ref, best), baseline=best)
             for ref in map(str, ordered["model"].iloc[1:])

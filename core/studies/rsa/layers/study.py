@@ -132,8 +132,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus: Corpus = ready.values["text"]
     values, measure = outputs.values, MEASURES[spec.measure]
     compared: runs.Compared = ready.values[runs.COMPARED]
-    sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
-    tables = _tables(spec, ready, values)
+    shares, tables = _shares(spec, ready), _tables(spec, ready, values)
     ratios, empty = tables.get("random_functions"), layers_tables.curve_rows({})
     statements = (
         *statements_of(tables["similarity"], tables.get("references", empty), spec.base),
@@ -160,9 +159,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *runs.function_notices(spec, ready),
         ],
         failures={
-            ref: notice_text.said("without_size")
-            for ref in compared.refs
-            if ref not in shares and not sizes[ref] > 0
+            ref: notice_text.said("without_size") for ref in compared.refs if ref not in shares
         },
         models=(spec.base, *models, *_scored(values, "reference", compared.references)),
         corpus=corpus,

@@ -45,28 +45,32 @@ def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     """State how far each change promotes words of the fine-tune's text, at the middle layer and in
     the output, and from which layer on the head says what the output says."""
     middle = at_middle(tables["promoted"], tables["promoted"]).dropna(subset="auc")
-    statements = [
-        Statement(
-            row["model"], PROMOTES, Estimate(row["auc"]), (int(row["layer"]),), metric=row["part"]
-        )
-        for row in middle.to_dict("records")
-    ]
-    tuned = middle[middle["part"] == TUNE].sort_values("null_high")
-    statements += [
-        Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
-        for row in tuned.tail(1).to_dict("records")
-    ]
-    statements += [
-        Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
-        for row in tables["output_change"].to_dict("records")
-        if np.isfinite(row["auc"])
-    ]
-    decided = tables["decided"]
-    statements += [
-        Statement(row["model"], DECIDES, estimate_of(row, "first_layer"), metric=row["lens"])
-        for row in decided[decided["model"].isin(two_models(tables))].to_dict("records")
-    ]
-    return tuple(statements)
+    shuffled = middle[middle["part"] == TUNE].sort_values("null_high").tail(1)
+    decided = tables["decided"][tables["decided"]["model"].isin(two_models(tables))]
+    return (
+        *(
+            Statement(
+                row["model"],
+                PROMOTES,
+                Estimate(row["auc"]),
+                (int(row["layer"]),),
+                metric=row["part"],
+            )
+            for row in middle.to_dict("records")
+        ),
+        *(
+            Statement(row["model"], SHUFFLED, Estimate(row["null_high"]), (int(row["layer"]),))
+            for row in shuffled.to_dict("records")
+        ),
+        *(
+            Statement(row["model"], OUTPUT, Estimate(row["auc"]), metric=row["part"])
+            for row in tables["output_change"].dropna(subset="auc").to_dict("records")
+        ),
+        *(
+            Statement(row["model"], DECIDES, estimate_of(row, "first_layer"), metric=row["lens"])
+            for row in decided.to_dict("records")
+        ),
+    )
 
 
 def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:

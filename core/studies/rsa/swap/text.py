@@ -254,27 +254,24 @@ def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
     unmodified = tables["own"]
     parsed = unmodified.loc[unmodified["answers"] == PARSE, "model"].tolist()
     near = unmodified[unmodified["low"] <= unmodified["chance"]]
-    notices = [said("parsed", models=listed(parsed))] if parsed else []
-    notices += [
-        said(
-            "near_baseline",
-            model=row["model"],
-            score=text_of(row["score"]),
-            answer=row["commonest"],
-            chance=text_of(row["chance"]),
-        )
-        for row in near.to_dict("records")
-    ]
     blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
-    sizes = (
-        blocks.groupby("model", sort=False)["relative_change"].median().to_dict()
-        if len(blocks)
-        else {}
-    )
+    sizes = blocks.groupby("model", sort=False)["relative_change"].median()
     # Unrelated weights of one norm lie sqrt(2) times that norm apart.
-    return notices + start_notices(
-        base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()}
-    )
+    changes = {str(ref): Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()}
+    return [
+        *([said("parsed", models=listed(parsed))] if parsed else []),
+        *(
+            said(
+                "near_baseline",
+                model=row["model"],
+                score=text_of(row["score"]),
+                answer=row["commonest"],
+                chance=text_of(row["chance"]),
+            )
+            for row in near.to_dict("records")
+        ),
+        *start_notices(base, changes),
+    ]
 
 
 def controls_of(spec: SwapSpec) -> list[str]:
