@@ -54,8 +54,7 @@ class Divergences:
     @property
     def agree(self) -> Bool[ndarray, " position"]:
         """Whether both models find the same token most likely."""
-        agreeing: Bool[ndarray, " position"] = self.first_top == self.second_top
-        return agreeing
+        return np.asarray(self.first_top == self.second_top)
 
 
 def divergences(

@@ -7,8 +7,8 @@ otherwise independent Gaussians RSA is above .99 raw and near zero standardised.
 Reference:
     Timkey & van Schijndel 2021, EMNLP, All Bark and No Bite: Rogue Dimensions.
 Deviations: the dimensions dropped are those with the largest mean square, not with the largest
-share of the mean
-cosine: the two agree where a few dimensions dominate, and the mean square needs no pairs.
+share of the mean cosine: the two agree where a few dimensions dominate, and the mean square needs
+no pairs.
 """
 
 from __future__ import annotations

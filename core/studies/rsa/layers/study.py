@@ -1,9 +1,7 @@
 """The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
 
-`prepare` reads the texts and identifies the models. `plan` makes three tasks for each compared
-model, for its states, the functions of its layers and random changes of them, one for each
-reference model and, on request, one for each layer-by-layer grid and for each model on a second
-corpus. `collect` makes tidy tables, statements, a headline and a methods paragraph.
+A compared model has three tasks, for its states, for the functions of its layers and for random
+changes of them, a reference model one; a grid of layers and a second text are tasks of their own.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?

@@ -66,8 +66,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         right = value[way.replace(" ", "/")]
         score, drawn = ratios(right, total, counts)
-        loss = unmodified - score
-        band = bootstrap_interval(score, drawn)
+        band, loss = bootstrap_interval(score, drawn), unmodified - score
         loss_band = bootstrap_interval(loss, own_drawn - drawn, together)
         frame = _frame(ref, way, score, band, loss, loss_band)
         if way in noise:
@@ -83,9 +82,8 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
             )
         frames.append(frame[_swapped(right)])
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
-        freedom = [len(total) - 1, degrees]
+        freedom, loss = [len(total) - 1, degrees], unmodified - mean
         band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
-        loss = unmodified - mean
         over_sentences = (own_drawn - mean_drawn).var(0)
         loss_band = t_interval(loss, [over_sentences, variance], freedom, together)
         frame = _frame(ref, f"noise {way}", mean, band, loss, loss_band)
@@ -98,8 +96,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
 
 def _swapped(right: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether there is a swap of each layer, from right answers (layer, sentence)."""
-    there: NDArray[np.bool_] = np.asarray(right).min(axis=1) >= 0
-    return there
+    return np.asarray(np.asarray(right).min(axis=1) >= 0)
 
 
 def _frame(
@@ -111,19 +108,8 @@ def _frame(
     loss_band: tuple[FloatArray, FloatArray],
 ) -> pd.DataFrame:
     """Scores and losses of one way, a row per layer."""
-    return pd.DataFrame(
-        {
-            "model": ref,
-            "way": way,
-            "layer": np.arange(len(score)),
-            "score": score,
-            "low": band[0],
-            "high": band[1],
-            "loss": loss,
-            "loss_low": loss_band[0],
-            "loss_high": loss_band[1],
-        }
-    )
+    cells = (ref, way, np.arange(len(score)), score, *band, loss, *loss_band)
+    return pd.DataFrame(dict(zip(COLUMNS[:9], cells, strict=True)))
 
 
 def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
