@@ -171,11 +171,7 @@ def say(line: str) -> None:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """Make the plan of the arguments; a quick one without a text takes its inputs from the demo
-    corpus.
-
-    Raises:
-        RecipeError: If there is no text to pretrain on, or a number is invalid.
-    """
+    corpus. Raises RecipeError if there is no text to pretrain on, or a number is invalid."""
     quick = arguments.quick or os.environ.get("QUICK", "0") not in ("", "0")
     out = arguments.out or (Path("out/zoo-quick") if quick else Path("zoo"))
     work = arguments.work or out / "work"
@@ -216,12 +212,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
 def compare_settings(arguments: argparse.Namespace) -> None:
     """Train pretraining settings in turn, and evaluate each after given numbers of tokens; on one
-    thread, niced.
-
-    Raises:
-        RecipeError: If the text, a setting or a mark is invalid, or a file cannot be read or
-            written.
-    """
+    thread, niced. Raises RecipeError."""
     import torch
 
     from zoo.recipe.calibrate import MARKS, SETTINGS, calibrate, syntax_judge
@@ -240,11 +231,8 @@ def compare_settings(arguments: argparse.Namespace) -> None:
 
 
 def finetune_one(arguments: argparse.Namespace) -> None:
-    """Fine-tune one base on one task, from the Hub (MNLI, SQuAD) or from files.
-
-    Raises:
-        RecipeError: If the base, the task or --out is not given, or the data cannot be read.
-    """
+    """Fine-tune one base on one task, from the Hub (MNLI, SQuAD) or from files. Raises RecipeError
+    if the base, the task or --out is not given, or the data cannot be read."""
     from core.models import locate
     from core.models.references import parse_ref
     from zoo.recipe.finetune import finetune

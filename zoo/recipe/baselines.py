@@ -26,12 +26,8 @@ class TextBaselines:
 
 
 def text_baselines(training: np.ndarray, held_out: np.ndarray, vocabulary: int) -> TextBaselines:
-    """Compute the held-out cross-entropies of both models; special tokens are not predicted.
-
-    Args:
-        training: Token ids, shape (window, subword).
-        held_out: Token ids, shape (window, subword).
-    """
+    """Compute the held-out cross-entropies of both models, from token ids (window, subword);
+    special tokens are not predicted."""
     words = training[(training != CLS) & (training != SEP) & (training != PAD)]
     unigram = (np.bincount(words, minlength=vocabulary) + 1.0) / (len(words) + vocabulary)
     previous, following = _pairs(training)

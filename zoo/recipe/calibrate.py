@@ -81,24 +81,9 @@ def calibrate(
     report: Report = lambda line: None,
     settings: Mapping[str, Pretraining] = SETTINGS,
 ) -> list[dict[str, Any]]:
-    """Train the named settings in turn to each mark, evaluate them there, and write the table.
-
-    Args:
-        folder: Folder of all results; a second call with it resumes.
-        text: File to pretrain on.
-        tokenizer: Folder with tokenizer.json.
-        names: Keys of `settings`, in the order of their turns.
-        marks: Million tokens, in any order.
-        judges: Name -> judge, which evaluates every snapshot in addition to its held-out loss.
-        settings: All settings by name.
-
-    Returns:
-        One row for each setting and mark evaluated, now or earlier.
-
-    Raises:
-        RecipeError: If a setting or mark is invalid, the folder is of another text, or the disk is
-            full.
-    """
+    """Train the named settings in turn to each mark (million tokens), evaluate each snapshot by its
+    held-out loss and the judges, and return the rows of the table, earlier ones too; a second call
+    resumes. Raises RecipeError if a setting, a mark or the folder is invalid."""
     unknown = [name for name in names if name not in settings]
     if unknown or not names or not marks or min(marks) <= 0:
         raise RecipeError(
@@ -123,17 +108,13 @@ def calibrate(
 
 
 def syntax_judge(treebank: Path) -> Judge:
-    """Make the judge that measures the best layer's UUAS minus the static window's; see
-    `zoo.recipe.syntax`."""
+    """Make the judge that measures the best layer's UUAS minus the static window's."""
     return lambda ref: asdict(measure_gap(ref, treebank))
 
 
 def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> None:
     """Write windows of each length as `train-LENGTH.npy` and `held-LENGTH.npy`, unless they exist.
-
-    Raises:
-        RecipeError: If the folder is of another text or tokenizer, or cannot be written.
-    """
+    Raises RecipeError if the folder is of another text or tokenizer, or cannot be written."""
     from core.models.zoo import file_digest
     from zoo.recipe.tokenizer import read_tokenizer
 
@@ -240,11 +221,8 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def write_table(folder: Path) -> None:
-    """Write all rows as a Markdown table, `table.md`.
-
-    Raises:
-        RecipeError: If it cannot be written.
-    """
+    """Write all rows as a Markdown table, `table.md`. Raises RecipeError if it cannot be
+    written."""
     lines = [" | ".join(("", *COLUMNS, "")), "|".join(("", *["---"] * len(COLUMNS), ""))]
     lines += [" | ".join(("", *_cells(row), "")) for row in read_rows(folder)]
     path, partial = folder / "table.md", folder / "table.md.partial"

@@ -50,11 +50,8 @@ NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
 
 def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
-    """Write `out/models/NAME/README.md` for every entry.
-
-    Raises:
-        RecipeError: If a card cannot be written.
-    """
+    """Write `out/models/NAME/README.md` for every entry. Raises RecipeError if one cannot be
+    written."""
     by_ref = {entry["ref"]: entry for entry in entries}
     written = []
     for entry in entries:
@@ -70,12 +67,8 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
 
 
 def card(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
-    """Write one model's card in Markdown, with the head that the Hub reads.
-
-    Args:
-        base: The manifest's entry of its base model.
-        owner: User or organisation of the Hub, in whose name the head calls the base.
-    """
+    """Write one model's card in Markdown, with the head that the Hub reads, which calls the base
+    after its `owner` on the Hub."""
     lines = [head(entry, base, owner), f"# {entry['ref']}", "", *_what(entry, owner), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):

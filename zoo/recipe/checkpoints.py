@@ -37,36 +37,17 @@ RECORD = "training.json"
 def finish_seed(
     checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None
 ) -> dict[str, Any]:
-    """Turn a training checkpoint (or a snapshot of one) into a standard model folder at `out`.
-
-    A masked language model is written whole, a model that detects replaced tokens as its encoder
-    alone.
-
-    Args:
-        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which may need
-            `settings`.
-        tokenizer: Folder with the tokenizer files.
-        settings: How the seed was trained; read from the checkpoint where it is noted there.
-
-    Returns:
-        The checkpoint's note: `step` and `settings`.
-
-    Raises:
-        RecipeError: If the checkpoint is missing or damaged, holds numbers that fp16 cannot, or the
-            disk is full.
-    """
+    """Write the model of a checkpoint or snapshot to the folder `out`; return the note, with `step`
+    and `settings`."""
     note, model = read_model(checkpoint, settings)
     write_model(model.roformer if isinstance(model, ReplacedTokens) else model, tokenizer, out)
     return note
 
 
 def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[dict[str, Any], Any]:
-    """Read (note, model as `new_model` makes it) from a checkpoint or snapshot, with averaged
-    weights where it has some.
-
-    Raises:
-        RecipeError: If the checkpoint is missing, damaged, or does not say how it was trained.
-    """
+    """Read (note, model as `new_model` makes it) from a checkpoint or a snapshot, which may need
+    `settings`; averaged weights where it has some. Raises RecipeError if it is missing, damaged, or
+    does not say how it was trained."""
     note, state = _read_checkpoint(checkpoint)
     if settings is None:
         if "settings" not in note:
@@ -117,16 +98,8 @@ def write_folder(
     files: dict[str, Any],
     tokenizer: Path | None = None,
 ) -> None:
-    """Write a folder of weights and JSON files; whole or not at all.
-
-    Args:
-        weights: Name of the file that `tensors` go to.
-        files: Contents by name.
-        tokenizer: Folder whose tokenizer files are copied.
-
-    Raises:
-        RecipeError: If the folder cannot be written.
-    """
+    """Write a folder of weights and JSON files, by name, with the tokenizer files of another; whole
+    or not at all. Raises RecipeError if it cannot be written."""
     partial = out.with_name(out.name + ".partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -149,11 +122,8 @@ def write_folder(
 
 
 def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return every parameter once, in fp16, by its name.
-
-    Raises:
-        RecipeError: If a weight is not a finite fp16 number.
-    """
+    """Return every parameter once, in fp16, by its name. Raises RecipeError if one is not finite
+    there."""
     tensors = {}
     for name, parameter in model.named_parameters():
         tensor = parameter.detach().cpu().to(torch.float16).contiguous()
@@ -167,10 +137,7 @@ def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def write_json(path: Path, content: Any) -> None:
     """Write canonical, readable JSON with a newline at the end, and move it into place whole.
-
-    Raises:
-        RecipeError: If it cannot be written.
-    """
+    Raises RecipeError if it cannot be written."""
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(

@@ -28,11 +28,7 @@ EVALUATED = 128  # windows at once
 
 
 def new_decoder(settings: Any) -> Any:
-    """Initialise a `LlamaForCausalLM` from torch's random state.
-
-    Args:
-        settings: A `Pretraining`.
-    """
+    """Initialise the `LlamaForCausalLM` of a `Pretraining` from torch's random state."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     return LlamaForCausalLM(
@@ -53,14 +49,7 @@ def new_decoder(settings: Any) -> Any:
 
 
 def next_token_logits(model: Any, ids: Tensor) -> Tensor:
-    """Compute the logits of the tokens from a window's second to its last but one.
-
-    Args:
-        ids: Token ids (window, subword), as `encode_windows` gives them.
-
-    Returns:
-        Shape (window, subword - 2, vocabulary); row i predicts place i + 1.
-    """
+    """Compute the logits of a window's tokens, the first and the last left out."""
     return cast("Tensor", model(ids[:, :-2], use_cache=False).logits.float())
 
 
@@ -71,16 +60,9 @@ def next_token_loss(model: Any, ids: Tensor) -> Tensor:
 
 
 def evaluate_decoder(model: Any, windows: np.ndarray, device: str = "cpu") -> dict[str, float]:
-    """Score the prediction of each token of held-out text from those before it in its window.
-
-    Special tokens are not scored, as in the baselines (`text_baselines`).
-
-    Args:
-        windows: Token ids, shape (window, subword).
-
-    Returns:
-        `held_out_loss` (nats a token) and `next_token_accuracy`.
-    """
+    """Score the prediction of each token of held-out windows from those before it: `held_out_loss`
+    (nats a token) and `next_token_accuracy`. Special tokens are not scored, as in
+    `text_baselines`."""
     losses, hits, count = 0.0, 0, 0
     model.eval()
     with torch.inference_mode():

@@ -48,25 +48,9 @@ def finetune(
     out: Path,
     report: Report = lambda line: None,
 ) -> dict[str, Any]:
-    """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
-
-    A folder that holds the same run is kept, and a run that was interrupted resumes from its state
-    beside that folder. With settings of an adapter, only its factors and the head train and are
-    written.
-
-    Args:
-        base: Folder of the base model (config, safetensors, tokenizer).
-        base_ref: The base as the app writes it, for the record (`zoo:seed-0`).
-        settings: What `run_settings` gives, usually.
-
-    Returns:
-        The record: task, settings, scores on the test part, baseline, steps, tokens seen (no
-            padding), seconds.
-
-    Raises:
-        RecipeError: If the base cannot be opened, the task is empty, training diverges, or the disk
-            is full.
-    """
+    """Fine-tune the model in `base` and write it, with its head and its record, to `out`; an
+    interrupted run resumes from its state beside it, a finished one is kept. Raises RecipeError if
+    the base cannot be opened, the task is empty, training diverges, or the disk is full."""
     done = finished_run(base, base_ref, task.name, settings, out)
     if done is not None:
         report(f"{out.name}: already there")
@@ -133,11 +117,7 @@ def finished_run(
     base: Path, base_ref: str, task: str, settings: Finetuning, out: Path
 ) -> dict[str, Any] | None:
     """Read the record in `out` if it is of this very run, from this very base; None if the run is
-    still to do.
-
-    Raises:
-        RecipeError: If the base has no weights.
-    """
+    still to do. Raises RecipeError if the base has no weights."""
     wanted, done = _run_key(base, base_ref, task, settings), read_record(out)
     return (
         done
@@ -163,11 +143,8 @@ def _state_file(base: Path, base_ref: str, task: str, settings: Finetuning, out:
 
 
 def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
-    """Make the base's body with a fresh head for the task's kind, and an adapter's factors.
-
-    Raises:
-        RecipeError: If weights of the body are missing from the file.
-    """
+    """Make the base's body with a fresh head for the task's kind, and an adapter's factors. Raises
+    RecipeError if weights of the body are missing from the file."""
     import transformers
     from transformers.utils import logging
 
@@ -230,12 +207,7 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
 
 def freeze(model: Any, layers: int) -> None:
     """Exclude the embeddings and the lowest `layers` layers of a task model's body from training; 0
-    excludes nothing.
-
-    Raises:
-        RecipeError: If the body has fewer layers, or keeps its embeddings or layers where we do not
-            find them.
-    """
+    excludes nothing. Raises RecipeError if the body has fewer layers, or unknown names for them."""
     if not layers:
         return
     body = model.body if isinstance(model, ArcParser) else model.base_model

@@ -55,12 +55,8 @@ def base_on_hub(entry: dict[str, Any], owner: str) -> str:
 
 
 def head(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
-    """Write the head of one model's card, with its lines of dashes.
-
-    Args:
-        base: The manifest's entry of its base model; its licences hold for the fine-tune, too.
-        owner: User or organisation of the Hub.
-    """
+    """Write the head of one model's card, with its lines of dashes; the licences of its base hold
+    for a fine-tune, too."""
     adapter = "rank" in entry["settings"]
     licences = {each for model in (entry, base) if model for each in _licences(model["licence"])}
     licences |= {BASES[entry["base"]][1]} if entry["base"] in BASES else set()

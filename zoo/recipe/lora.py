@@ -53,11 +53,8 @@ class LowRankLinear(nn.Module):
 
 
 def add_factors(model: Any, settings: LowRank) -> None:
-    """Freeze a task model's body and put factors beside its matrices, in place.
-
-    Raises:
-        RecipeError: If the body has no matrix that is called as `TARGETS` are.
-    """
+    """Freeze a task model's body and put factors beside its matrices, in place. Raises RecipeError
+    if the body has no matrix that is called as `TARGETS` are."""
     body = _body(model).requires_grad_(False)
     places = [
         (name, module)
@@ -78,20 +75,9 @@ def add_factors(model: Any, settings: LowRank) -> None:
 def write_adapter(
     model: Any, base: Path, out: Path, record: dict[str, Any], **config_extra: Any
 ) -> None:
-    """Write factors and head as PEFT does, with the record; whole or not at all.
-
-    `config.json` beside them is the merged model's: it names the head and its labels.
-
-    Args:
-        model: With the factors that `add_factors` put there.
-        base: Folder of the base.
-        record: Of the training, with its settings and the reference of the base, which the
-            configuration names as PEFT does.
-        config_extra: As for `write_model`.
-
-    Raises:
-        RecipeError: If a number is not finite in fp16 or the folder cannot be written.
-    """
+    """Write factors and head as PEFT does, with the record; whole or not at all. `config.json`
+    beside them is the merged model's: it names the head and its labels. Raises RecipeError if a
+    number is not finite in fp16 or the folder cannot be written."""
     weights, settings = rounded(model), record["settings"]
     body = {id(parameter) for parameter in _body(model).parameters()}
     heads = [name for name, parameter in model.named_parameters() if id(parameter) not in body]
@@ -119,12 +105,7 @@ def write_adapter(
 
 
 def _name_of(base: str) -> str:
-    """Return what PEFT calls a base: the folder of an included one, a Hub model's name, a folder.
-
-    Example:
-        >>> _name_of("zoo:seed-0"), _name_of("hub:bert-base-uncased")
-        ('zoo/models/seed-0', 'bert-base-uncased')
-    """
+    """Return what PEFT calls a base: zoo/models/seed-0, a Hub model's name, a folder."""
     kind, _, name = base.partition(":")
     return f"zoo/models/{name}" if kind == "zoo" else name
 

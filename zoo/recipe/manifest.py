@@ -23,12 +23,9 @@ ORDER = (
 
 
 def write_manifest(out: Path) -> list[dict[str, Any]]:
-    """Write `out/manifest.json` from the folders that are there; returns the entries, of models and
-    then of adapters.
-
-    Raises:
-        RecipeError: If there is no finished model, or the file cannot be written.
-    """
+    """Write `out/manifest.json` from the folders that are there; return the entries, of models and
+    then of adapters. Raises RecipeError if there is no finished model, or the file cannot be
+    written."""
     folders = sorted(
         path for path in (out / "models").glob("*") if path.is_dir() and path.suffix != ".partial"
     )
@@ -48,17 +45,8 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
 
 def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     """Make one model's entry: its record, flattened to what a reader asks for first, and its files'
-    hashes.
-
-    `second_run_of` is the seed whose recipe was run again (None for the others).
-    `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are
-    a fine-tune's (None for a pretrained model): lowest layers that did not train, with the
-    embeddings, and the rate relative to the one that all tasks share. `tokens` counts what the
-    training saw.
-
-    Raises:
-        RecipeError: If the folder holds no weights.
-    """
+    hashes. What only pretrained models have (`step`), or only fine-tunes (`frozen`, `dose`), is
+    None for the others. Raises RecipeError if the folder holds no weights."""
     weights = weights_of(folder)
     if weights is None:
         raise RecipeError(f"{folder} holds no weights; delete it and run the recipe again.")

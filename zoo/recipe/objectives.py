@@ -43,15 +43,8 @@ def mask_tokens(
     generator: torch.Generator,
     continues: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Corrupt `ids` (window, subword) as BERT does: return (corrupted ids, flat positions, true ids
-    there).
-
-    Args:
-        share: Of all positions, special tokens included, that are predicted.
-        generator: Draws positions and what replaces them.
-        continues: bool (vocabulary,), whether a token continues a word; given, whole words are
-            predicted.
-    """
+    """Corrupt a share of `ids` (window, subword) as BERT does; return (corrupted ids, flat
+    positions, true ids there). With `continues`, bool (vocabulary,), whole words are predicted."""
     flat = ids.flatten()
     count = int(share * len(flat))  # constant for a batch shape: a compiled graph is compiled once
     if continues is None:
@@ -70,15 +63,9 @@ def mask_tokens(
 
 
 def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw the flat positions of all tokens of random words, `count` tokens at most.
-
-    A word is a token and the continuations after it in the same window; a continuation that begins
-    a window is a word of its own.
-
-    Args:
-        ids: Token ids (window, subword).
-        continues: bool (vocabulary,), whether a token continues a word.
-    """
+    """Draw the flat positions of all tokens of random words, `count` tokens at most. A word is a
+    token and the continuations after it in the same window; a continuation that begins a window is
+    a word of its own."""
     begins = ~continues[ids] | ~scored_places(
         ids
     )  # a special token may begin a word, but is none of its tokens

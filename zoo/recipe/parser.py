@@ -72,23 +72,9 @@ def train_parser(
     settings: ParserTraining | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Train the pipeline and put its best state (by mean of dev UAS and LAS) into `output`.
-
-    Args:
-        train: CoNLL-U file with heads and XPOS (plain or .gz) to learn from; `dev` to choose and
-            score by.
-        work: Folder of the checkpoint; a rerun with the same settings resumes from it.
-        output: Folder that receives the pipeline, `upos.json` and `scores.json`; replaced if it is
-            there.
-
-    Returns:
-        What `scores.json` holds: settings, steps, sentences, and dev UAS, LAS and tag accuracy in
-        percent, on the treebank's words, punctuation left out of UAS and LAS as spaCy counts them.
-
-    Raises:
-        RecipeError: If a treebank is missing, cannot be read or has no heads or tags; if `work`
-            holds the checkpoint of other settings; if the disk is full.
-    """
+    """Train the pipeline on CoNLL-U files with heads and XPOS and put its best state (by mean of
+    dev UAS and LAS) into `output`; return what its `scores.json` holds, in percent without
+    punctuation. A rerun resumes from `work`. Raises RecipeError."""
     settings = settings or ParserTraining()
     learn = read_treebank(train, settings.sentences)
     check = read_treebank(dev, settings.dev_sentences)

@@ -53,11 +53,8 @@ class Job:
 
 
 def make_zoo(plan: recipe_plan.Plan, report: Report = lambda line: None) -> list[dict[str, Any]]:
-    """Run the plan's stages; returns the manifest's entries (of what is there so far).
-
-    Raises:
-        RecipeError: If an input is missing or unreadable, or the disk is full; a rerun resumes.
-    """
+    """Run the plan's stages; return the manifest's entries (of what is there so far). Raises
+    RecipeError if an input is missing or unreadable, or the disk is full; a rerun resumes."""
     stages = {stage: jobs for stage, jobs in plan_jobs(plan).items() if stage in plan.only}
     countdown = Countdown([job.seconds for jobs in stages.values() for job in jobs], plan.jobs)
     if "text" in plan.only:
@@ -106,11 +103,8 @@ def _pretraining_seconds(settings: Any) -> float:
 
 def prepare_text(plan: recipe_plan.Plan, report: Report) -> None:
     """Write the tokenizer and encoded windows to the work folder, unless those there are of this
-    very text.
-
-    Raises:
-        RecipeError: If the text is missing, unknown or too short, or the folder cannot be written.
-    """
+    very text. Raises RecipeError if the text is missing, unknown or too short, or the folder cannot
+    be written."""
     from zoo.recipe.tokenizer import read_tokenizer, save_tokenizer, train_tokenizer
 
     settings = publishing.pretraining(plan, 0)
@@ -213,10 +207,7 @@ def _finetune_run(
 
 def load_task(plan: recipe_plan.Plan, task: str) -> TaskData:
     """Load the task's examples from the plan's folders, or from the demo sentences when quick.
-
-    Raises:
-        RecipeError: If they are missing or damaged.
-    """
+    Raises RecipeError if they are missing or damaged."""
     if task == READING:
         note = publishing.read_note(plan.work) or {}
         source = text_source(str(note.get("digest")), str(note.get("name")))

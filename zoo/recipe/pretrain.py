@@ -106,12 +106,8 @@ class Pretraining:
 
 
 def new_model(settings: Pretraining) -> Any:
-    """Initialise a model, as a function of the settings alone.
-
-    Returns:
-        `RoFormerForMaskedLM`; for the objective "replaced" a `ReplacedTokens`, for "causal" a
-        `LlamaForCausalLM`.
-    """
+    """Initialise a model as a function of the settings alone: a `RoFormerForMaskedLM`; for the
+    objective "replaced" a `ReplacedTokens`, for "causal" a `LlamaForCausalLM`."""
     from transformers import RoFormerForMaskedLM, RoFormerModel
 
     torch.manual_seed(settings.seed)
@@ -203,20 +199,9 @@ def pretrain(
     continues: np.ndarray | None = None,
     save_every: int = SAVE_EVERY,
 ) -> torch.nn.Module:
-    """Train one seed, resuming from `work/checkpoint.safetensors` where there is one.
-
-    Args:
-        windows: uint16 token ids, shape (window, subword).
-        work: Folder of this seed's checkpoint; snapshots at `keep_steps` go to
-            `work/step-N.safetensors`.
-        compile_graph: Whether the encoder is compiled (masking alone).
-        continues: bool (vocabulary,), whether a token continues a word; needed for whole words.
-        save_every: Steps between checkpoints.
-
-    Raises:
-        RecipeError: If the checkpoint is of other settings or cannot be written, or `continues` is
-            missing.
-    """
+    """Train one seed on uint16 ids (window, subword), resuming from `work/checkpoint.safetensors`;
+    `continues`, bool (vocabulary,), says which tokens continue a word. Raises RecipeError if the
+    checkpoint is of other settings or cannot be written, or whole words lack `continues`."""
     if settings.whole_words and continues is None:
         raise RecipeError(
             "Whole words cannot be masked without knowing which tokens continue a word."

@@ -59,11 +59,8 @@ def decoder_pretraining(plan: Plan, seed: int) -> Any:
 
 
 def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
-    """Write a trained seed, and the plan's snapshots of seed 0, as included models.
-
-    Raises:
-        RecipeError: If the seed has not been trained or cannot be written.
-    """
+    """Write a trained seed, and the plan's snapshots of seed 0, as included models. Raises
+    RecipeError if the seed has not been trained or cannot be written."""
     from zoo.recipe.pretrain import CHECKPOINT
 
     settings = pretraining(plan, seed)
@@ -93,11 +90,8 @@ def publish_again(plan: Plan, report: Report = lambda line: None) -> None:
 
 
 def publish_decoder(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
-    """Write a trained decoder as an included model.
-
-    Raises:
-        RecipeError: If it has not been trained or cannot be written.
-    """
+    """Write a trained decoder as an included model. Raises RecipeError if it has not been trained
+    or cannot be written."""
     from zoo.recipe.pretrain import CHECKPOINT
     from zoo.recipe.tokenizer import read_tokenizer, save_decoder_tokenizer
 
@@ -136,11 +130,8 @@ def _publish(
 
 
 def read_windows(plan: Plan, part: str) -> np.ndarray:
-    """Read the encoded text of the work folder, "train" or "held".
-
-    Raises:
-        RecipeError: If the text stage has not run, or the file is damaged.
-    """
+    """Read the encoded text of the work folder, "train" or "held". Raises RecipeError if the text
+    stage has not run, or the file is damaged."""
     path = plan.work / f"{part}.npy"
     try:
         return cast(np.ndarray, np.load(path, allow_pickle=False))
@@ -149,11 +140,8 @@ def read_windows(plan: Plan, part: str) -> np.ndarray:
 
 
 def read_note(work: Path) -> dict[str, Any] | None:
-    """Read what the work folder's encoded text was made of; None if there is none.
-
-    Raises:
-        RecipeError: If the note is damaged.
-    """
+    """Read what the work folder's encoded text was made of; None if there is none. Raises
+    RecipeError if the note is damaged."""
     path = work / "text.json"
     try:
         return dict(json.loads(path.read_text(encoding="utf8"))) if path.is_file() else None

@@ -32,11 +32,7 @@ PARTS = {"train": range(0, 40), "dev": range(40, 50), "test": range(50, 60)}
 
 def write_quick_inputs(demo: Path, gold: Path, work: Path) -> tuple[Path, Path]:
     """Write the demo's sentences without their genres, and its gold trees in three parts: (text,
-    treebank folder).
-
-    Raises:
-        RecipeError: If either file is missing, or the work folder cannot be written.
-    """
+    treebank folder). Raises RecipeError if a file is missing, or the folder cannot be written."""
     for path in (demo, gold):
         if not path.is_file():
             raise RecipeError(

@@ -155,11 +155,8 @@ def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float
 
 
 def score_answer(text: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Compute (exact match, token F1) of an answer against the best of the true ones; without any,
-    the empty answer is true.
-
-    Reference: Rajpurkar et al. 2016 (SQuAD). Deviations: none.
-    """
+    """Compute (exact match, token F1) of an answer against the best true one, "" if there is none
+    (Rajpurkar et al. 2016)."""
     given, truths = _normal(text), [_normal(answer) for answer in answers or ("",)]
     return max(float(given == truth) for truth in truths), max(_f1(given, t) for t in truths)
 

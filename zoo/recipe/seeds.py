@@ -67,17 +67,8 @@ def publish_seed(
     device: str = "cpu",
 ) -> dict[str, Any]:
     """Write a seed's or decoder's folder and its record: held-out loss and accuracy of the weights
-    as they are shipped.
-
-    Args:
-        checkpoint: Training state, or a snapshot (`step-N.safetensors`), which needs `settings`.
-        held_out: Token ids, shape (window, subword).
-        settings: Of a snapshot's training.
-        second_run_of: Reference of the seed that was trained with the same settings before.
-
-    Raises:
-        RecipeError: As `finish_seed`.
-    """
+    as they are shipped. `second_run_of` is the seed that was trained with the same settings before.
+    Raises RecipeError as `finish_seed`."""
     from core.models.zoo import file_digest
 
     note = finish_seed(checkpoint, tokenizer, out, settings)

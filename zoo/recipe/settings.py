@@ -102,12 +102,7 @@ def settings_on(
     task: str, seed: int, steps: int | None, rate: float | None, frozen: int, rank: int
 ) -> Finetuning:
     """Return the settings of one model fine-tuned by itself: those of `run_settings`, but for what
-    is given; with a rank, of an adapter.
-
-    Args:
-        rate: Learning rate.
-        rank: Of an adapter's factors; 0 for a fine-tune of all weights.
-    """
+    is given; of an adapter if the rank is not 0."""
     usual = run_settings(task, seed, frozen=frozen)
     if steps:
         usual = replace(usual, steps=steps, epochs=None)

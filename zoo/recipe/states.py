@@ -39,13 +39,8 @@ def state_of(
 
 
 def add_to_average(average: dict[str, torch.Tensor], model: Any, count: int) -> None:
-    """Add the weights to their running average, in place, as the `count`-th addition (from 1); the
-    first is a copy.
-
-    Reference: Shamir & Zhang 2013, "Stochastic Gradient Descent for Non-smooth Optimization",
-    polynomial-decay
-    averaging. Deviations: none.
-    """
+    """Add the weights, the `count`-th from 1, to their running average (Shamir & Zhang 2013), in
+    place."""
     share = (1 + AVERAGE_DECAY) / (count + AVERAGE_DECAY)
     for name, value in weights_of(model).items():
         average[name] = value.clone() if name not in average else average[name].lerp_(value, share)
@@ -53,10 +48,7 @@ def add_to_average(average: dict[str, torch.Tensor], model: Any, count: int) -> 
 
 def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], note: dict[str, Any]) -> None:
     """Write tensors beside the file and move them into place, so that it is whole or not there.
-
-    Raises:
-        RecipeError: If it cannot be written.
-    """
+    Raises RecipeError if it cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     try:
@@ -69,11 +61,8 @@ def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], note: dict[str
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """Read (note, tensors) of a file that `save_tensors` wrote.
-
-    Raises:
-        RecipeError: If it is damaged.
-    """
+    """Read (note, tensors) of a file that `save_tensors` wrote. Raises RecipeError if it is
+    damaged."""
     try:
         with safe_open(path, framework="pt") as handle:
             note = json.loads((handle.metadata() or {}).get("note", "{}"))
@@ -91,14 +80,9 @@ def resume(
     settings: Any,
     average: dict[str, torch.Tensor] | None = None,
 ) -> tuple[int, float]:
-    """Fill model, optimizer and average from the checkpoint at `path`, where there is one.
-
-    Returns:
-        Steps done and processor seconds spent (0 where they are not noted).
-
-    Raises:
-        RecipeError: If the checkpoint is damaged or of other settings.
-    """
+    """Fill model, optimizer and average from the checkpoint at `path`, where there is one; return
+    steps done and processor seconds spent. Raises RecipeError if it is damaged or of other
+    settings."""
     if not path.is_file():
         return 0, 0.0
     note, state = read_tensors(path)

@@ -78,13 +78,8 @@ def static_window(
     lengths: Int[np.ndarray, " sentence"],
     reach: int = 1,
 ) -> Float[np.ndarray, "item wider"]:
-    """Join each word's vector with those of its neighbours, zeros beyond the sentence's edges.
-
-    Args:
-        vectors: Word vectors of all sentences, one after another, centred.
-        lengths: Words in each sentence.
-        reach: Words to either side.
-    """
+    """Join each word's centred vector with those of its neighbours, `reach` to either side, zeros
+    beyond the sentence's edges."""
     stops = np.cumsum(lengths)
     first, last = np.repeat(stops - lengths, lengths), np.repeat(stops, lengths)
     places = np.arange(len(vectors))
@@ -97,18 +92,9 @@ def static_window(
 
 
 def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> SyntaxGap:
-    """Train the probes of a model's layers and of its static window, and score both on the test
-    sentences.
-
-    Args:
-        ref: A ModelRef, such as `zoo:seed-0` or `path:FOLDER`.
-        treebank: Folder with *-train.conllu, *-dev.conllu and *-test.conllu (or .gz).
-
-    Raises:
-        RecipeError: If a part of the treebank is missing.
-        CorpusError: If it cannot be read.
-        ModelError: If the model cannot be had.
-    """
+    """Train the probes of a model's layers and of its static window on the treebank's parts, and
+    score both on the test sentences. Raises RecipeError or CorpusError, of the treebank, or
+    ModelError."""
     chosen, began = plan or ProbingPlan(), time.process_time()
     trees = {
         part: _trees(treebank, part, count)

@@ -88,11 +88,8 @@ BOX_TASKS = tuple(SOURCES)
 
 
 def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
-    """Read one of the six included tasks from its files (plain or .gz).
-
-    Raises:
-        RecipeError: If the name is unknown, or a folder or file is missing or cannot be read.
-    """
+    """Read one of the six included tasks from its files (plain or .gz). Raises RecipeError if the
+    name is unknown, or a folder or file is missing or cannot be read."""
     if name not in SOURCES:
         raise RecipeError(f"There is no task {name!r}; there are {', '.join(SOURCES)}.")
     source = SOURCES[name]
@@ -131,11 +128,8 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
 
 
 def review_task(data: Path | None) -> TaskData:
-    """Read the sentences of film reviews without their labels, for decoders to write on.
-
-    Raises:
-        RecipeError: As `read_task`.
-    """
+    """Read the sentences of film reviews without their labels, for decoders to write on. Raises
+    RecipeError as `read_task`."""
     source = SOURCES["sentiment"]
     train, test = (
         tuple(Example(str(row["text"])) for row in part)
@@ -227,11 +221,8 @@ HUB_TASKS = {
 
 
 def read_hub_task(name: str, limit: int | None = None) -> TaskData:
-    """Read MNLI or SQuAD through `datasets`.
-
-    Raises:
-        RecipeError: If the name is unknown or the data set cannot be read (no network, not found).
-    """
+    """Read MNLI or SQuAD through `datasets`. Raises RecipeError if the name is unknown or the data
+    set cannot be read (no network, not found)."""
     from datasets import load_dataset
     from datasets.exceptions import DatasetNotFoundError
 
@@ -267,11 +258,8 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def find_treebank(folder: Path, part: str) -> Path:
-    """Find the file `...-PART.conllu` (or .gz) in a treebank's folder.
-
-    Raises:
-        RecipeError: If there is none, or more than one.
-    """
+    """Find the file `...-PART.conllu` (or .gz) in a treebank's folder. Raises RecipeError if there
+    is none, or more than one."""
     files = sorted([*folder.glob(f"*-{part}.conllu"), *folder.glob(f"*-{part}.conllu.gz")])
     if len(files) != 1:
         raise RecipeError(

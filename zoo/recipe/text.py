@@ -29,12 +29,8 @@ def read_paragraphs(
     text: str | None = None, dataset: str | None = None, limit: int | None = None
 ) -> list[str]:
     """Read the non-empty paragraphs of a text file (plain or .gz) or of a Hub data set's `text`
-    column.
-
-    Raises:
-        RecipeError: If the file is missing or not UTF-8, the data set is unknown, or there is no
-            text in it.
-    """
+    column. Raises RecipeError if the file is missing or not UTF-8, the data set is unknown, or
+    there is no text in it."""
     if (text is None) == (dataset is None):
         raise RecipeError("Give the recipe its text with either --text FILE or --dataset NAME.")
     lines = _lines_of_file(Path(text)) if text is not None else _lines_of_dataset(str(dataset))
@@ -92,12 +88,8 @@ def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
 
 
 def encode_windows(tokenizer: Tokenizer, paragraphs: Iterable[str], length: int) -> np.ndarray:
-    """Encode paragraphs as one stream, cut into rows `[CLS] ... [SEP]` of exactly `length` ids.
-
-    Returns:
-        uint16 array, shape (window, subword). Paragraphs are joined by [SEP]; the ragged end is
-        left out.
-    """
+    """Encode paragraphs as one stream, joined by [SEP], cut into rows `[CLS] ... [SEP]` of exactly
+    `length` ids: uint16 (window, subword), without the ragged end."""
     stream: list[np.ndarray] = []
     paragraphs = list(paragraphs)
     for start in range(0, len(paragraphs), 4096):

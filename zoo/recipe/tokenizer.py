@@ -50,11 +50,7 @@ def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
 
 
 def read_tokenizer(path: Path) -> Tokenizer:
-    """Read the existing tokenizer of the included models.
-
-    Raises:
-        RecipeError: If the file is not a tokenizer.
-    """
+    """Read the tokenizer of the included models. Raises RecipeError if the file is not one."""
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower

@@ -35,15 +35,8 @@ def train(
     state: Path | None = None,
 ) -> tuple[int, int]:
     """Train the parameters that are not frozen, in place; return the numbers of steps and of tokens
-    seen, padding not counted.
-
-    Args:
-        name: Of the model, in reports.
-        state: File that the run is resumed from, written every `SAVE_EVERY` steps; None keeps none.
-
-    Raises:
-        RecipeError: If the loss stops being a number, or the file is damaged or cannot be written.
-    """
+    seen, without padding. The run is resumed from the file `state`, if any. Raises RecipeError if
+    the loss stops being a number, or the file is damaged or cannot be written."""
     lengths = [len(item.ids) for item in items]
     per_epoch = len(training_order(lengths, settings.batch, settings.seed, 0))
     total = settings.steps or max(1, round((settings.epochs or 0) * per_epoch))

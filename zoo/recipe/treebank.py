@@ -14,11 +14,8 @@ from core.text.conllu import Sentence, read_conllu
 
 def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
     """Read sentences with heads, labels and XPOS of a CoNLL-U file, the first `limit` of them (0
-    for all).
-
-    Raises:
-        RecipeError: If the file is missing, is not CoNLL-U, or lacks what the parser learns.
-    """
+    for all). Raises RecipeError if the file is missing, is not CoNLL-U, or lacks what the parser
+    learns."""
     path = Path(path)
     if not path.is_file():
         raise RecipeError(

@@ -33,11 +33,8 @@ def development_split(task: TaskData, share: int = 10) -> TaskData:
 
 
 def parse_settings(text: str, start: Finetuning) -> Finetuning:
-    """Read `steps=600,learning_rate=5e-4` over `start`.
-
-    Raises:
-        RecipeError: If a name is not a setting.
-    """
+    """Read `steps=600,learning_rate=5e-4` over `start`. Raises RecipeError if a name is not a
+    setting."""
     kinds = {field.name: field.type for field in fields(Finetuning)}
     values: dict[str, float | int] = {}
     for pair in filter(None, text.split(",")):

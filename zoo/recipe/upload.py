@@ -30,16 +30,8 @@ PEFT_TASKS = {"sequence": "SEQ_CLS", "span": "QUESTION_ANS", "text": "CAUSAL_LM"
 def write_uploads(
     out: Path, owner: str, entries: Iterable[dict[str, Any]] | None = None
 ) -> list[Path]:
-    """Write one folder a model, `out/palimpsest-NAME`, with its card and weights.
-
-    Args:
-        owner: User or organisation of the Hub.
-        entries: Of the manifest; all by default.
-
-    Raises:
-        RecipeError: If the owner's name is none, no model is included, or a file cannot be copied.
-        ModelError: If the manifest cannot be read.
-    """
+    """Write one folder a model, `out/palimpsest-NAME`, with its card and weights. Raises
+    RecipeError if the owner's name is none, no model is included, or a file cannot be copied."""
     if not OWNER.fullmatch(owner):
         raise RecipeError(
             f"{owner[:100]!r} is no name of a user or organisation of the Hub: "

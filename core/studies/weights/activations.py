@@ -90,21 +90,9 @@ def _cost(
 
 @pure("weights.states", guard=as_identified, cost=_cost)
 def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence[str]]) -> Value:
-    """Run a model over sentences and average its hidden states.
-
-    Args:
-        model: Reference.
-        model_identity: For the key, see `core.models.identity`.
-        sentences: Words of each sentence.
-
-    Returns:
-        "last" and "words", float32 (layer, d_model) from the embeddings up: means over sentences of
-        the last word's state, and of the mean over words; "family"; "ids", the tokens that were
-        read; "notices".
-
-    Raises:
-        ModelError: If the model cannot be loaded, or reads none of the sentences whole.
-    """
+    """Average a model's hidden states over sentences: "last" and "words", float32 (layer, d_model)
+    from the embeddings up, of the last word and of the mean over words; "ids", the tokens that were
+    read. Raises ModelError if the model cannot be loaded, or reads none of the sentences whole."""
     from core.models.loading.memory import borrow_model
     from core.models.precision import HALF
     from core.vectors.forward import SentenceVectors, cut_sentences, read_sentences
@@ -145,12 +133,7 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
 
 
 def plan_states(contents: Mapping[str, str], sentences: Sequence[Sequence[str]]) -> list[Task]:
-    """Make a task for each model, base or fine-tune, with the role (STATES, reference).
-
-    Args:
-        contents: By reference, see `core.models.identity`.
-        sentences: Words of each sentence.
-    """
+    """Make a task for each model, base or fine-tune, with the role (STATES, reference)."""
     return [
         Task.of(
             f"{ref} states",
@@ -168,20 +151,9 @@ def plan_states(contents: Mapping[str, str], sentences: Sequence[Sequence[str]])
 def compare_states(
     base: str, refs: Iterable[str], outputs: Outputs
 ) -> tuple[list[str], dict[str, Float[ndarray, "model model"]], list[str]]:
-    """Compare the fine-tunes whose hidden states can be compared with the base's.
-
-    Args:
-        base: Reference.
-        refs: Of its fine-tunes.
-        outputs: Of the tasks of `plan_states`, among others.
-
-    Returns:
-        The references of these fine-tunes; their distances in every vector of `STATE_VECTORS`,
-        sqrt(2 - 2 cosine), shape (model, model); notices.
-
-    Raises:
-        TaskError: If the base could not be run, or no fine-tune is left.
-    """
+    """Find the fine-tunes that read the base's tokens, their distances in every vector of
+    `STATE_VECTORS`, and notices. Raises TaskError if the base could not be run, or no fine-tune is
+    left."""
     states = {role[1]: value for role, value in outputs.values.items() if role[0] == STATES}
     if base not in states:
         reason = next(iter(outputs.sentences.values()), "")
@@ -233,16 +205,8 @@ def calc_change(
 def measure_activations(
     base: Value, values: Mapping[str, Value]
 ) -> tuple[dict[str, Float[ndarray, "model model"]], list[str]]:
-    """Measure the distances between fine-tunes of one base, in every vector of `STATE_VECTORS`.
-
-    Args:
-        base: What `measure_states` returned of the base.
-        values: The same of each fine-tune; all read the same tokens and have the same shape.
-
-    Returns:
-        The distances, sqrt(2 - 2 cosine), shape (model, model); and sentences about models without
-        a direction.
-    """
+    """Measure the distances between fine-tunes of one base, sqrt(2 - 2 cosine), in every vector of
+    `STATE_VECTORS`; add notices of those without a direction. All read the same tokens."""
     start = summary_of(base)
     changes = np.stack([calc_change(start, summary_of(value)) for value in values.values()])
     distances, notices = {}, []

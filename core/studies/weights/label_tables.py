@@ -23,10 +23,7 @@ MOST_NAMED = 400  # characters of names that a message repeats
 
 def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     """Read labels by column and model from a CSV or TSV table with a header and a column `model`.
-
-    Raises:
-        SpecError: If the table cannot be read; the message says why.
-    """
+    Raises SpecError, which says why, if the table cannot be read."""
     (head, names), *rows = _table_rows(content)
     names = [name.strip() for name in names]
     lowered = [name.lower() for name in names]
@@ -71,17 +68,9 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
 def match_labels(
     by_model: Mapping[str, str], refs: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Match the rows of a label table to models.
-
-    Args:
-        by_model: Label by the name that a row gives.
-        refs: References of the compared models.
-
-    Returns:
-        Label by reference, "" for models without a row; and the names of rows that match nothing.
-
-    Raises:
-        SpecError: If two rows name one model and give it different labels.
+    """Match the rows of a label table to models: label by reference, "" for models without a row,
+    and the names of rows that match nothing. Raises SpecError if two rows label one model
+    differently.
 
     Example:
         >>> match_labels({"run1": "parse", "run9": "nli"}, ["path:/runs/run1", "zoo:pos-0"])

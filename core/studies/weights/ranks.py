@@ -217,13 +217,8 @@ def _row(
 def state_pair(
     features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
 ) -> tuple[Statement, ...]:
-    """State how the updates of two fine-tunes of one base compare; nothing of more models or fewer.
-
-    Args:
-        features: Of each model.
-        distances: By vector, shape (model, model).
-        rank: Leading directions of the projectors.
-    """
+    """State how the updates of two fine-tunes of one base compare; nothing of more models or
+    fewer."""
     if len(features) != 2:
         return ()
     first, second = features
@@ -246,11 +241,7 @@ def state_pair(
 
 
 def pair_sentence(statements: Sequence[Statement]) -> str:
-    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair.
-
-    Args:
-        statements: Of `state_pair`.
-    """
+    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair."""
     if not statements:
         return ""
     cosine, apart, chance, *sizes = statements

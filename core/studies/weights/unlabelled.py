@@ -45,18 +45,9 @@ def build_unlabelled(
     k: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Build the table of what the nearest labelled models vote for, a row per unlabelled model.
-
-    Args:
-        bases: Reference of its base by that of each model, in order.
-        labels: Of each model; "" without one.
-        voters: Places of the labelled models; none where nothing can be scored.
-        asked: Places of the models that they vote on.
-        distances: By the study's vector.
-        sizes: Relative size of each model's weight change.
-        k: Neighbours that vote.
-        seed: Of the shuffled labels.
-    """
+    """Build the table of what the nearest labelled models vote for, a row per unlabelled model:
+    `voters` and `asked` are places among the models, whose `bases` are by reference in their
+    order."""
     if not voters or not asked:
         return pd.DataFrame()
     refs, named = [*bases], [labels[place] for place in voters]
@@ -89,12 +80,7 @@ def build_unlabelled(
 
 def state_unlabelled(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
     """State each vote, how often such votes are right, and how far the model is from its nearest
-    neighbour and from its base.
-
-    Args:
-        votes: Of `build_unlabelled`.
-        word: What the label is: "task".
-    """
+    neighbour and from its base."""
     stated: list[Statement] = []
     for row in votes.to_dict("records"):
         model, predicted, judged = str(row["model"]), str(row["predicted"]), int(row["judged"])
@@ -117,11 +103,7 @@ def state_unlabelled(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
 
 def unlabelled_sentence(statements: Sequence[Statement]) -> str:
     """Say what unlabelled models are by the vote of their neighbours, how often such votes are
-    right, and what speaks against it; "" without unlabelled models.
-
-    Args:
-        statements: Of a result; those of `state_unlabelled` are read.
-    """
+    right, and what speaks against it; "" without unlabelled models."""
     models: dict[str, dict[str, Statement]] = {}
     for each in statements:
         if each.verdict in (CAST, JUDGED, SHUFFLED, NEAREST, FARTHEST, MOVED):

@@ -33,11 +33,8 @@ Report = Callable[[str], None]
 
 
 def read_lemmas(path: Path) -> Lemmas:
-    """Read the lemma of every verb form in a CoNLL-U file, by form in lower case and XPOS.
-
-    Raises:
-        RecipeError: If the file cannot be read.
-    """
+    """Read the lemma of every verb form in a CoNLL-U file, by form in lower case and XPOS. Raises
+    RecipeError if the file cannot be read."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for line in _lines(path):
         columns = line.rstrip("\n").split("\t")
@@ -54,21 +51,9 @@ def write_questions(
     counts: dict[str, int] | None = None,
     report: Report = lambda line: None,
 ) -> dict[str, Any]:
-    """Write `train.jsonl`, `test.jsonl` and a note of how many questions of each kind there are.
-
-    The treebank's questions come first, then those of paragraphs in random order, until there are
-    enough. Test questions are of the treebank's test part and of the held-out paragraphs; no
-    training question has the words and the answer of one of them.
-
-    Args:
-        treebank: Folder with *-train.conllu and *-test.conllu (or .gz).
-        paragraphs: Running text, which the included parser parses.
-        counts: Questions of each part, at most.
-
-    Raises:
-        RecipeError: If the treebank is missing, or the folder cannot be written.
-        ModelError: If there is no parser.
-    """
+    """Write `train.jsonl`, `test.jsonl` and a note: the treebank's questions, then those of
+    paragraphs in random order, up to the counts; no training question has the words and answer of a
+    test one. Raises RecipeError if the treebank is missing, ModelError without a parser."""
     lemmas = read_lemmas(find_treebank(treebank, "train"))
     sides = dict(zip(("train", "test"), split_held_out(list(paragraphs)), strict=True))
     taken: set[tuple[str, str]] = set()
@@ -94,15 +79,8 @@ def write_questions(
 
 
 def read_questions(folder: Path, data: str, licence: str) -> TaskData:
-    """Read the questions that `write_questions` wrote.
-
-    Args:
-        data: What the text is, for the card.
-        licence: Its licences.
-
-    Raises:
-        RecipeError: If they are not there, or damaged.
-    """
+    """Read the questions that `write_questions` wrote. Raises RecipeError if they are not there, or
+    damaged."""
     parts = []
     for part in ("train", "test"):
         path = folder / f"{part}.jsonl"

@@ -41,12 +41,8 @@ class Question:
 
 
 def ask(sentence: Sentence, lemmas: Lemmas) -> Iterator[Question]:
-    """Make every question that the rules give for a statement.
-
-    Args:
-        sentence: With heads, tags and labels.
-        lemmas: Of verbs; a verb that is not there gives no question with *do*.
-    """
+    """Make every question that the rules give for a statement; a verb that is not among the lemmas
+    gives no question with *do*."""
     clause = main_clause(sentence)
     if clause is None:
         return

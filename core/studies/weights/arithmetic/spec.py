@@ -56,11 +56,7 @@ class ArithmeticSpec(options.Spec):
 
     @property
     def chosen(self) -> tuple[float, ...]:
-        """The factors; none if none are given.
-
-        Raises:
-            SpecError: If one is no finite number.
-        """
+        """The factors; none if none are given. Raises SpecError if one is no finite number."""
         factors = []
         for word in self.factors.replace(",", " ").replace("−", "-").split():
             try:
@@ -92,16 +88,8 @@ class Sum:
 
 
 def sums_of(model: str, refs: Sequence[str], chosen: Sequence[float] = ()) -> list[Sum]:
-    """List the sums that are scored under a fine-tune's head.
-
-    Args:
-        model: Of these.
-        refs: All fine-tunes.
-        chosen: Factors in their order; none if empty.
-
-    Raises:
-        SpecError: If there are not as many factors as fine-tunes.
-    """
+    """List the sums that are scored under a fine-tune's head; `chosen` factors, if any, are in the
+    order of `refs`. Raises SpecError if there are not as many as fine-tunes."""
     others = [ref for ref in refs if ref != model]
     none = (0.0,) * len(others)
     sums = [Sum(ALONE, scale, (scale, *none)) for scale in SCALES]

@@ -45,12 +45,8 @@ def prepare(spec: ArithmeticSpec, texts: Mapping[str, Text] | None = None) -> li
 
 
 def plan(spec: ArithmeticSpec, ready: Outputs) -> list[Task]:
-    """Make a task for the changes, and one for each fine-tune that can be scored.
-
-    Raises:
-        SpecError: If fewer than two fine-tunes are left, or factors and fine-tunes do not pair up.
-        CorpusError: If a text could not be read.
-    """
+    """Make a task for the changes, and one for each fine-tune that can be scored. Raises SpecError
+    if fewer than two fine-tunes are left, or factors and fine-tunes do not pair up."""
     selection: Selection = ready.need("models")
     examples: Examples = ready.need("examples")
     refs = tuple(member.ref for member in selection.members)
@@ -91,10 +87,7 @@ def plan(spec: ArithmeticSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `arithmetic` (ARITHMETIC), `harms`, and `alike` (ALIKE), whole and by layer.
-
-    Raises:
-        ModelError: If the changes could not be compared.
-    """
+    Raises ModelError if the changes could not be compared."""
     selection: Selection = ready.values["models"]
     examples: Examples = ready.values["examples"]
     refs = [member.ref for member in selection.members]

@@ -45,20 +45,9 @@ def build_arithmetic(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Build ARITHMETIC, a row for each scored model and sum.
-
-    Args:
-        values: Of `score_sums`, by scored model.
-        sums: What was scored, in order.
-        metrics: What each model is scored by.
-        chances: Its majority baselines.
-        draws, seed: Of the bootstrap over sentences.
-
-    Returns:
-        `score_change` is the score minus that of the fine-tune itself, `score_excess` the score
-        minus the mean with the others' changes rotated at random; NaN where none is added. The
-        intervals of all sums with another's whole change hold together.
-    """
+    """Build ARITHMETIC, a row for each scored model and sum: `score_change` from the fine-tune
+    itself, `score_excess` over the mean with the others' changes rotated at random, NaN where none
+    is added. The intervals of all sums with another's whole change hold together."""
     rows: list[dict[str, Any]] = []
     harms = sum(_is_harm(each) for ref in values for each in sums[ref])
     for model, value in values.items():
@@ -119,16 +108,8 @@ def _excess(
 
 
 def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Build ALIKE, whole and by layer: cosines and signs of the changes of every two fine-tunes.
-
-    Args:
-        value: Of `compare_vectors`.
-        refs: Its models.
-
-    Returns:
-        A row for each pair, with the cosine of their whole changes, from inner products and norms
-        summed over matrices and not a mean of those by layer; and a row for each pair and layer.
-    """
+    """Build ALIKE, whole and by layer: cosines and signs of the changes of every two fine-tunes. Of
+    whole changes, inner products and norms are summed over matrices before they are divided."""
     layers = np.array([int(layer) for _, layer in value["places"]])
     sums = {name: np.asarray(value[name]) for name in ("products", "changed", "conflicts")}
     whole, by_layer = [], []

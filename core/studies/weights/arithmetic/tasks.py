@@ -50,21 +50,9 @@ def _compare_cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) ->
 def compare_vectors(
     base: str, models: tuple[str, ...], base_identity: str, identities: tuple[str, ...]
 ) -> Value:
-    """Multiply the changes of all fine-tunes, and count the signs in which they differ.
-
-    Args:
-        base, models: References.
-        base_identity, identities: See `core.models.identity`; part of the key.
-
-    Returns:
-        "places", family and layer from 0 of each matrix; "products" (matrix, model, model), inner
-        products of the changes; "changed" (matrix, model, model), entries that both changed;
-        "conflicts" (matrix, model, model), those of them with opposite signs; "weights" (matrix,),
-        squared norms of the base's.
-
-    Raises:
-        ModelError: If a model cannot be read or is not a fine-tune of the base.
-    """
+    """Multiply the changes of all fine-tunes: "products", "changed" (entries that both changed) and
+    "conflicts" (those with opposite signs), each (matrix, model, model); "weights", the base's
+    squared norms. Raises ModelError if a model cannot be read or is not a fine-tune of the base."""
     pairs = [
         open_pair(base, model, base_identity, identity)
         for model, identity in zip(models, identities, strict=True)
@@ -133,26 +121,9 @@ def score_sums(
     randoms: int,
     seed: int,
 ) -> Value:
-    """Count the right answers of a base with sums of task vectors, under one fine-tune's head.
-
-    Args:
-        base, model: References; the model has a head that labels sentences or words.
-        models: The other fine-tunes.
-        base_identity, model_identity, identities: See `core.models.identity`; part of the key.
-        pairs: What the task is scored on, of the head's kind.
-        sums: Factors of the model's change, then of the others', for each sum.
-        randoms: Draws of random changes in place of the others'.
-        seed: Of these draws.
-
-    Returns:
-        "total" (sentence,), how many answers there are; "hits" (sum, sentence), right ones;
-        "random" (draw, sum, sentence), the same with the others' changes rotated at random, -1
-        where none is added.
-
-    Raises:
-        ModelError: If a model cannot be read or scored, is not a fine-tune of the base, or has
-            weights of other shapes, or has changed since the study began.
-    """
+    """Count right answers with sums of task vectors on the base, under the head of `model`, whose
+    factor is first: "hits" (sum, sentence) of "total" (sentence,), "random" (draw, sum, sentence),
+    -1 where none is added. Raises ModelError if a model cannot be read, scored or added."""
     from core.models.loading.layers import body_weights, put_body
     from core.models.loading.task_models import load_task_on
 

@@ -26,12 +26,8 @@ MOST_NAMED = 4
 def statements_of(
     table: pd.DataFrame, harms: pd.DataFrame, alike: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State the largest harm beyond that of a random update, one that is clear of it where there
-    is any, the scores of the best common sum, and the most similar changes.
-
-    Args:
-        table, harms, alike: Of the result.
-    """
+    """State the largest harm beyond that of a random update, one whose interval excludes 0 where
+    there is any, the scores of the best common sum, and the most similar changes."""
     clear = harms[harms["score_excess_high"] < 0]
     chosen = (clear if len(clear) else harms).sort_values("score_excess", kind="stable")
     worst = chosen.head(1).to_dict("records")
@@ -70,12 +66,7 @@ def best_common(table: pd.DataFrame) -> pd.DataFrame:
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: pd.DataFrame) -> str:
     """Say which change harms which task most, what the sum of all reaches, and how alike changes
-    are.
-
-    Args:
-        statements: See `statements_of`.
-        table, alike: As there.
-    """
+    are."""
     refs = dict.fromkeys([*table["model"], *table["added"], *alike["model"], *alike["other"]])
     names = short_names(ref for ref in refs if ref)
     facts = {each.verdict: each for each in statements if each.verdict != REACHES}
@@ -115,12 +106,6 @@ def _harm(change: Statement, beyond: Statement, names: Mapping[str, str]) -> str
 
 
 def make_methods(spec: ArithmeticSpec, scored: Sequence[str]) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        scored: Models that were scored.
-    """
     return said(
         "methods",
         base=spec.base,

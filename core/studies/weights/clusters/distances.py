@@ -39,15 +39,8 @@ def lighten(value: Value) -> Value:
 
 @pure("weights.distances")
 def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
-    """Measure the distances, in every vector, between models with the same matrices as the first.
-
-    Args:
-        values: What `measure_delta` returned, by model.
-        rank: See `calc_distances`.
-
-    Returns:
-        "models", their references in order; for each vector its distances, shape (model, model).
-    """
+    """Measure the distances, in every vector, between models with the same matrices as the
+    first."""
     features = comparable({ref: unpack_features(value) for ref, value in values.items()})
     rows = list(features.values())
     distances = {
@@ -80,11 +73,8 @@ def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
 
 
 def condensed(outputs: Outputs, rank: int) -> Outputs:
-    """Return a study's outputs as `condense` makes them, whichever way they were run.
-
-    Raises:
-        TaskError: If every task failed.
-    """
+    """Return a study's outputs as `condense` makes them, whichever way they were run. Raises
+    TaskError if every task failed."""
     if not outputs.values:
         raise TaskError(
             f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
@@ -102,13 +92,7 @@ def run_condensed(
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Outputs:
-    """Run a study's tasks and store what it reads of them; run none if that is stored already.
-
-    Args:
-        spec: The study.
-        tasks: With roles ("delta", model), ("weights", model) and ("states", model).
-        store, progress, options: As for `core.runs.runner.run`.
-    """
+    """Run a study's tasks and store what it reads of them; run none if that is stored already."""
     kept = store or current_store()
     keys = condensed_keys(tasks, spec.rank)
     stored, shipped = kept.find(keys.values())
@@ -150,20 +134,9 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
 def compare(
     spec: WeightsSpec, selection: Selection, outputs: Outputs
 ) -> tuple[dict[str, Features], dict[str, ndarray], list[str]]:
-    """Select the models that every vector can compare, with their distances.
-
-    Args:
-        spec: The study.
-        selection: Its models.
-        outputs: Of the tasks, see `condensed`.
-
-    Returns:
-        Features of each model that can be compared, in order; their distances by vector; notices of
-        what was left out and of the tasks.
-
-    Raises:
-        TaskError: If hidden states are asked for and none can be compared.
-    """
+    """Select the models that every vector can compare: their features, their distances by vector,
+    and the notices of all tasks and of what was left out. Raises TaskError if hidden states are
+    asked for and none can be compared."""
     values, notices = outputs.values, list(selection.notices)
     every = {
         member.ref: unpack_features(values["delta", member.ref])
@@ -200,13 +173,8 @@ def maps_of(result: Result) -> dict[str, str]:
 
 
 def redraw(result: Result, drawing: str, **options: Any) -> Result:
-    """Draw the result on another map, in a task of its own: UMAP compiles before its first map.
-
-    Args:
-        result: Of this study.
-        drawing: "pca", "tsne" or "umap"; PCA stays where there are too few models for it.
-        options: For `core.runs.runner.run`.
-    """
+    """Draw the result on another map, in a task of its own, since UMAP compiles before its first
+    map; the map stays where there are too few models for the other."""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     if drawing == result.spec["map"] or drawing not in maps_of(result):
         return result

@@ -50,18 +50,8 @@ def compare_doses(
     sizes: Float[ndarray, " model"],
     distances: Mapping[str, Float[ndarray, "model model"]],
 ) -> pd.DataFrame:
-    """Compare each model of another learning rate with its task and with its dose, by each vector.
-
-    Args:
-        members: The study's models; those with a dose other than 1 are compared, the rest are
-            groups.
-        sizes: Relative size of each model's weight change.
-        distances: By vector.
-
-    Returns:
-        A row per model and vector; empty if no model has another dose, or a group has fewer than
-        two.
-    """
+    """Compare each model of another learning rate with its task and with its dose, by each vector;
+    none whose task or dose has fewer than two models. `sizes` are relative sizes of updates."""
     alike = [place for place, member in enumerate(members) if not member.variant]
     rows = []
     for place, member in enumerate(members):

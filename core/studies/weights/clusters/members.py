@@ -94,18 +94,9 @@ class Members:
 
 
 def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) -> Members:
-    """Find the models that references and patterns name, each once, included models in their order.
-
-    Args:
-        base: Reference of the base.
-        patterns: References, or patterns with * and ? for included models or folders
-            ("path:/runs/*").
-        own_bases: Whether to keep models of another base, compared with their own.
-
-    Raises:
-        SpecError: If a pattern matches nothing, or no model is left.
-        ModelError: If a text is not a model reference.
-    """
+    """Find the models that references and patterns name, each once, included models in their order;
+    `own_bases` keeps those of another base. Raises SpecError if a pattern matches nothing or no
+    model is left, ModelError if a text is not a model reference."""
     base = str(parse_ref(base))
     members: dict[str, Member] = {}
     otherwise: dict[str, Member] = {}
@@ -235,19 +226,12 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
 
 
 def _guess(name: str) -> str:
-    """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
-    a step of training or a run, such as checkpoint-300 and run1."""
+    """Guess the task from a folder's name: nli-2 -> nli; "" from checkpoint-300 and run1."""
     return "" if UNTELLING.fullmatch(name) else NUMBERED.sub("", name)
 
 
 def labels_of(members: Sequence[Member], by: str, table: Mapping[str, str]) -> list[str]:
-    """List each model's label; a task guessed from a name is none if no two models share it.
-
-    Args:
-        members: The compared models.
-        by: "task", "data", "base" or "table".
-        table: Label by reference.
-    """
+    """List each model's label; a task guessed from a name is none if no two models share it."""
     labels = [member.label(by, table) for member in members]
     guesses = by in ("task", "data")
     return [
@@ -259,11 +243,8 @@ def labels_of(members: Sequence[Member], by: str, table: Mapping[str, str]) -> l
 def named_members(
     base: str, patterns: Sequence[str], own_bases: bool = False
 ) -> tuple[Member, ...]:
-    """List the fine-tunes that are named, without asking the Hub what it knows of them.
-
-    Raises:
-        SpecError: If a pattern matches nothing.
-    """
+    """List the fine-tunes that are named, without asking the Hub what it knows of them. Raises
+    SpecError if a pattern matches nothing."""
     named = [
         pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
     ]

@@ -14,8 +14,7 @@ SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
 def describe_strangers(base: str, names: str) -> str:
-    """The notice of models that were fine-tuned from another base, which a folder may be a copy
-    of."""
+    """The notice of models that were fine-tuned from another base, whose copy a folder may be."""
     copy = " If the folder is a copy of that base, name it as they do (--base on the command line)."
     return (
         f"Left out, because they were fine-tuned from another base than {base}: {names}."
@@ -24,11 +23,8 @@ def describe_strangers(base: str, names: str) -> str:
 
 
 def describe_aside(aside: Mapping[str, bool]) -> list[str]:
-    """The notices of models that are on the map and in no score, by the reason.
-
-    Args:
-        aside: Whether each was trained with other settings; the rest are earlier checkpoints.
-    """
+    """The notices of models that are on the map and in no score: `aside` says whether each was
+    trained with other settings; the rest are earlier checkpoints."""
     return [
         said(
             "other_recipe" if variant else "earlier",
@@ -77,12 +73,8 @@ def describe_unscored(labels: Sequence[str]) -> str:
 
 
 def describe_table(labels: Mapping[str, str], strays: Collection[str]) -> list[str]:
-    """The notices of a label table: how many models it labels, and its rows that name none.
-
-    Args:
-        labels: Label by the reference of each compared model; "" without one.
-        strays: Names of rows that match no model, which may be misspelt.
-    """
+    """The notices of a label table: how many models it labels, and its rows, perhaps misspelt, that
+    name none."""
     labelled = sum(map(bool, labels.values()))
     names = short_names(labels)
     missing = [names[ref] for ref, label in labels.items() if not label]

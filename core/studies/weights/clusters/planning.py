@@ -25,12 +25,8 @@ MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
 def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: find and identify the models, read the label table.
-
-    Args:
-        spec: The study.
-        texts: An uploaded label table, under the name that `spec.labels` has.
-    """
+    """Make the tasks of the first stage: find and identify the models, read the label table, which
+    `texts` has under the name of `spec.labels` if it was uploaded."""
     tasks = [
         Task.of(
             "models", find_models, role="models", fleeting=True,
@@ -51,14 +47,9 @@ def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list
 
 
 def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
-    """Make one task per fine-tune; if weights are asked for, also one per model and base.
-
-    Raises:
-        SpecError: If no fine-tune is named, a shared instance does not compare that many, more
-            neighbours or clusters are asked for than there are models, or the label table cannot be
-            used.
-        ModelError: If the Hub does not list the fine-tunes of the base.
-    """
+    """Make one task per fine-tune; if weights are asked for, also one per model and base. Raises
+    SpecError if a shared instance does not compare that many, or there are fewer models than
+    neighbours or clusters."""
     selection: Selection = ready.need("models")
     members = selection.members
     if current_limits().shared and len(members) > MOST_SHARED:

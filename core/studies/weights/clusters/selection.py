@@ -83,20 +83,9 @@ def _expected(
 def find_models(
     base: str, patterns: tuple[str, ...], own_bases: bool, tree: int, run: bool = False
 ) -> Selection:
-    """Find the models that references and patterns stand for now.
-
-    Args:
-        base: Reference of the base.
-        patterns: References, or patterns of such.
-        own_bases: Whether to keep models of another base, compared with their own.
-        tree: How many fine-tunes of the base to take from the Hub's list.
-        run: Whether the models are to be run, for which those of the Hub are downloaded.
-
-    Raises:
-        SpecError: If nothing is found.
-        ModelError: If a text is not a model reference, or the Hub does not answer.
-        TaskError: If no model can be identified.
-    """
+    """Find the models that references and patterns stand for now, and `tree` more from the Hub's
+    list; those of the Hub are downloaded if they are to be run. Raises SpecError if nothing is
+    found, TaskError if no model can be identified."""
     tick(0.0, "asking the Hub" if tree else "")
     lacks: list[str] = []
     with span(0.1, 0.3):
@@ -158,16 +147,8 @@ class _Unread(dict[str, str]):
 
 @pure("weights.labels", expect=lambda sizes, ref, column, given: _Unread())
 def read_labels(ref: str, column: str, given: bytes | None = None) -> dict[str, str]:
-    """Read the label of each model from a column of a table.
-
-    Args:
-        ref: Path of the table, or the name of an uploaded one.
-        column: Its column; the first label column if empty.
-        given: The content of an uploaded table.
-
-    Raises:
-        SpecError: If the table or column does not exist, or a shared instance is given a path.
-    """
+    """Read the label of each model from a column of a table, the first label column if "". Raises
+    SpecError if the table or column does not exist, or a shared instance is given a path."""
     if given is None:
         given = _read_file(ref)
     table = read_label_table(given)

@@ -55,11 +55,7 @@ from core.studies.weights.unlabelled import (
 
 def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Compute distances, neighbours, clusters and ranks from the tasks' outputs; the map is PCA.
-
-    Raises:
-        TaskError: If every task failed.
-        SpecError: If too many failed for the neighbours or clusters asked for.
-    """
+    Raises TaskError if every task failed, SpecError if too many did for what was asked for."""
     selection: Selection = ready.values["models"]
     outputs = condensed(outputs, spec.rank)
     features, distances, notices = compare(spec, selection, outputs)

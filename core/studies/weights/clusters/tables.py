@@ -63,19 +63,8 @@ def score(
     aside: Collection[int] = (),
 ) -> Scored:
     """Score the neighbours of every vector, and find clusters and predictions of the chosen one.
-
-    Models without a label are on maps and in clusters but are not scored.
-
-    Args:
-        spec: The study.
-        labels: Of each model; "" without one.
-        distances: By vector, shape (model, model).
-        aside: Places of models that are not scored although they have a label.
-
-    Raises:
-        SpecError: If more neighbours are asked for than a model has, or more clusters than there
-            are models.
-    """
+    Models without a label, and those at the places `aside`, are in clusters but are not scored.
+    Raises SpecError as `check_counts`."""
     places = [place for place, label in enumerate(labels) if label and place not in aside]
     labelled = [labels[place] for place in places]
     check_counts(spec, len(labelled), len(labels))
@@ -163,11 +152,8 @@ def _votes(
 
 
 def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
-    """Refuse more neighbours than a labelled model has, and more clusters than there are models.
-
-    Raises:
-        SpecError: With the largest number that can be asked for.
-    """
+    """Raise SpecError if more neighbours are asked for than a labelled model has, or more clusters
+    than there are models, with the largest number that can be asked for."""
     if spec.neighbours and spec.neighbours > labelled - 1:
         most = max(labelled - 1, 0)
         raise SpecError(

@@ -83,21 +83,9 @@ def measure_delta(
     kept: int,
     seed: int,
 ) -> Value:
-    """Measure one fine-tune's update.
-
-    Args:
-        base, model: References.
-        base_identity, model_identity: See `core.models.identity`; part of the key.
-        families: Only these; all when empty.
-        kept: Leading directions to keep.
-        seed: Of the sketches.
-
-    Returns:
-        A value that `unpack_features` reads; "relative" (over all matrices), "notices".
-
-    Raises:
-        ModelError: If a model cannot be read or is not a fine-tune of the base.
-    """
+    """Measure one fine-tune's update, with `kept` leading directions: what `unpack_features` reads,
+    "relative" (over all matrices) and "notices". Raises ModelError if a model cannot be read or is
+    not a fine-tune of the base."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     shapes = [pair.shape(index) for index in range(len(pair.slots))]
     exact = sum(rows * columns for rows, columns in shapes) <= EXACT
@@ -127,17 +115,8 @@ def measure_delta(
 def open_pair(
     base: str, model: str, base_identity: str, model_identity: str, families: Sequence[str] = ()
 ) -> Pair:
-    """Open a base and a fine-tune of it, a model or an adapter, to be read matrix by matrix.
-
-    Args:
-        base, model: References.
-        base_identity, model_identity: See `core.models.identity`: Hub models are
-            read at the commits in them.
-        families: Only these; all when empty.
-
-    Raises:
-        ModelError: If one cannot be read, or they do not belong together.
-    """
+    """Open a base and a fine-tune of it, a model or an adapter, at the commits of their identities.
+    Raises ModelError if one cannot be read, or they do not belong together."""
     adapter = open_adapter(model, model_identity)
     if adapter is not None:
         return match_adapter(open_model(base, base_identity), adapter, families)
@@ -145,8 +124,7 @@ def open_pair(
 
 
 def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """Read the matrices of a pair's update one at a time, without those at the indices in `skip`.
-    Raises ModelError if a tensor cannot be read, or the two models are unrelated."""
+    """Read the matrices of an update one at a time, without those at the indices in `skip`."""
     return read_factors(pair, skip) if isinstance(pair, AdapterPair) else read_deltas(pair, skip)
 
 
@@ -163,14 +141,8 @@ def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Del
 
 @pure("weights.model", cost=_cost)
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
-    """Measure the singular values of a model's own matrices.
-
-    Returns:
-        "places", "shapes" and "values" as in `measure_delta`.
-
-    Raises:
-        ModelError: If the model cannot be read.
-    """
+    """Measure the singular values of a model's own matrices: "places", "shapes" and "values" as in
+    `measure_delta`. Raises ModelError if the model cannot be read."""
     checkpoint = open_model(model, model_identity)
     slots = [
         slot
@@ -200,16 +172,8 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
 
 @pure("weights.map")
 def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) -> Value:
-    """Place models on a map.
-
-    Args:
-        distances: Rows of a symmetric matrix.
-        drawing: "pca", "tsne" or "umap".
-        seed: Of t-SNE and UMAP.
-
-    Returns:
-        "points", shape (model, axis), and "explained", shares of squared distance by axis.
-    """
+    """Place models on a map: "points" (model, axis), and "explained", shares of squared
+    distance."""
     tick(0.0, "loading")
     if drawing == "umap":
         import umap  # half a minute where it was never imported, so it has a step of its own  # noqa: F401

@@ -43,16 +43,8 @@ def statements_of(
     doses: pd.DataFrame,
     pair: Sequence[Statement] = (),
 ) -> tuple[Statement, ...]:
-    """State the chosen vector's share first, then the others and the votes; the ranks if nothing
-    can be scored.
-
-    Args:
-        spec: The study.
-        scored: Shares by vector and k.
-        ranks: Ranks of every matrix.
-        doses: Which group each model of another learning rate is nearer to.
-        pair: Of `state_pair`.
-    """
+    """State the chosen vector's share first, then the others and the votes; the pair and the ranks
+    if nothing can be scored."""
     if not scored.k:
         return (*pair, *state_ranks(spec.of, spec.threshold, ranks))
     rows = [
@@ -77,12 +69,7 @@ def statements_of(
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
     """State the median rank and its ratio to a Gaussian matrix's; nothing if none was measured.
-
-    Args:
-        of: "delta", "weights" or "both", which speaks of deltas.
-        threshold: Share of the energy that the rank holds.
-        ranks: Ranks of every matrix.
-    """
+    What is "both" speaks of deltas."""
     of = "weights" if of == "weights" else "delta"
     rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
     if rows.empty:
@@ -110,14 +97,7 @@ def make_headline(
     spec: WeightsSpec, statements: Sequence[Statement], scored: Scored, members: Sequence[Member]
 ) -> str:
     """Say of how many models a vote of the neighbours names the label, whether neighbours share
-    labels beyond chance, and whether the size alone does as well.
-
-    Args:
-        spec: The study.
-        statements: See `statements_of`.
-        scored: The p-values behind them.
-        members: The study's models, with how each was trained.
-    """
+    labels beyond chance, and whether the size alone does as well."""
     if not scored.k:
         pair = [each for each in statements if each.verdict in OF_A_PAIR]
         ranks = rank_sentence(statements[len(pair) :], spec.threshold)
@@ -142,11 +122,8 @@ def make_headline(
 
 
 def state_votes(votes: pd.DataFrame) -> list[Statement]:
-    """State how many models the vote names right, by each vector, and how many by chance.
-
-    Args:
-        votes: Of `tables.score`, the chosen vector first.
-    """
+    """State how many models the vote names right, by each vector, the chosen one first, and how
+    many by chance."""
     stated = [
         Statement(
             str(row.vector),
@@ -164,15 +141,7 @@ def vote_sentence(
     statements: Sequence[Statement], votes: pd.DataFrame, k: int, word: str, more: str = ""
 ) -> str:
     """Say of how many models a vote of the nearest neighbours names the label, with chance and what
-    the size of the update alone reaches; "" where it cannot be told.
-
-    Args:
-        statements: Of `statements_of`.
-        votes: Of `tables.score`.
-        k: Neighbours that vote.
-        word: What the label is: "task".
-        more: What else stands between the brackets.
-    """
+    the size of the update alone reaches; "" where it cannot be told. `more` ends the brackets."""
     voted = [each for each in statements if each.verdict == VOTED]
     if not voted:
         return ""
@@ -198,17 +167,8 @@ def neighbour_sentence(
     models: int,
     more: str = "",
 ) -> str:
-    """Say whether nearest neighbours share a label, with chance and the p-value.
-
-    Args:
-        share, expected: The share of neighbours with the same label, and the one expected by
-            chance.
-        row: The p-value of the share, and the smallest that was possible.
-        k: Neighbours looked at.
-        word: What the label is: "task".
-        models: How many were scored.
-        more: What else stands between the brackets.
-    """
+    """Say whether nearest neighbours share a label, with chance and the p-value of the `row`;
+    `more` ends the brackets."""
     reached, chance = share.number.value_text, expected.number.value_text
     near = nearest_in_words(k)
     if share.verdict == TOO_FEW:
@@ -282,12 +242,7 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
 
 
 def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
-    """Compare the ranks with a Gaussian matrix's; "" if none was measured.
-
-    Args:
-        statements: See `state_ranks`.
-        threshold: Share of the energy that the rank holds.
-    """
+    """Compare the ranks with a Gaussian matrix's; "" if none was measured."""
     if not statements:
         return ""
     rank, ratio = statements

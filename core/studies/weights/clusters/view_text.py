@@ -136,12 +136,7 @@ def distances_sentence(result: Result) -> str:
 
 
 def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
-    """State which trend AICc chooses for the rank of each family; none is tested.
-
-    Args:
-        trends: Of the study.
-        of: "delta" or "weights".
-    """
+    """State which trend AICc chooses for the rank of each family; none is tested."""
     forms = {"constant": NO_TREND, "quadratic": BENDS}
     return tuple(
         Statement(

@@ -61,17 +61,9 @@ def choose_directions(
     leading: int,
     threshold: float,
 ) -> tuple[Directions, Directions]:
-    """Find a fine-tuned matrix's intruder dimensions, and as many other directions of like size.
-
-    Args:
-        base, delta: The base's matrix, and its change.
-        leading: Largest directions that are examined, as in `vectors.intruders`.
-        threshold: Cosine with each of the base's directions below which one is an intruder.
-
-    Returns:
-        The intruder dimensions, and for each the other direction (of all, each at most once) whose
-        singular value is nearest, fewer where none is left.
-    """
+    """Find the intruder dimensions among a fine-tuned matrix's `leading` directions, and for each
+    another direction (of all, each at most once) whose singular value is nearest; fewer where none
+    is left."""
     origin = np.linalg.svd(np.asarray(base, np.float64), full_matrices=False)[0]
     left, sizes, right = np.linalg.svd(np.asarray(base + delta, np.float64), full_matrices=False)
     cosines = np.abs(origin.T @ left).max(0)

@@ -95,28 +95,9 @@ def scale_intruders(
     removals: int,
     seed: int,
 ) -> Value:
-    """Score a fine-tune with its intruder dimensions scaled, and with the controls.
-
-    Args:
-        base, model: References; the model has a head that labels sentences or words.
-        base_identity, model_identity: See `core.models.identity`; part of the key.
-        families: Only these; all when empty.
-        leading, threshold: What an intruder dimension is, as in the spec.
-        pairs: What the task is scored on, of the head's kind.
-        words: Sentences whose subwords are masked.
-        removals: Draws of random directions.
-        seed: Of these draws.
-
-    Returns:
-        "scaled", the number of directions; "total" and "tokens" (sentence,), how many answers and
-        masked subwords there are; where there are intruders, right answers "intruders hits" and
-        "other hits" (scale, sentence) and "random hits" (draw, scale, sentence), and where the base
-        predicts masked subwords, "losses" beside "hits": nats over each sentence. Scales as in
-        `SCALES`.
-
-    Raises:
-        ModelError: If a model cannot be read or scored, or has changed since the study began.
-    """
+    """Score a fine-tune with its intruder dimensions scaled by `SCALES`, and with the controls:
+    "intruders hits" and "other hits" (scale, sentence), "random hits" (draw, scale, sentence);
+    "losses" beside "hits", in nats, where the base predicts masked subwords. Raises ModelError."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
         matrices = [
@@ -163,15 +144,8 @@ def shrink_update(
     pairs: Pairs,
     words: tuple[tuple[str, ...], ...],
 ) -> Value:
-    """Score a fine-tune whose update is shrunk by the norm that its intruder dimensions have.
-
-    Only matrices with intruder dimensions are shrunk. Arguments and errors as for
-    `scale_intruders`.
-
-    Returns:
-        "shrunk hits" and "shrunk losses" as "intruders hits" and "intruders losses" there; nothing
-        without intruders.
-    """
+    """Score a fine-tune whose matrices with intruder dimensions are shrunk by the norm that these
+    have: "shrunk hits" and "shrunk losses"; nothing without intruders. Raises ModelError."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
         changed = [
@@ -235,14 +209,7 @@ def _named(weights: Mapping[str, torch.Tensor], name: str, model: str) -> torch.
 
 def _run(scored: Scored, plain: Score, changed: Changed, done: float) -> list[NDArray[np.float64]]:
     """Score the model at every scale of these directions: right answers and losses, each (scale,
-    sentence).
-
-    Args:
-        scored: The model.
-        plain: Its score as it is, at scale 1.
-        changed: The directions.
-        done: Share of the runs that are over.
-    """
+    sentence). `plain` is its score as it is, `done` the share of the runs that are over."""
     import torch
 
     scores, weights = [plain], dict(scored.task.model.named_parameters())

@@ -72,12 +72,7 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
 
 def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
     """Make the tasks of each fine-tune, and one more for each whose intruder dimensions are
-    scaled.
-
-    Raises:
-        SpecError: If no fine-tune is named.
-        ModelError: If something is no reference.
-    """
+    scaled."""
     selection: Selection = ready.need("models")
     measured = [
         Task.of(
@@ -150,10 +145,7 @@ def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Count intruder dimensions by matrix, by family and in all, each with its null distribution.
-
-    Raises:
-        TaskError: If every task failed.
-    """
+    Raises TaskError if every task failed."""
     selection: Selection = ready.values["models"]
     measured = _measured(selection, outputs)
     if not measured:

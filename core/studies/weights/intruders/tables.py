@@ -73,15 +73,8 @@ class _Means:
 def direction_rows(
     value: Value, place: int, row: dict[str, Any], threshold: float, together: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Make a row per leading direction of a matrix.
-
-    Args:
-        value: Of the model, from `tasks.measure_intruders`.
-        place: The matrix.
-        row: The model, family and layer.
-        threshold: Cosine below which a direction is an intruder.
-        together: p-values of this matrix from `joint_p_values`, (direction,).
-    """
+    """Make a row per leading direction of a matrix; `together` are its p-values from
+    `joint_p_values`."""
     seen = np.isfinite(value["cosines"][place])
     if not seen.any():
         return []
@@ -129,14 +122,8 @@ def matrix_row(
 def family_row(
     value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float
 ) -> dict[str, Any]:
-    """Count the intruders of chosen matrices, (matrix,), beside those of random updates.
-
-    Args:
-        value: Of the model, from `tasks.measure_intruders`.
-        chosen: Which matrices.
-        below: Whether a random update's direction is an intruder, (matrix, draw, direction).
-        threshold: Cosine below which a direction is one.
-    """
+    """Count the intruders of chosen matrices beside those of random updates: `below` says which of
+    their directions are intruders, (matrix, draw, direction)."""
     cosines = value["cosines"][chosen]
     count = int((cosines < threshold).sum())
     null = below[chosen].sum((0, 2))
@@ -159,18 +146,9 @@ def family_row(
 
 
 def scaling_table(values: dict[str, Value], metrics: dict[str, str], seed: int) -> pd.DataFrame:
-    """Tabulate a row per model, metric, way and scale: SCALING_COLUMNS.
-
-    Args:
-        values: From `scaling.scale_intruders`, by model.
-        metrics: What each model is scored by, such as "UAS".
-        seed: Of the bootstrap.
-
-    Returns:
-        `change` is the value minus that of the model as it is; `beyond` is the value with scaled
-        intruder dimensions minus the mean with random directions, `excess` the same minus the value
-        with the whole update shrunk; both NaN in other ways.
-    """
+    """Tabulate SCALING_COLUMNS by model, metric, way and scale: `change` is from the model as it
+    is, `beyond` from the mean with random directions, `excess` from the whole update shrunk; the
+    last two are NaN in other ways than intruders."""
     rows: list[dict[str, Any]] = []
     for model, value in values.items():
         for metric, part, total in ((metrics[model], "hits", "total"), (LOSS, "losses", "tokens")):

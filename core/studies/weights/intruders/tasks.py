@@ -85,25 +85,9 @@ def measure_intruders(
     seed: int,
     part: int,
 ) -> Value:
-    """Measure how much the leading directions of one part of the matrices resemble the base's.
-
-    A part is every `PARTS`-th matrix, so that all parts take about the same time.
-
-    Args:
-        base, model: References.
-        base_identity, model_identity: See `core.models.identity`; part of the key.
-        families: Only these; all when empty.
-        leading, draws, seed: As in the spec.
-        part: From 0.
-
-    Returns:
-        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines"
-        (matrix, direction) and "null" (matrix, draw, direction), NaN where a matrix did not move or
-        has fewer directions; "notices".
-
-    Raises:
-        ModelError: If a model cannot be read or is no fine-tune of the base.
-    """
+    """Measure how much the leading directions of every `PARTS`-th matrix resemble the base's:
+    "values" and "cosines" (matrix, direction), "null" (matrix, draw, direction), NaN where a matrix
+    did not move or has fewer. Raises ModelError if a model is no fine-tune of the base."""
     whole = open_pair(base, model, base_identity, model_identity, families)
     pair = replace(whole, slots=whole.slots[part::PARTS])
     count = len(pair.slots)
@@ -148,15 +132,9 @@ def measure_turned(
     draws: int,
     seed: int,
 ) -> Value:
-    """Count the intruder dimensions after updates of the same spectrum.
-
-    Arguments and errors as for `measure_intruders`. Of matrices with sides above `LARGE` at most
-    `LARGE_DRAWS` updates are drawn, and then of all.
-
-    Returns:
-        "turned" (matrix, draw), cosines below the threshold: 0 where a matrix did not move. The
-        cosines themselves would take as much room as all else that is kept of a model.
-    """
+    """Count the intruder dimensions after updates of the same spectrum, "turned" (matrix, draw), 0
+    where a matrix did not move: the cosines would take too much room. Of sides above `LARGE` at
+    most `LARGE_DRAWS` updates are drawn, and then of all. Raises as `measure_intruders`."""
     pair, directions = open_pair(base, model, base_identity, model_identity, families), shared(seed)
     drawn: dict[int, np.ndarray] = {}
     for delta in deltas_with_progress(pair):
@@ -174,18 +152,13 @@ def measure_turned(
 
 
 def turned_draws(shape: tuple[int, ...], draws: int) -> int:
-    """Say how many updates of the same spectrum a matrix gets.
-
-    Example:
-        >>> turned_draws((384, 1536), 100), turned_draws((768, 768), 100)
-        (100, 3)
-    """
+    """Limit the updates of the same spectrum that a large matrix gets."""
     return draws if min(shape) <= LARGE else min(draws, LARGE_DRAWS)
 
 
 def shared(seed: int) -> Callable[[int, int, int], np.ndarray]:
-    """Make a source of random orthonormal vectors for all matrices of a model, drawn once for each
-    side (0: left, 1: right), length and number.
+    """Make a source of random orthonormal vectors, drawn once for each side (0: left, 1: right),
+    length and number, for all matrices of a model.
 
     Example:
         >>> directions = shared(0)

@@ -44,12 +44,7 @@ RANDOM_DIRECTIONS = f"{WAYS['random']} of equal size"
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
-    """State for each model whether it has more intruder dimensions than chance.
-
-    Args:
-        spec: The experiment.
-        families: Its main table, with a row of all families for each model.
-    """
+    """State for each model whether it has more intruder dimensions than chance."""
     total = families[families["family"] == ALL]
     too_few = corrected(1 / (1 + spec.draws), len(total)) >= SIGNIFICANT
     stated = []
@@ -68,13 +63,7 @@ def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement
 def make_headline(
     spec: IntruderSpec, statements: Sequence[Statement], families: pd.DataFrame
 ) -> str:
-    """Say which models have more intruder dimensions than chance, then what the others have.
-
-    Args:
-        spec: The experiment.
-        statements: See `statements_of`.
-        families: Its main table.
-    """
+    """Say which models have more intruder dimensions than chance, then what the others have."""
     turned = [each for each in statements if each.baseline == SPECTRUM]
     statements = [each for each in statements if each.baseline == CHANCE]
     rows = families[families["family"] == ALL].set_index("model")
@@ -150,12 +139,7 @@ def _same_spectrum(
 
 
 def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
-    """Tell which models have intruder dimensions that a slightly lower threshold does not count.
-
-    Args:
-        spec: The experiment.
-        directions: Its table of directions.
-    """
+    """Tell which models have intruder dimensions that a slightly lower threshold does not count."""
     near = directions[directions["intruder"] & (directions["cosine"] > spec.threshold - NEAR)]
     counts = directions[directions["intruder"].astype(bool)].groupby("model").size()
     names = short_names(list(dict.fromkeys(directions["model"])))
@@ -186,11 +170,7 @@ def make_methods(spec: IntruderSpec) -> str:
 
 
 def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State what removing each model's intruder dimensions does to every metric.
-
-    Args:
-        table: `scaling` of the study.
-    """
+    """State what removing each model's intruder dimensions does to every metric."""
     removed = table[(table["scale"] == 0) & (table["way"] == "intruders")]
     stated = []
     for row in removed.to_dict("records"):
@@ -212,11 +192,7 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def scaling_headline(statements: Sequence[Statement]) -> str:
-    """Say what removing intruder dimensions does to the score and the loss; "" without a model.
-
-    Args:
-        statements: Of `scaling_statements`.
-    """
+    """Say what removing intruder dimensions does to the score and the loss; "" without a model."""
     refs = list(dict.fromkeys(each.subject for each in statements))
     names, sentences = short_names(refs), []
     for ref in refs:
@@ -260,13 +236,7 @@ def _share(excess: Statement) -> str:
 def scaling_notices(
     scaled: Mapping[str, int], refused: Mapping[str, str], losses: Sequence[str]
 ) -> tuple[str, ...]:
-    """Say which models had nothing to scale, no score, or no loss.
-
-    Args:
-        scaled: Number of intruder dimensions by model.
-        refused: Reason by model that cannot be scored.
-        losses: Models whose masked loss was measured.
-    """
+    """Say which models had nothing to scale, no score, or no loss."""
     names = short_names([*scaled])
     none = [names[ref] for ref, count in scaled.items() if not count]
     lost = [names[ref] for ref, count in scaled.items() if count and ref not in losses]

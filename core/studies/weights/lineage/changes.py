@@ -51,20 +51,9 @@ def build_changes(
     pair: Sequence[str],
     places: Sequence[tuple[str, int]],
 ) -> pd.DataFrame:
-    """Build the table of one pair: cosine of the changes by family and layer.
-
-    Args:
-        relatives: The models.
-        siblings: See `build_siblings`.
-        pair: Two models with one base; the pair with the most similar changes if empty.
-        places: Family and layer, from 0, of each matrix.
-
-    Returns:
-        The rows; none without a pair. NaN where one of the two did not change a matrix.
-
-    Raises:
-        SpecError: If the two models have no common base here.
-    """
+    """Build the table of one pair, the one with the most similar changes if none is named: cosine
+    of the changes by family and layer, NaN where one of the two did not change a matrix. Raises
+    SpecError if the two models have no common base here."""
     chosen = siblings.iloc[:1]
     if pair:
         chosen = siblings[

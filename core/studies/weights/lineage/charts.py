@@ -39,16 +39,9 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Put the models in the order of the drawing: each below its parent, before the next sibling.
-
-    Args:
-        table: `lineage` of the result.
-
-    Returns:
-        The rows of roots, descendants and unrelated models, with `name`, `group`, and where each is
-        drawn: `row`, a label, and `step`, to the right. Models of one parent that differ in a
-        number share a row if none descends from them: "nli-0, -1, -2".
-    """
+    """Put the models in the order of the drawing, each below its parent, with `name`, `group`, the
+    label of its `row` and its `step` to the right. Models of one parent that differ in a number
+    share a row if none descends from them: "nli-0, -1, -2"."""
     shown = table[table["verdict"].isin((ROOT, DESCENDS, ALONE))]
     names = short_names(table["model"])
     children: dict[str, list[str]] = {}

@@ -74,26 +74,9 @@ def _cost(sizes: Mapping[str, Size], models: Sequence[str], **_: Any) -> Cost:
 
 @pure("weights.independence", cost=_cost)
 def compare_orders(models: tuple[str, ...], identities: tuple[str, ...]) -> Value:
-    """Match the units of models, and compare the orders in which they match.
-
-    By the first matrix of the middle layer the models are joined to trees; each is compared with
-    those beside it, and the first models of the trees with each other.
-
-    Args:
-        models: References.
-        identities: See `core.models.identity`; part of the key.
-
-    Returns:
-        "models", those compared; "pairs" (pair, 2), their numbers; "related" (pair,), whether the
-        two are of one tree; "trees", how many there are; "units" (layer,), how many were matched;
-        "order" and "matched" (pair, layer), rank correlations: of the units' order in both models,
-        and of the two matchings; "agreeing" (pair, layer), share of units that both match alike;
-        "order_log_p" and "matched_log_p" (pair,), combined over layers; "left_out", pairs of
-        reference and reason.
-
-    Raises:
-        ModelError: If fewer than two models can be compared, or they have no feed-forward layers.
-    """
+    """Compare the orders in which units match, in trees of models (joined by the first matrix of
+    the middle layer) and between the first models of the trees: "order" and "matched" (pair,
+    layer), rank correlations, of the places and of the two matchings. Raises ModelError."""
     opened, places, left_out = open_all(models, identities, ())
     contents = dict(zip(models, identities, strict=True))
     compare = partial(_compare_all, blocks=_blocks(opened[0], places))
@@ -133,10 +116,7 @@ def _compare_all(opened: Sequence[Opened], names: Sequence[str], blocks: Sequenc
 
 def _blocks(opened: Opened, places: Sequence[Place]) -> list[Block]:
     """Find the first matrix of each feed-forward layer, and the gate or the second beside it.
-
-    Raises:
-        ModelError: If there is none.
-    """
+    Raises ModelError if there is none."""
     checkpoint, slots = opened
     blocks: list[Block] = []
     for family, layer in places:

@@ -41,6 +41,5 @@ class LineageSpec(options.Spec):
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """List the models, each once. Raises SpecError if a pattern matches nothing; ModelError if
-        a text is not a model reference."""
+        """List the models, each once; raises as `every_match`."""
         return every_match(self.models)

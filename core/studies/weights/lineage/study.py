@@ -58,11 +58,8 @@ MOST_SHARED = 60  # models of one study on a shared instance
 
 
 def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the weights of each model.
-
-    Raises:
-        SpecError: If fewer than two models are named, or more than a shared instance compares.
-    """
+    """Make the tasks of the first stage: identify the weights of each model. Raises SpecError if
+    fewer than two are named, or more than a shared instance compares."""
     refs = spec.refs
     if len(refs) < 2:
         raise SpecError("A lineage needs at least two models; choose another, or a pattern.")
@@ -98,12 +95,8 @@ def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tree, the table of pairs and the scores of each rule.
-
-    Raises:
-        ModelError: If the models cannot be compared.
-        SpecError: If the pair has no common base among them.
-    """
+    """Make the tree, the table of pairs and the scores of each rule. Raises ModelError if the
+    models cannot be compared, SpecError if the pair has no common base among them."""
     value = outputs.need("products")
     copies = copies_in(value, identities(ready))
     relatives = relatives_of(value, copies)

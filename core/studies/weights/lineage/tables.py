@@ -79,11 +79,8 @@ class Relatives:
 
 
 def copies_in(value: Value, identities: Mapping[str, Identity]) -> dict[str, tuple[str, str]]:
-    """Find the models whose matrices all equal an earlier model's.
-
-    Returns:
-        For each copy `IDENTICAL` (all weights are) or `UNCHANGED`, and the earlier model.
-    """
+    """Find the models whose matrices all equal an earlier model's: that model, and whether all
+    weights are `IDENTICAL` or only these `UNCHANGED`."""
     refs, copies = list(value["models"]), dict[str, tuple[str, str]]()
     whole = len(value["places"])
     for number, ref in enumerate(refs):
@@ -95,12 +92,7 @@ def copies_in(value: Value, identities: Mapping[str, Identity]) -> dict[str, tup
 
 
 def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
-    """Find the trees of the models that are no copies.
-
-    Args:
-        value: Of `multiply_weights`.
-        copies: See `copies_in`.
-    """
+    """Find the trees of the models that are no copies."""
     kept = [number for number, ref in enumerate(value["models"]) if ref not in copies]
     refs = tuple(value["models"][number] for number in kept)
     chosen = np.ix_(range(len(value["places"])), kept, kept)
@@ -117,13 +109,8 @@ def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
 
 
 def recorded_parents(refs: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Look up the parent of each model among these, as cards and names of checkpoints have it.
-
-    A fine-tune's parent is the base of its card, a checkpoint's the one before it in its run.
-
-    Returns:
-        The place of each parent, `NONE` where there is none, and the kind of each such model.
-    """
+    """Look up the place of each model's parent among these, `NONE` without one, and the kind of its
+    record: a fine-tune's is the base of its card, a checkpoint's the one before it in its run."""
     bases = {str(entry["ref"]): str(entry.get("base") or "") for entry in read_manifest()}
     runs: dict[str, list[str]] = {}
     for ref in refs:
@@ -150,14 +137,8 @@ def build_lineage(
     copies: Mapping[str, tuple[str, str]],
     start_p: Mapping[str, float],
 ) -> pd.DataFrame:
-    """Build the main table: a row for each model with its parent in the tree.
-
-    Args:
-        relatives: Of the models that are no copies.
-        refs: All models, in order, those that were left out too.
-        copies: See `copies_in`.
-        start_p: See `start_p_values`.
-    """
+    """Build the main table: a row for each of `refs` with its parent in the tree, copies and models
+    that were left out too."""
     rows, nearest = {}, forests.nearest_of(relatives.distances)
     alone = {tree[0] for tree in relatives.forest.trees if len(tree) == 1}
     by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
@@ -200,11 +181,7 @@ def build_lineage(
 
 def build_independence(value: Value) -> pd.DataFrame:
     """Build the table of the tests of independence: a row for each pair whose units were matched,
-    with two tests, corrected together for those of all pairs.
-
-    Args:
-        value: Of `compare_orders`.
-    """
+    with two tests, corrected together for those of all pairs."""
     names = np.asarray(value["models"], dtype=object)[np.asarray(value["pairs"])]
     least = np.finfo(np.float64).tiny  # of what a table holds: none of them is 0
     order, matched = (
@@ -227,11 +204,7 @@ def build_independence(value: Value) -> pd.DataFrame:
 
 def start_p_values(tests: pd.DataFrame) -> dict[str, float]:
     """Find the smallest p-value of each model's tests with its units in any order, corrected for
-    their number.
-
-    Args:
-        tests: See `build_independence`.
-    """
+    their number."""
     values = {}
     for ref in {*tests["model"], *tests["other"]}:
         mine = tests.loc[(tests["model"] == ref) | (tests["other"] == ref), "matched_p"]

@@ -61,26 +61,9 @@ def _cost(
 def multiply_weights(
     models: tuple[str, ...], identities: tuple[str, ...], families: tuple[str, ...], seed: int
 ) -> Value:
-    """Compute the inner products of the weights of all pairs of models of one architecture.
-
-    Models whose matrices differ from those of most in number or shape are left out, and models that
-    cannot be read.
-
-    Args:
-        models: References.
-        identities: See `core.models.identity`; part of the key.
-        families: Only these; all when empty.
-        seed: Of the permuted rows and the sketches.
-
-    Returns:
-        "models", those compared; "places", pairs of family and layer from 0; "paired" and
-        "permuted" (matrix, model, model), see `multiply_models`; "kurtosis" (matrix, model);
-        "equal" (model, model), how many matrices are the same; "left_out", pairs of reference and
-        reason.
-
-    Raises:
-        ModelError: If fewer than two models can be compared, or no matrix is of these families.
-    """
+    """Compute inner products of the weights of all pairs of models, "paired" and, with rows
+    permuted, "permuted" (matrix, model, model); "equal" (model, model) counts the same matrices.
+    Raises ModelError if fewer than two can be read and have the commonest matrices."""
     opened, places, left_out = open_all(models, identities, families)
     contents = dict(zip(models, identities, strict=True))
     multiply = partial(_multiply_all, places=places, seed=seed)
@@ -113,20 +96,9 @@ def of_readable(
     left_out: dict[str, str],
     compute: Callable[[list[Opened], list[str]], Computed],
 ) -> tuple[Computed, list[Opened]]:
-    """Compute something of all models whose matrices can be read.
-
-    Args:
-        opened: The models.
-        identities: By reference, see `core.models.identity`.
-        left_out: Reasons by reference; those of models that cannot be read are added.
-        compute: Takes models and their identities; raises UnreadableError where one cannot be read.
-
-    Returns:
-        What was computed, and the models that it was computed of.
-
-    Raises:
-        UnreadableError: If fewer than two can be read.
-    """
+    """Compute something of the models, without those for which `compute` raises UnreadableError,
+    whose reasons join `left_out`; return the others too. Raises UnreadableError if fewer than two
+    are left."""
     while True:
         try:
             names = [identified(identities[checkpoint.ref]) for checkpoint, _ in opened]
@@ -151,15 +123,9 @@ def read_place(opened: Opened, place: Place) -> Float[ndarray, "row column"]:
 def open_all(
     models: Sequence[str], identities: Sequence[str], families: Sequence[str]
 ) -> tuple[list[Opened], list[Place], dict[str, str]]:
-    """Open the models with the commonest set of matrices.
-
-    Returns:
-        The models; the places of their matrices; why the others are left out: those that cannot be
-        opened, and those with other matrices.
-
-    Raises:
-        ModelError: If there are fewer than two, or one has none of the families.
-    """
+    """Open the models with the commonest set of matrices; return them, the places of the matrices,
+    and why others are left out. Raises ModelError if there are fewer than two, or one has none of
+    the families."""
     opened: list[Opened] = []
     left_out: dict[str, str] = {}
     for ref, identity in zip(models, identities, strict=True):
@@ -200,17 +166,8 @@ def open_all(
 def _multiply_all(
     opened: Sequence[Opened], names: Sequence[str], places: Sequence[Place], seed: int
 ) -> list[Value]:
-    """Multiply all matrices, those excepted that an interrupted run finished.
-
-    Args:
-        opened: The models.
-        names: Identities of their weights.
-        places: Of the matrices.
-        seed: As for `multiply_weights`.
-
-    Raises:
-        UnreadableError: If a model's matrix cannot be read.
-    """
+    """Multiply all matrices, those excepted that an interrupted run finished; `names` are the
+    models' identities."""
     keys = {
         number: key_of("lineage matrix", VERSION, list(names), list(place), seed)
         for number, place in enumerate(places)
@@ -249,12 +206,7 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
 
 
 def calc_kurtosis(matrix: Float[ndarray, "row column"]) -> float:
-    """Calculate the kurtosis of a matrix's entries: 3 for a Gaussian, 0 where all are equal.
-
-    Example:
-        >>> calc_kurtosis(np.array([[1.0, -1.0], [1.0, -1.0]]))
-        1.0
-    """
+    """Calculate the kurtosis of a matrix's entries: 3 for a Gaussian, 0 where all are equal."""
     squares = (matrix - matrix.mean()) ** 2
     variance = float(squares.mean())
     return float((squares**2).mean()) / variance**2 if variance else 0.0

@@ -50,12 +50,7 @@ MOST_NAMED = 3
 
 
 def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the share of recorded parents that the tree finds, then copies, strangers and roots.
-
-    Args:
-        table: `lineage` of the result.
-        rules: `rules` of the result.
-    """
+    """State the share of recorded parents that the tree finds, then copies, strangers and roots."""
     by_norm = rules[rules["rule"] == BY_NORM].set_index("kind")["share"]
     kinds = sorted(by_norm.index, key=lambda kind: kind != FINE_TUNE)
     return (
@@ -74,12 +69,8 @@ def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, 
 
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: pd.DataFrame) -> str:
-    """Say how the models are related, how far that agrees with their cards, and what has no parent.
-
-    Args:
-        statements: See `statements_of`.
-        table, rules: As there.
-    """
+    """Say how the models are related, how far that agrees with their cards, and what has no
+    parent."""
     names, by_kind = short_names(table["model"]), rules.set_index(["kind", "rule"])
     shares = [each for each in statements if each.verdict == FOUND]
     copies = [
@@ -150,11 +141,7 @@ def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str
 
 
 def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str, ...]:
-    """Say how similar the updates of the chosen pair are, beside all pairs and permuted rows.
-
-    Args:
-        siblings, changes: Tables of the result.
-    """
+    """Say how similar the updates of the chosen pair are, beside all pairs and permuted rows."""
     if changes.empty:
         return ()
     first, second, base = (str(changes[name].iloc[0]) for name in ("model", "other", "base"))
@@ -174,11 +161,7 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
 
 def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
     """State the corrected p-value of each pair that only its units relate and of a single pair, and
-    the smallest of all pairs of different trees.
-
-    Args:
-        tests: `independence` of the result.
-    """
+    the smallest of all pairs of different trees."""
     apart = tests[~tests["one_tree"].astype(bool)]
     shown = tests if len(tests) == 1 else apart[apart["outcome"] != INDEPENDENT]
     if shown.empty and len(apart):
@@ -195,12 +178,7 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str:
-    """Say which models have a start in common, and which are not detectably related.
-
-    Args:
-        statements: See `start_statements`.
-        tests: As there.
-    """
+    """Say which models have a start in common, and which are not detectably related."""
     if tests.empty:
         return ""
     names = short_names({*tests["model"], *tests["other"]})
@@ -233,11 +211,7 @@ def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str
 
 
 def describe_tests(value: Value) -> str:
-    """Say that some trees were not compared with each other, or nothing.
-
-    Args:
-        value: Of `compare_orders`.
-    """
+    """Say that some trees were not compared with each other, or nothing."""
     left = int(value["trees"]) - MOST_TREES
     if left <= 0:
         return ""

@@ -55,18 +55,9 @@ def map_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw every fine-tune as a point, coloured by a column of the table.
-
-    Args:
-        result: Of the weights study; its last map is drawn.
-        by: Column of the main table: "label", "task", "data", "base" or "cluster".
-        chosen: A model to ring; a click on a page rings another.
-        axes: One of `axes_of(result)`.
-        wanted: Parts of names, labels or data sets to mark, separated by commas.
-
-    Raises:
-        SpecError: If there is no such column, or the map has no such axes.
-    """
+    """Draw every fine-tune as a point, coloured by the column `by`; ring the model `chosen`, and
+    mark those that have a part of `wanted`, separated by commas, in their name, label or data set.
+    Raises SpecError if there is no such column, or the map has no such axes."""
     if by not in result.table.columns:
         raise SpecError(
             f"The map cannot be coloured by {by!r}; choose label, task, data, base or cluster."
@@ -202,12 +193,8 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
-    """Draw families by layers as a heatmap that fills its container.
-
-    Args:
-        result: Of the weights study, with one model.
-        column: "relative_norm", or "rank" at the study's threshold.
-    """
+    """Draw the update of a result's one model by family and layer, its "relative_norm" or its
+    "rank" at the study's threshold, as a heatmap that fills its container."""
     ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
     table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
     families = list(dict.fromkeys(table["family"]))

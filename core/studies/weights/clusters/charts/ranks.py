@@ -68,19 +68,9 @@ def depth_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
-
-    The trend is drawn where it is significant, corrected for the families that can be tested. The
-    rank of an unchanged matrix is left out; its norm of 0 is shown.
-
-    Args:
-        result: Of the weights study.
-        family: One of `families_of(result)`.
-        of: "delta" or "weights".
-        threshold: Share of the energy that ranks hold; the study's if None.
-        measure: "rank", "stable_rank", "entropy_rank" or "relative_norm".
-        place: Position of the panel among the others.
-    """
+    """Draw one family by layer: models as thin lines, their mean, the trend that AICc chooses, if
+    any, and a Gaussian matrix. The rank of an unchanged matrix is left out; its norm of 0 is
+    shown."""
     place = place or panels.Place()
     threshold = result.spec["threshold"] if threshold is None else threshold
     ranks = rank_at(spectra_of(result), threshold)
@@ -157,18 +147,8 @@ def spectrum_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw the singular values of one family on log axes, a line per layer, with the null.
-
-    Args:
-        result: Of the weights study.
-        model: Its reference.
-        family: One of `families_of(result)`.
-        of: "delta" or "weights".
-        layer: Layer to highlight; 0 for none.
-
-    Raises:
-        SpecError: If the result has no such model or family.
-    """
+    """Draw the singular values of one family on log axes, a line per layer, with the null; the
+    layer 0 highlights none. Raises SpecError if the result has no such model or family."""
     spectra = spectra_of(result)
     table = spectra.matrices
     rows = table[(table["model"] == model) & (table["family"] == family) & (table["of"] == of)]
