@@ -140,20 +140,16 @@ def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " mo
 
 def _information(table: ndarray) -> ndarray:
     """Calculate it for many tables at once: scikit-learn's takes one, and chance a thousand."""
+    from scipy.special import entr, rel_entr
+
     share = table / table.sum((1, 2), keepdims=True)
     rows, columns = share.sum(2, keepdims=True), share.sum(1, keepdims=True)
-    ratio = np.divide(share, rows * columns, out=np.ones_like(share), where=share > 0)
-    shared = (share * np.log(ratio)).sum((1, 2))
-    spread = (_entropy(rows[:, :, 0]) + _entropy(columns[:, 0])) / 2
+    shared = rel_entr(share, rows * columns).sum((1, 2))
+    spread = (entr(rows).sum((1, 2)) + entr(columns).sum((1, 2))) / 2
     information: ndarray = np.divide(
         np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0
     )
     return information
-
-
-def _entropy(shares: ndarray) -> ndarray:
-    entropy: ndarray = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
-    return entropy
 
 
 def _linkage(distances: ndarray) -> ndarray:

@@ -176,14 +176,12 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
         >>> entropy_rank(np.array([2.0, 2.0, 0.0])).round(6).tolist()
         2.0
     """
+    from scipy.special import entr
+
     values = np.asarray(values, float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = values / values.sum(-1, keepdims=True)
-        terms = np.where(
-            shares > 0, shares * np.log(shares), np.where(np.isnan(shares), np.nan, 0.0)
-        )
-    ranks: ndarray = np.exp(-terms.sum(-1))
-    return ranks
+        ranks: ndarray = np.exp(entr(values / values.sum(-1, keepdims=True)).sum(-1))
+        return ranks
 
 
 def stack_spectra(spectra: Sequence[Float[ndarray, " value"]]) -> Float[ndarray, "matrix value"]:

@@ -111,18 +111,19 @@ def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence
                 f"{model} can read none of the {len(sentences)} included sentences, "
                 "so it has no delta activations; switch them off, or leave it out."
             )
-        kept: dict[int, SentenceVectors] = {}
+        vectors: dict[int, SentenceVectors] = {}
         for batch in (
             read_by_layer(loaded, read) if loaded.layerwise else read_sentences(loaded, read)
         ):
-            kept.update(batch)
-            tick(len(kept) / len(read), f"sentence {len(kept)} of {len(read)} through {model}")
+            vectors.update(batch)
+            done = len(vectors)
+            tick(done / len(read), f"sentence {done} of {len(read)} through {model}")
         if loaded.layerwise:
             notices.append(said_by_layer(model, loaded.info.parameters))
     if long:
         notices.append(too_long(model, sentences, long, reading.longest))
     # in the order of the sentences, so that the sum is the same for every cut into batches
-    ordered = [kept[place] for place in range(len(read))]
+    ordered = [vectors[place] for place in range(len(read))]
     return {
         "last": calc_mean([each.words[:, each.pieces.nonzero()[0][-1]] for each in ordered]),
         "words": calc_mean([each.mean for each in ordered]),
@@ -159,31 +160,29 @@ def compare_states(
         reason = next(iter(outputs.sentences.values()), "")
         raise TaskError(f"Delta activations need {base}, which could not be run. {reason}".strip())
     run = [ref for ref in refs if ref in states]
-    kept = [ref for ref in run if states[ref]["ids"] == states[base]["ids"]]
+    alike = [ref for ref in run if states[ref]["ids"] == states[base]["ids"]]
     notices = [
         f"{ref} is left out, because its tokenizer cuts the sentences of delta activations into "
         "other tokens than the base's."
         for ref in run
-        if ref not in kept
+        if ref not in alike
     ]
-    if not kept:
+    if not alike:
         reason = next(iter([*notices, *outputs.sentences.values()]), "")
         raise TaskError(f"No model could be compared. {reason}".strip())
-    distances, still = measure_activations(states[base], {ref: states[ref] for ref in kept})
-    said = [notice for ref in (base, *kept) for notice in states[ref]["notices"]]
-    return kept, distances, [*notices, *said, *still]
+    distances, still = measure_activations(states[base], {ref: states[ref] for ref in alike})
+    notices += [notice for ref in (base, *alike) for notice in states[ref]["notices"]]
+    return alike, distances, [*notices, *still]
 
 
 def calc_mean(states: Sequence[Float[ndarray, "layer d_model"]]) -> Float[ndarray, "layer d_model"]:
     """Average states over sentences, in double precision; returns float32."""
-    mean: ndarray = np.stack(states).mean(axis=0, dtype=np.float64).astype(np.float32)
-    return mean
+    return np.asarray(np.mean(states, axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def summary_of(value: Value) -> Float[ndarray, "layer d_model"]:
     """Take the mean states of the last word of a decoder, of all words of any other model."""
-    chosen: ndarray = value["last" if value["family"] == "decoder" else "words"]
-    return chosen.astype(np.float64)
+    return np.asarray(value["last" if value["family"] == "decoder" else "words"], dtype=np.float64)
 
 
 def calc_change(

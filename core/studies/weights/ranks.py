@@ -41,8 +41,10 @@ COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "c
 OF_A_PAIR = (COSINE, APART, SIZE, MOST)
 CHANCE = "chance"
 THRESHOLDS = (0.9, 0.95, 0.99)
-RANK_COLUMNS = ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
-FURTHER_COLUMNS = ["null_stable_rank", "entropy_rank", "null_entropy_rank", "relative_norm", "of"]
+RANK_COLUMNS = [
+    *("model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"),
+    *("null_stable_rank", "entropy_rank", "null_entropy_rank", "relative_norm", "of"),
+]
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,23 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         ...     "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
         ([['Wq', 1, 2.0]], [[2.0, 2.0]])
     """
-    measured = [
-        (_row(ref, "delta", family, layer + 1, shape, float(relative)), values)
+    updates = [
+        (ref, "delta", family, layer + 1, *shape, relative)
         for ref, model in features.items()
-        for family, layer, shape, relative, values in zip(
-            model.families, model.layers, model.shapes, relative_norms(model), model.values,
-            strict=True,
+        for family, layer, shape, relative in zip(
+            model.families, model.layers, model.shapes, relative_norms(model), strict=True
         )
-    ] + [
-        (_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan), values)
+    ]
+    measured = [
+        (ref, "weights", family, layer + 1, *shape, np.nan)
         for ref, value in weights.items()
-        for (family, layer), shape, values in zip(
-            value["places"], value["shapes"], value["values"], strict=True
-        )
-    ]  # fmt: skip
-    values = stack_spectra([each for _, each in measured])
-    matrices = pd.DataFrame([row for row, _ in measured])
+        for (family, layer), shape in zip(value["places"], value["shapes"], strict=True)
+    ]
+    spectra = [model.values for model in features.values()]
+    spectra += [value["values"] for value in weights.values()]
+    values = stack_spectra([row for each in spectra for row in each])
+    columns = ["model", "of", "family", "layer", "rows", "columns", "relative_norm"]
+    matrices = pd.DataFrame([*updates, *measured], columns=columns)
     if len(matrices):
         shapes = list(zip(matrices["rows"], matrices["columns"], strict=True))
         nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}
@@ -107,14 +110,10 @@ def layer_sizes(model: Features) -> dict[int, float]:
         >>> layer_sizes(model)
         {0: 0.5}
     """
-    squares: dict[int, list[float]] = {}
-    for layer, delta, weight in zip(
-        model.layers, model.delta_norms**2, model.weight_norms**2, strict=True
-    ):
-        total = squares.setdefault(layer, [0.0, 0.0])
-        total[0] += float(delta)
-        total[1] += float(weight)
-    return {layer: float(relative_change(*total)) for layer, total in squares.items()}
+    squares = pd.DataFrame({"delta": model.delta_norms**2, "weight": model.weight_norms**2})
+    by_layer = squares.groupby(np.array(model.layers), sort=False).sum()
+    sizes = relative_change(by_layer["delta"], by_layer["weight"])
+    return dict(zip(by_layer.index.tolist(), sizes.tolist(), strict=True))
 
 
 def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
@@ -127,9 +126,9 @@ def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
         [[0.8, 1.0], [0.9, 1.0], [0.95, 2.0], [0.99, 2.0]]
     """
     if not len(spectra.matrices):
-        return pd.DataFrame(columns=[*RANK_COLUMNS, *FURTHER_COLUMNS])
+        return pd.DataFrame(columns=RANK_COLUMNS)
     frames = [rank_at(spectra, each) for each in sorted({*THRESHOLDS, threshold})]
-    return pd.concat(frames, ignore_index=True)[[*RANK_COLUMNS, *FURTHER_COLUMNS]]
+    return pd.concat(frames, ignore_index=True)[RANK_COLUMNS]
 
 
 def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
@@ -176,15 +175,11 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
         ranks = rank_at(spectra, threshold)
         for (of, family), group in ranks[ranks["rank"] > 0].groupby(["of", "family"], sort=False):
             means = group.groupby("layer", as_index=False)["rank"].mean()
-            points = means["layer"].to_numpy(float), means["rank"].to_numpy(float)
-            trend = fit_trend(*points)
+            trend = fit_trend(means["layer"].to_numpy(float), means["rank"].to_numpy(float))
             if trend is not None:
-                numbers = (
-                    trend.r2,
-                    *(trend.aicc[kind] for kind in KINDS),
-                    list(trend.coefficients),
-                )
-                rows.append((of, family, trend.kind, f"rank = {equation_of(trend)}", *numbers))
+                words = (of, family, trend.kind, f"rank = {equation_of(trend)}")
+                aicc = (trend.aicc[kind] for kind in KINDS)
+                rows.append((*words, trend.r2, *aicc, list(trend.coefficients)))
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -198,20 +193,6 @@ def equation_of(trend: Trend) -> str:
         size, square = text_of(abs(coefficient), "measure"), "²" if power == 2 else ""
         text += f" {sign} {size} × layer{square}"
     return text + ("" if np.isnan(trend.r2) else f", R² = {text_of(trend.r2)}")
-
-
-def _row(
-    ref: str, of: str, family: str, layer: int, shape: tuple[int, ...], relative: float
-) -> dict[str, str | int | float]:
-    return {
-        "model": ref,
-        "of": of,
-        "family": family,
-        "layer": layer,
-        "rows": int(shape[0]),
-        "columns": int(shape[1]),
-        "relative_norm": relative,
-    }
 
 
 def state_pair(

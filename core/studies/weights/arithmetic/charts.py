@@ -78,8 +78,7 @@ def _scores(table: pd.DataFrame, name: str, place: Place, context: Context) -> C
     shown = table[table["way"].isin((ALONE, TOGETHER))]
     rows = pd.concat([shown.assign(name=shown["way"]), random], ignore_index=True)
     low, high = span_of(rows["low"], rows["high"], rows["score"], table["chance"])
-    metric = str(table["metric"].iloc[0])
-    title = metric_of(metric).title
+    title = metric_of(str(table["metric"].iloc[0])).title
     plane = Plane(
         "scale", "score", "Factor of the changes" * place.lowest, title, low, high, (-1.0, 1.0),
         kind="share", height=HEIGHT, x_axis={"values": [-1, -0.5, 0, 0.5, 1], "format": "~g"},

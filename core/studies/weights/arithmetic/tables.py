@@ -78,13 +78,12 @@ def build_arithmetic(
 
 def harms_in(table: pd.DataFrame) -> pd.DataFrame:
     """Take the rows of ARITHMETIC that say what another's change, added whole, does to a score."""
-    chosen = [_is_harm(row) for row in table[["way", "scale"]].itertuples()]
-    return table[np.array(chosen, dtype=np.bool_)].reset_index(drop=True)
+    return table[(table["way"] == ADDED) & (table["scale"] == 1)].reset_index(drop=True)
 
 
-def _is_harm(row: Any) -> bool:
-    """Whether a sum, or a row of a table, adds another's change whole."""
-    return bool(row.way == ADDED and row.scale == 1)
+def _is_harm(added: Sum) -> bool:
+    """Whether a sum adds another's change whole."""
+    return added.way == ADDED and added.scale == 1
 
 
 def _excess(
@@ -96,13 +95,13 @@ def _excess(
     level: float,
 ) -> dict[str, float]:
     """Compare a score with its mean under random changes (draw, sentence)."""
-    each, resampled = ratios(rivals, total, counts)
-    variance = each.var(ddof=1) / len(each)
-    gap, sampled = score - each.mean(), drawn - resampled.mean(1)
-    degrees = [len(total) - 1.0, len(each) - 1.0]
+    scores, resampled = ratios(rivals, total, counts)
+    variance = scores.var(ddof=1) / len(scores)
+    gap, sampled = score - scores.mean(), drawn - resampled.mean(1)
+    degrees = [len(total) - 1.0, len(scores) - 1.0]
     low, high = t_interval(gap, [sampled.var(), variance], degrees, level)
     return {
-        "random_score": float(each.mean()), "score_excess": float(gap),
+        "random_score": float(scores.mean()), "score_excess": float(gap),
         "score_excess_low": float(low), "score_excess_high": float(high),
     }  # fmt: skip
 
@@ -125,9 +124,9 @@ def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.Dat
 
 
 def _alike(
-    sums: Mapping[str, np.ndarray], first: int, second: int, chosen: np.ndarray
+    sums: Mapping[str, np.ndarray], first: int, second: int, matrices: np.ndarray
 ) -> dict[str, float]:
-    products, changed, conflicts = (part[chosen].sum(0) for part in sums.values())
+    products, changed, conflicts = (part[matrices].sum(0) for part in sums.values())
     lengths = float(np.sqrt(products[first, first] * products[second, second]))
     both = int(changed[first, second])
     return {

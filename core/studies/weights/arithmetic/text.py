@@ -29,8 +29,8 @@ def statements_of(
     """State the largest harm beyond that of a random update, one whose interval excludes 0 where
     there is any, the scores of the best common sum, and the most similar changes."""
     clear = harms[harms["score_excess_high"] < 0]
-    chosen = (clear if len(clear) else harms).sort_values("score_excess", kind="stable")
-    worst = chosen.head(1).to_dict("records")
+    candidates = (clear if len(clear) else harms).sort_values("score_excess", kind="stable")
+    worst = candidates.head(1).to_dict("records")
     nearest = alike.sort_values("cosine", ascending=False, kind="stable").head(1).to_dict("records")
     return (
         *(
@@ -60,8 +60,8 @@ def best_common(table: pd.DataFrame) -> pd.DataFrame:
     rows = table[table["way"] == TOGETHER]
     if rows.empty:
         return rows
-    kept = (rows["score"] / rows["model"].map(alone)).groupby(rows["scale"]).mean()
-    return rows[rows["scale"] == kept.idxmax()]
+    shares = (rows["score"] / rows["model"].map(alone)).groupby(rows["scale"]).mean()
+    return rows[rows["scale"] == shares.idxmax()]
 
 
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: pd.DataFrame) -> str:
