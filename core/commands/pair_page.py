@@ -52,7 +52,7 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
 
 def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
     """Draw the figures of the report, by file name."""
-    from core.studies.weights.clusters.charts.figures import change_chart
+    from core.studies.weights.clusters.charts.ranks import change_chart
 
     charts: dict[str, Chart] = {}
     for part in parts:

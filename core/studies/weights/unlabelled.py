@@ -35,6 +35,11 @@ CAST, JUDGED, SHUFFLED = "share of the votes", "such votes are right", "with shu
 NEAREST, FARTHEST, MOVED = "nearest model", "farthest of labelled models", "change of the weights"
 
 
+def nearest_in_words(k: int) -> str:
+    """Write which neighbours are looked at: "nearest", "two nearest"."""
+    return "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
+
+
 def build_unlabelled(
     bases: Mapping[str, str],
     labels: Sequence[str],

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from core.errors import TaskError
 from core.maths.spectra.projections import FEWEST, METHODS
 from core.maths.spectra.registry import VECTORS, Features, calc_distances, relative_size
 from core.results.export import Result
@@ -41,25 +40,15 @@ def lighten(value: Value) -> Value:
 def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
     """Measure the distances, in every vector, between models with the same matrices as the
     first."""
-    features = comparable({ref: unpack_features(value) for ref, value in values.items()})
-    rows = list(features.values())
+    features = {ref: unpack_features(value) for ref, value in values.items()}
+    matrices = {ref: (each.families, each.layers, each.shapes) for ref, each in features.items()}
+    refs = [ref for ref in features if matrices[ref] == next(iter(matrices.values()))]
+    rows = [features[ref] for ref in refs]
     distances = {
         vector: calc_distances(rows, vector, rank) if len(rows) > 1 else np.zeros((1, 1))
         for vector in VECTORS
     }
-    return {"models": list(features), **distances}
-
-
-def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
-    """Keep the models whose matrices have the places and shapes of the first one's."""
-    first = next(iter(features.values()), None)
-    return {
-        ref: model
-        for ref, model in features.items()
-        if first is not None
-        and (model.families, model.layers, model.shapes)
-        == (first.families, first.layers, first.shapes)
-    }
+    return {"models": refs, **distances}
 
 
 def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
@@ -72,18 +61,6 @@ def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
     return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
 
 
-def condensed(outputs: Outputs, rank: int) -> Outputs:
-    """Return a study's outputs as `condense` makes them, whichever way they were run. Raises
-    TaskError if every task failed."""
-    if not outputs.values:
-        raise TaskError(
-            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
-        )
-    if DISTANCES in outputs.values:
-        return outputs
-    return replace(outputs, values=condense(outputs, rank))
-
-
 def run_condensed(
     spec: WeightsSpec,
     tasks: Sequence[Task],
@@ -93,30 +70,19 @@ def run_condensed(
     **options: Any,
 ) -> Outputs:
     """Run a study's tasks and store what it reads of them; run none if that is stored already."""
-    kept = store or current_store()
+    store = store or current_store()
     keys = condensed_keys(tasks, spec.rank)
-    stored, shipped = kept.find(keys.values())
+    stored, shipped = store.find(keys.values())
     if len(stored) == len(set(keys.values())):
         if progress is not None:
-            count = len(keys)
-            progress(
-                Progress(
-                    count,
-                    count,
-                    count,
-                    1.0,
-                    "",
-                    0.0,
-                    0.0,
-                    sum(key in shipped for key in keys.values()),
-                )
-            )
+            count, precomputed = len(keys), sum(key in shipped for key in keys.values())
+            progress(Progress(count, count, count, 1.0, "", 0.0, 0.0, precomputed))
         return Outputs({role: stored[key] for role, key in keys.items()}, stored=len(keys))
-    outputs = run(tasks, store=kept, progress=progress, **options)
+    outputs = run(tasks, store=store, progress=progress, **options)
     values = condense(outputs, spec.rank)
     if not outputs.failures:
         made = {key: values[role] for role, key in keys.items() if role[0] == "delta"}
-        kept.put_many({**made, keys[DISTANCES]: values[DISTANCES]})
+        store.put_many({**made, keys[DISTANCES]: values[DISTANCES]})
     return replace(outputs, values=values)
 
 
@@ -143,7 +109,8 @@ def compare(
         for member in selection.members
         if ("delta", member.ref) in values
     }
-    features = comparable(every)
+    measured = values[DISTANCES]
+    features = {ref: every[ref] for ref in measured["models"]}
     notices += [
         said("shapes", model=ref, first=next(iter(features)))
         for ref in every
@@ -152,14 +119,13 @@ def compare(
     notices += [n for ref in features for n in values["delta", ref]["notices"]]
     by_state: dict[str, ndarray] = {}
     if spec.reads_states:  # every vector then compares the same models
-        kept, by_state, of_states = compare_states(spec.base, features, outputs)
-        features = {ref: features[ref] for ref in kept}
+        refs, by_state, of_states = compare_states(spec.base, features, outputs)
+        features = {ref: features[ref] for ref in refs}
         notices += of_states
-    measured = values[DISTANCES]
     places = [measured["models"].index(ref) for ref in features]
-    chosen = np.ix_(places, places)
-    distances = {vector: np.asarray(measured[vector])[chosen] for vector in VECTORS} | by_state
-    return features, distances, notices
+    every_pair = np.ix_(places, places)
+    distances = {vector: np.asarray(measured[vector])[every_pair] for vector in VECTORS}
+    return features, distances | by_state, notices
 
 
 def sizes_of(features: Mapping[str, Features]) -> ndarray:

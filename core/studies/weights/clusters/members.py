@@ -116,10 +116,10 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
         otherwise |= {member.ref: member for member in mine if member.variant}
         members |= {member.ref: member for member in alike or mine}
     left = ", ".join(ref for ref in otherwise if ref not in members)
-    told = ", ".join(
+    by_name = ", ".join(
         f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name"
     )
-    parts = {said("variants", models=left): left, said("named_data", models=told): told}
+    parts = {said("variants", models=left): left, said("named_data", models=by_name): by_name}
     if not members:
         raise SpecError(
             f"None of the chosen models ({', '.join(patterns) or 'no model'}) "

@@ -9,8 +9,7 @@ from core.limits import current_limits
 from core.studies.kit import Outputs, Task, text_task
 from core.studies.task_kit import Cost, Sizes
 from core.studies.weights.activations import SENTENCES, TEXT, plan_states
-from core.studies.weights.clusters.members import Member, earlier_steps
-from core.studies.weights.clusters.members import labels_of as label_members
+from core.studies.weights.clusters.members import Member, earlier_steps, labels_of
 from core.studies.weights.clusters.notice_text import describe_table
 from core.studies.weights.clusters.selection import Selection, find_models, read_labels
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -20,7 +19,6 @@ from core.studies.weights.label_tables import match_labels
 
 # processor seconds per permutation and pair of models, and of a map
 PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
-READ = SENTENCES  # by vectors of states
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
@@ -37,10 +35,9 @@ def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list
     if spec.reads_states:
         tasks.append(text_task(TEXT, (), SENTENCES, texts))
     if spec.labels:
-        given = (texts or {}).get(spec.labels)
         table = Task.of(
             "label table", read_labels, role="labels", fleeting=True,
-            ref=spec.labels, column=spec.column, given=given,
+            ref=spec.labels, column=spec.column, given=(texts or {}).get(spec.labels),
         )  # fmt: skip
         tasks.append(table)
     return tasks
@@ -57,11 +54,10 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             f"A shared instance compares up to {MOST_SHARED} fine-tunes at once, "
             f"not {len(members)}; choose fewer."
         )
-    labels = labels_of(spec, ready, members)
+    labels = label_models(spec, ready, members)
     aside = aside_of(spec, members, labels)
     scored = sum(bool(label) for place, label in enumerate(labels) if place not in aside)
     check_counts(spec, scored, len(members))
-    kept = kept_rank(spec.rank)
     tasks = [
         Task.of(
             member.ref,
@@ -73,7 +69,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             base_identity=selection.identities[member.base],
             model_identity=selection.identities[member.ref],
             families=spec.families,
-            kept=kept,
+            kept=kept_rank(spec.rank),
             seed=spec.seed,
         )
         for member in members
@@ -100,15 +96,15 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
 
 
 def collecting(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
-    """Estimate permuting labels and drawing the map, beside what is kept of every update."""
-    kept = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
-    seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(kept) ** 2 / 2
-    return [Cost(seconds, sum(kept), torch=False)]
+    """Estimate permuting labels and drawing the map, beside what is stored of every update."""
+    stored = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
+    seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(stored) ** 2 / 2
+    return [Cost(seconds, sum(stored), torch=False)]
 
 
-def labels_of(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
+def label_models(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
     """Return the label of each model, from the table where there is one."""
-    return label_members(members, spec.label_by, _matched(spec, ready)[0])
+    return labels_of(members, spec.label_by, _matched(spec, ready)[0])
 
 
 def table_notices(spec: WeightsSpec, ready: Outputs) -> list[str]:

@@ -15,8 +15,7 @@ from typing import Any
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
 from core.models.identity import Identity, describe_copies, find_copies, identify
-from core.models.sizes import BYTES as NUMBER_BYTES
-from core.models.sizes import is_adapter, size_of_adapter
+from core.models.sizes import BYTES, is_adapter, size_of_adapter
 from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
     EVERY,
@@ -73,7 +72,7 @@ def _expected(
     for number in range(tree):
         size = sizes[base]
         member = Member(f"hub:{number}", base, str(number))
-        sizes[member.ref] = replace(size, download=NUMBER_BYTES * size.parameters)
+        sizes[member.ref] = replace(size, download=BYTES * size.parameters)
         members.append(member)
     refs = {ref: ref for member in members for ref in (member.base, member.ref)}
     return Selection(tuple(members), refs, (), {}, refs if run else {})
@@ -101,10 +100,11 @@ def find_models(
         with span(0.6, 1.0):
             contents, unread = _identify_all(identities, run=True)
         reasons |= {ref: f"Delta activations run every model. {why}" for ref, why in unread.items()}
-    why = {
-        member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
+    failures = {
+        member.ref: reason
+        for member in named.members
+        if (reason := reasons.get(member.base) or reasons.get(member.ref))
     }
-    failures = {ref: reason for ref, reason in why.items() if reason}
     usable = [member for member in named.members if member.ref not in failures]
     if not usable:
         ref, reason = next(iter(failures.items()))
@@ -153,10 +153,10 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> dict[str, 
         given = _read_file(ref)
     table = read_label_table(given)
     name = ref.removeprefix(UPLOAD)
-    chosen = column or next(iter(table))
-    if chosen not in table:
-        raise SpecError(f"{name} has no column {chosen!r}; choose from {', '.join(table)}.")
-    return table[chosen]
+    column = column or next(iter(table))
+    if column not in table:
+        raise SpecError(f"{name} has no column {column!r}; choose from {', '.join(table)}.")
+    return table[column]
 
 
 def _read_file(ref: str) -> bytes:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from core.errors import TaskError
 from core.maths.spectra.projections import draw_map
 from core.studies.kit import (
     ComparedTable,
@@ -30,16 +31,15 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.weights import ranks as rank_tables
+from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
 from core.studies.weights.clusters.distances import (
     compare,
-    condensed,
     redraw,
     run_condensed,
     sizes_of,
 )
 from core.studies.weights.clusters.doses import compare_doses
-from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import describe_aside, describe_unchanged
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -57,11 +57,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Compute distances, neighbours, clusters and ranks from the tasks' outputs; the map is PCA.
     Raises TaskError if every task failed, SpecError if too many did for what was asked for."""
     selection: Selection = ready.values["models"]
-    outputs = condensed(outputs, spec.rank)
+    if not outputs.values:
+        reason = next(iter(outputs.sentences.values()), "")
+        raise TaskError(f"No model could be compared. {reason}".strip())
     features, distances, notices = compare(spec, selection, outputs)
     present = [member for member in selection.members if member.ref in features]
     sizes = sizes_of(features)
-    labels = planning.labels_of(spec, ready, present)
+    labels = planning.label_models(spec, ready, present)
     aside = planning.aside_of(spec, present, labels)
     scored = tables.score(spec, labels, distances, aside)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
@@ -93,8 +95,10 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         **({UNLABELLED: unlabelled} if cast else {}),
     }
     ranked = text.state_ranks(spec.of, spec.threshold, built["ranks"]) if scored.k else ()
-    pair = rank_tables.state_pair(features, distances, spec.rank)
-    statements = text.statements_of(spec, scored, built["ranks"], built["doses"], pair)
+    statements = text.statements_of(
+        spec, scored, built["ranks"], built["doses"],
+        rank_tables.state_pair(features, distances, spec.rank),
+    )  # fmt: skip
     return Findings(
         spec={"map": "pca"},
         headline=f"{unlabelled_sentence(cast)} "
@@ -117,8 +121,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ],
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},
-        methods=make_methods(spec, present, scored, spectra),
-        cites=(*CITATIONS, *STATE_CITATIONS) if spec.reads_states else CITATIONS,
+        methods=text.make_methods(spec, present, scored, spectra),
+        cites=(*text.CITATIONS, *(text.STATE_CITATIONS if spec.reads_states else ())),
     )
 
 
@@ -141,7 +145,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 
 STUDY = Study(
     name="weights",
-    words=words_beside(__file__).filled(sentences=planning.READ),
+    words=words_beside(__file__).filled(sentences=SENTENCES),
     Spec=WeightsSpec,
     prepare=planning.prepare,
     plan=planning.plan,

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.maths.spectra.clustering import chance_information, cluster_models, score_clusters
+from core.maths.spectra.forests import nearest_of
 from core.maths.spectra.neighbours import (
     Prediction,
     attainable_shares,
@@ -88,8 +89,8 @@ def score(
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
     predictions = _predict(distances[spec.vector][np.ix_(places, places)], labelled, places, k)
     votes = _votes(spec, labelled, distances, places, k)
-    told = (said("unlabelled", count=unlabelled, models=compared),) if unlabelled else ()
-    return Scored(k, neighbours, vectors, clusters, predictions, told, votes)
+    notices = (said("unlabelled", count=unlabelled, models=compared),) if unlabelled else ()
+    return Scored(k, neighbours, vectors, clusters, predictions, notices, votes)
 
 
 def _shares(
@@ -178,35 +179,33 @@ def build_models(
 
     `unchanged` counts the matrices that are identical to the base's.
     """
-    rows = []
-    for place, member in enumerate(members):
-        rest = [neighbour for neighbour in range(len(members)) if neighbour != place]
-        nearest = min(rest, key=lambda neighbour: distances[place, neighbour], default=None)
-        model = features[member.ref]
-        guess = scored.predictions.get(place)
-        rows.append(
-            {
-                "model": member.ref,
-                "label": labels[place],
-                "task": member.task,
-                "data": member.data,
-                "data_from": member.data_from,
-                "base": member.base,
-                "cluster": int(scored.clusters[place]),
-                "nearest": members[nearest].ref if nearest is not None else None,
-                "distance": float(distances[place, nearest]) if nearest is not None else np.nan,
-                "predicted": guess.predicted if guess else None,
-                "correct": guess.predicted == labels[place] if guess else None,
-                "relative_delta": relative_size(model),
-                "unchanged": int((model.delta_norms == 0).sum()),
-                "dose": member.dose,
-                "frozen": member.frozen,
-                "x": float(points[place, 0]),
-                "y": float(points[place, 1]),
-                "z": float(points[place, 2]),
-            }
-        )
-    return pd.DataFrame(rows)
+    predicted = {place: guess.predicted for place, guess in scored.predictions.items()}
+    single, nearest = len(members) == 1, nearest_of(distances)
+    return pd.DataFrame(
+        {
+            "model": [member.ref for member in members],
+            "label": labels,
+            "task": [member.task for member in members],
+            "data": [member.data for member in members],
+            "data_from": [member.data_from for member in members],
+            "base": [member.base for member in members],
+            "cluster": scored.clusters,
+            "nearest": None if single else [members[place].ref for place in nearest],
+            "distance": np.nan if single else distances[range(len(members)), nearest],
+            "predicted": [predicted.get(place) for place in range(len(members))],
+            "correct": [
+                predicted[place] == label if place in predicted else None
+                for place, label in enumerate(labels)
+            ],
+            "relative_delta": [relative_size(features[member.ref]) for member in members],
+            "unchanged": [(features[member.ref].delta_norms == 0).sum() for member in members],
+            "dose": [member.dose for member in members],
+            "frozen": [member.frozen for member in members],
+            "x": points[:, 0],
+            "y": points[:, 1],
+            "z": points[:, 2],
+        }
+    )
 
 
 def build_predictions(

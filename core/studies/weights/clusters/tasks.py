@@ -9,7 +9,7 @@ stay, for another choice of families.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,8 +69,8 @@ def _cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: A
 
 
 def _update_cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: Any) -> Cost:
-    kept = STORED_NUMBERS * 6 * sizes[model].layers * costs.SINGLE
-    return replace(_cost(sizes, model, families), store=kept)
+    stored = STORED_NUMBERS * 6 * sizes[model].layers * costs.SINGLE
+    return replace(_cost(sizes, model, families), store=stored)
 
 
 @pure("weights.delta", cost=_update_cost)
@@ -102,12 +102,15 @@ def measure_delta(
             place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
             pieces.add(delta.index, _measure_matrix(delta, kept, None if exact else place_seed))
     ordered = [pieces.values[index] for index in range(len(pair.slots))]
-    _check_changed(model, base, ordered)
-    notices = [*pair.notices, *_check_rounding(model, ordered)]
+    if not any(record["delta_norm"] for record in ordered):
+        raise ModelError(
+            f"{model} has the same matrices as {base}, so there is no update to compare; "
+            "choose a model that was fine-tuned."
+        )
     return {
         "places": places,
         "shapes": [list(shape) for shape in shapes],
-        "notices": notices,
+        "notices": [*pair.notices, *_check_rounding(model, ordered)],
         **_pack(ordered),
     }
 
@@ -139,6 +142,19 @@ def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Del
         yield delta
 
 
+def compute_pieces(
+    keys: Sequence[str], compute: Callable[[int], Value], *, lasting: bool = False
+) -> list[Value]:
+    """Compute the pieces of a task's value by their numbers, except those that an interrupted run
+    of it finished; `lasting` ones stay in the store."""
+    with keep_pieces(dict(enumerate(keys)), lasting=lasting) as pieces:
+        for number in range(len(keys)):
+            if number not in pieces.values:
+                with span(number / len(keys), (number + 1) / len(keys)):
+                    pieces.add(number, compute(number))
+    return [pieces.values[number] for number in range(len(keys))]
+
+
 @pure("weights.model", cost=_cost)
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
     """Measure the singular values of a model's own matrices: "places", "shapes" and "values" as in
@@ -150,23 +166,19 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
         if not families or slot.family in families
     ]
     places = [[slot.family, slot.layer] for slot in slots]
-    keys = {
-        index: key_of("weights spectrum", VERSION, identified(model_identity), place)
-        for index, place in enumerate(places)
-    }
-    with keep_pieces(keys, lasting=is_remote(model, model_identity)) as pieces:
-        for index, slot in enumerate(slots):
-            if index in pieces.values:
-                continue
-            with span(index / len(slots), (index + 1) / len(slots)):
-                tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
-                pieces.add(
-                    index, {"values": singular_values(slot.cut(checkpoint.read(slot.tensor)))}
-                )
+    identity = identified(model_identity)
+    keys = [key_of("weights spectrum", VERSION, identity, place) for place in places]
+
+    def measure(number: int) -> Value:
+        slot = slots[number]
+        tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
+        return {"values": singular_values(slot.cut(checkpoint.read(slot.tensor)))}
+
+    spectra = compute_pieces(keys, measure, lasting=is_remote(model, model_identity))
     return {
         "places": places,
         "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
-        "values": stack_spectra([pieces.values[index]["values"] for index in range(len(slots))]),
+        "values": stack_spectra([piece["values"] for piece in spectra]),
     }
 
 
@@ -194,11 +206,9 @@ def unpack_features(value: Value) -> Features:
         values=value["values"],
         delta_norms=value["delta_norms"],
         weight_norms=value["weight_norms"],
-        left=tuple(_cut(value["left"], [(rows, kept) for rows, _ in shapes])) if whole else (),
-        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes]))
-        if whole
-        else (),
-        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]]))
+        left=_cut(value["left"], [(rows, kept) for rows, _ in shapes]) if whole else (),
+        right=_cut(value["right"], [(columns, kept) for _, columns in shapes]) if whole else (),
+        sketches=_cut(value["sketch"], [(size,) for size in value["sketch_lengths"]])
         if whole
         else (),
     )
@@ -236,20 +246,10 @@ def _pack(records: Sequence[dict[str, Any]]) -> Value:
     }
 
 
-def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> Iterator[ndarray]:
-    start = 0
-    for shape in shapes:
-        stop = start + int(np.prod(shape))
-        yield flat[start:stop].reshape(shape)
-        start = stop
-
-
-def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> None:
-    if not any(record["delta_norm"] for record in records):
-        raise ModelError(
-            f"{model} has the same matrices as {base}, so there is no update to compare; "
-            "choose a model that was fine-tuned."
-        )
+def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> tuple[ndarray, ...]:
+    ends = np.cumsum([np.prod(shape) for shape in shapes])
+    parts = zip(np.split(flat, ends[:-1]), shapes, strict=True)
+    return tuple(part.reshape(shape) for part, shape in parts)
 
 
 def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:

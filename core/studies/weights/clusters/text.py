@@ -1,6 +1,6 @@
-"""What the study found: facts, and the headline made of them.
+"""What the study found: facts, the headline made of them, and the methods.
 
-`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the methods.
+`view_text` has the sentence of each view, `notice_text` the notices.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
-from core.studies.text_kit import Estimate, Statement, by_number, listed, text_of, words_beside
-from core.studies.weights.activations import every_vector, title_of
+from core.models.weights.families import family_label
+from core.studies.text_kit import Estimate, Statement, by_number, listed, text_of
+from core.studies.weights.activations import SENTENCES, every_vector, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member
+from core.studies.weights.clusters.notice_text import said
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
-from core.studies.weights.ranks import CHANCE, OF_A_PAIR, pair_sentence
-from core.studies.weights.unlabelled import SPELT, WORDS
+from core.studies.weights.ranks import CHANCE, OF_A_PAIR, Spectra, pair_sentence
+from core.studies.weights.unlabelled import SPELT, WORDS, nearest_in_words
 
 GAUSSIAN = "Gaussian matrix of the same shape"
 
@@ -26,7 +28,22 @@ EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
 BY_CHANCE = "named by the vote under shuffled labels"
 LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
 DECIDING = "Learning rate and number of steps also decide that size"
-NOTHING = words_beside(__file__).sentence("nothing")
+CITATIONS = (
+    "vectorsinthewild",
+    "hu2022",
+    "ilharco2023",
+    "roy2007",
+    "marchenko1967",
+    "phipson2010",
+    "hubert1985",
+    "hurvich1989",
+    "kruskal1964",
+)
+CLUSTERING = {
+    "agglomerative": "average-linkage agglomerative clustering",
+    "hdbscan": "HDBSCAN",
+}
+STATE_CITATIONS = ("xu2025",)  # where delta activations are computed
 
 
 def verdict_of(p_value: float, smallest_p: float) -> str:
@@ -51,10 +68,9 @@ def statements_of(
         row_of(scored.vectors, name, scored.k)
         for name in dict.fromkeys((spec.vector, NORMS, *scored.vectors["vector"]))
     ]
-    expected = Estimate(float(rows[0]["chance"]), kind="per cent")
     stated = [
         state_share(rows[0]),
-        Statement(CHANCE, EXPECTED, expected),
+        Statement(CHANCE, EXPECTED, Estimate(float(rows[0]["chance"]), kind="per cent")),
         *map(state_share, rows[1:]),
     ]
     if stated[0].verdict != TOO_FEW:
@@ -101,7 +117,7 @@ def make_headline(
     if not scored.k:
         pair = [each for each in statements if each.verdict in OF_A_PAIR]
         ranks = rank_sentence(statements[len(pair) :], spec.threshold)
-        return " ".join(filter(None, (pair_sentence(pair), ranks))) or NOTHING
+        return " ".join(filter(None, (pair_sentence(pair), ranks))) or said("nothing")
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )
@@ -146,13 +162,13 @@ def vote_sentence(
     if not voted:
         return ""
     chance = next(each for each in statements if each.verdict == BY_CHANCE).number.value_text
-    many = f"A vote of the {SPELT.get(k, k)} nearest neighbours"
-    who = "The nearest neighbour" if k == 1 else many
+    near = nearest_in_words(k)
+    voters = "The nearest neighbour" if k == 1 else f"A vote of the {near} neighbours"
     p_value = float(votes["p_value"].iloc[0])
     above = p_value < SIGNIFICANT
     beyond = "" if above else ", not detectably more than by chance"
     tested = f"{'chance ' if above else ''}{chance}, {text_of(p_value, 'p')}{more}"
-    text = f"{who} names the {word} of {voted[0].number.value_text} of {voted[0].baseline}"
+    text = f"{voters} names the {word} of {voted[0].number.value_text} of {voted[0].baseline}"
     alone = [each.number.value_text for each in voted[1:] if each.subject == NORMS]
     rival = f"; by the size of the update alone it names {alone[0]}" if alone else ""
     return f"{text}{beyond} ({tested}){rival}."
@@ -172,10 +188,11 @@ def neighbour_sentence(
     reached, chance = share.number.value_text, expected.number.value_text
     near = nearest_in_words(k)
     if share.verdict == TOO_FEW:
-        each = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
+        neighbours = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
         return (
-            f"With {models} models and {each} each, it cannot be tested whether neighbours share a "
-            f"{word}: no p-value can be below {text_of(row['smallest_p'], 'probability')} "
+            f"With {models} models and {neighbours} each, it cannot be tested whether neighbours "
+            f"share a {word}: no p-value can be below "
+            f"{text_of(row['smallest_p'], 'probability')} "
             f"({reached} share it; chance {chance}{more})."
         )
     tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
@@ -188,11 +205,6 @@ def neighbour_sentence(
         else f"do not detectably share a {word}"
     )
     return f"Neighbours {claim}: {reached} of the {near} do on average {tested}."
-
-
-def nearest_in_words(k: int) -> str:
-    """Write which neighbours are looked at: "nearest", "two nearest"."""
-    return "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
 
 
 def _size(size: Statement, row: pd.Series) -> str:
@@ -220,6 +232,11 @@ def _training(members: Sequence[Member]) -> str:
     return f"{DECIDING}, and they differ between the models."
 
 
+def name_of(vector: str) -> str:
+    """A vector's name in a list, without what its title says in brackets."""
+    return title_of(vector).partition(" (")[0]
+
+
 def _others(statements: Sequence[Statement], chosen: str) -> str:
     """List the shares of the vectors that were not chosen."""
     shares = [
@@ -228,7 +245,7 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
         if each.baseline == CHANCE and each.subject not in (chosen, NORMS)
     ]
     free = [
-        title_of(each.subject).partition(" (")[0]
+        name_of(each.subject)
         for each in statements
         if each.baseline == CHANCE and not every_vector()[each.subject].gauge_safe
     ]
@@ -246,12 +263,38 @@ def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
     if not statements:
         return ""
     rank, ratio = statements
-    what, matrix = (
+    many, matrix = (
         ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
     )
     verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
     return (
-        f"{what} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
+        f"{many} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
         f"directions for {text_of(threshold, 'setting')} of its energy, "
         f"{ratio.number.value_text} of what a Gaussian matrix needs."
     )
+
+
+def make_methods(
+    spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra
+) -> str:
+    """A methods paragraph, ready to paste."""
+    families = (
+        ", ".join(dict.fromkeys(map(family_label, spectra.matrices["family"])))
+        if len(spectra.matrices)
+        else "none"
+    )
+    vector = every_vector()[spec.vector]
+    parts = {  # whether a sentence holds
+        said(
+            "compared", models=len(members), base=spec.base, families=families,
+            vector=spec.vector, meaning=vector.meaning,
+        ): True,
+        said("directions", rank=spec.rank): vector.ranked,
+        said("states", sentences=SENTENCES): spec.reads_states,
+        said(
+            "neighbours", label=WORDS[spec.label_by], permutations=spec.permutations, k=scored.k
+        ): scored.k,
+        said("clusters", method=CLUSTERING[spec.method]): True,
+        said("ranks", threshold=text_of(spec.threshold, "setting")): True,
+    }  # fmt: skip
+    return " ".join(sentence for sentence, holds in parts.items() if holds)

@@ -12,21 +12,21 @@ from core.results.drawing.maps import MOST_STRESS
 from core.results.export import Result
 from core.studies.text_kit import Estimate, Statement, listed, text_of
 from core.studies.weights.activations import title_of
-from core.studies.weights.clusters.charts.figures import stresses_of
-from core.studies.weights.clusters.charts.marks import label_word
+from core.studies.weights.clusters.charts.figures import label_word, stresses_of
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
     EXPECTED,
     LOWER,
     TOO_FEW,
-    nearest_in_words,
+    name_of,
     neighbour_sentence,
     row_of,
     state_ranks,
     vote_sentence,
 )
 from core.studies.weights.ranks import CHANCE
+from core.studies.weights.unlabelled import nearest_in_words
 
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
@@ -36,13 +36,11 @@ NO_TREND = "a constant"
 
 def votes_sentence(result: Result) -> str:
     """Say of how many models a vote of the neighbours names the label; "" if it cannot be told."""
-    vector = str(result.spec["vector"])
-    more = "" if vector == COMMON else f"; {title_of(vector)}"
     votes = result.tables.get("votes")
     if votes is None:  # a result of an earlier version
         return ""
-    k = int(result.arrays["k"])
-    return vote_sentence(result.statements, votes, k, label_word(result), more)
+    k, word = int(result.arrays["k"]), label_word(result)
+    return vote_sentence(result.statements, votes, k, word, _vector(result))
 
 
 def map_sentence(result: Result) -> str:
@@ -51,7 +49,7 @@ def map_sentence(result: Result) -> str:
         return ""
     vector, k = str(result.spec["vector"]), int(result.arrays["k"])
     share, row = shares[vector], row_of(result.tables["vectors"], vector, k)
-    more, models = "" if vector == COMMON else f"; {title_of(vector)}", _models(result)
+    more, models = _vector(result), _models(result)
     if share.verdict != TOO_FEW and vector != NORMS:
         more += f"; the size of the update alone {shares[NORMS].number.value_text}"
     sentence = neighbour_sentence(share, _chance(result), row, k, label_word(result), models, more)
@@ -70,23 +68,22 @@ def neighbours_sentence(result: Result) -> str:
     )
     if not shares:
         return ""
-    near = nearest_in_words(int(result.arrays["k"]))
-    chance = f"{_chance(result).number.value_text} of the {near}"
+    k, chance = int(result.arrays["k"]), _chance(result).number.value_text
+    near = nearest_in_words(k)
     if all(share.verdict == TOO_FEW for share in shares):
         return (
-            f"{_models(result)} models are too few to test any vector (chance {chance}): "
-            f"{_shares(shares)}."
+            f"{_models(result)} models are too few to test any vector "
+            f"(chance {chance} of the {near}): {_shares(shares)}."
         )
     above = [share for share in shares if share.verdict == ABOVE]
     rest = [share for share in shares if share not in above]
     word = label_word(result)
     if not above:
         none = f"Neighbours do not detectably share a {word} by any vector"
-        return f"{none} (chance {chance}): {_shares(rest)}."
-    expected, several = _chance(result).number.value_text, int(result.arrays["k"]) > 1
-    who = f"The {near} share" if several else "The nearest shares"
-    text = f"{who} a {word} beyond chance ({expected}) by {_shares(above)}"
-    named = listed([_named(each) for each in rest])
+        return f"{none} (chance {chance} of the {near}): {_shares(rest)}."
+    who = f"The {near} share" if k > 1 else "The nearest shares"
+    text = f"{who} a {word} beyond chance ({chance}) by {_shares(above)}"
+    named = listed([name_of(each.subject) for each in rest])
     return f"{text}, not detectably by {named}." if rest else f"{text}."
 
 
@@ -154,10 +151,10 @@ def depth_sentence(result: Result) -> str:
     if not stated:
         return ""
     rank, ratio = (each.number for each in stated)
-    what = "update" if of == "delta" else "matrix"
+    matrix = "update" if of == "delta" else "matrix"
     lower = "" if stated[1].verdict == LOWER else "no lower than noise: "
     text = (
-        f"The median {what} has effective rank {rank.value_text}, {lower}{ratio.value_text} of a "
+        f"The median {matrix} has effective rank {rank.value_text}, {lower}{ratio.value_text} of a "
         "Gaussian matrix's."
     )
     trends = state_trends(result.tables["trends"], of)
@@ -172,22 +169,23 @@ def depth_sentence(result: Result) -> str:
         f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    of = f"{len(moving)} of {len(trends)}"
-    return f"{text} By fit (AICc, no test) rank {listed(clauses)} ({of})."
+    return f"{text} By fit (AICc, no test) rank {listed(clauses)} ({len(moving)} of {len(trends)})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:
     """ "projectors and delta (100 %) and norms (92 %)": vectors with one share together."""
     return listed(
         [
-            f"{listed([_named(each) for each in group])} ({text})"
+            f"{listed([name_of(each.subject) for each in group])} ({text})"
             for text, group in groupby(shares, key=lambda share: share.number.value_text)
         ]
     )
 
 
-def _named(share: Statement) -> str:
-    return title_of(share.subject).partition(" (")[0]
+def _vector(result: Result) -> str:
+    """The chosen vector, for the end of the brackets of a sentence, unless it need not be named."""
+    vector = str(result.spec["vector"])
+    return "" if vector == COMMON else f"; {title_of(vector)}"
 
 
 def _models(result: Result) -> int:

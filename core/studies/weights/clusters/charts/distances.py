@@ -19,7 +19,7 @@ from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
 from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, told
 from core.studies.weights.activations import STATE_VECTORS
-from core.studies.weights.clusters.charts.marks import (
+from core.studies.weights.clusters.charts.figures import (
     group_channels,
     group_names,
     label_word,
@@ -29,7 +29,7 @@ from core.studies.weights.clusters.charts.marks import (
     palette,
     vector_name,
 )
-from core.studies.weights.unlabelled import SPELT
+from core.studies.weights.unlabelled import nearest_in_words
 
 TREE = 0.25  # width of the tree, in widths of the heatmap
 # distance of two models that have nothing in common
@@ -54,10 +54,9 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = model_names(result)[order]
     groups = group_names(result.table["label"], "label")[order]
     right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
-    x_scale, y_scale = (
-        {"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5])
-    )
+    x_scale = {"domain": [-0.5, right], "nice": False}
     x = channel("x:Q", title=None, scale=x_scale, axis=None)
+    y_scale = {"domain": [count - 0.5, -0.5], "nice": False}
     y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
     cells = _cells(distances[np.ix_(order, order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
@@ -75,9 +74,6 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
     what = f"Distances between {vector_name(result)}"
-    words = cells_in_words(
-        cells, what, row="model", column="other", value="distance", value_title="distance"
-    )
     return (
         layered(*heat, strip, lines)
         .scales(color="independent", fill="independent")
@@ -87,7 +83,9 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
             title=heading(
                 what, "ordered by the tree (average linkage); the coloured strip shows labels"
             ),
-            description=words,
+            description=cells_in_words(
+                cells, what, row="model", column="other", value="distance", value_title="distance"
+            ),
         )
     )
 
@@ -132,13 +130,12 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
         ),
     ]
     word = label_word(result)
-    near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
     what = f"The {word} that the nearest neighbours name"
     score = (
         f"right for {vote['right']} of {vote['models']}, "
         f"by chance for {text_of(vote['expected'], 'amount')}"
     )
-    below = f"{score}; large: the {near}, which vote; left: the model's own {word}"
+    below = f"{score}; large: the {nearest_in_words(k)}, which vote; left: the model's own {word}"
     height = max(
         context.height(min(VOTE_ROW * len(scored), VOTE_ROOM)), LEAST * context.letter * len(scored)
     )
@@ -220,13 +217,16 @@ def _strip(groups: Sequence[str]) -> pd.DataFrame:
 def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
     """The tree's joins as brackets of four points, scaled to the width beside the heatmap."""
     highest = float(joins[:, 4].max()) or 1.0
-    rows = []
-    for number, (first, first_foot, second, second_foot, height) in enumerate(joins):
-        for step, (y, level) in enumerate(
-            ((first, first_foot), (first, height), (second, height), (second, second_foot))
-        ):
-            rows.append((number, step, left + (right - left) * 0.95 * level / highest, y))
-    return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
+    first, first_foot, second, second_foot, height = joins.T
+    levels = np.stack([first_foot, height, height, second_foot], axis=1).ravel()
+    return pd.DataFrame(
+        {
+            "join": np.repeat(np.arange(len(joins)), 4),
+            "step": np.tile(np.arange(4), len(joins)),
+            "x": left + (right - left) * 0.95 * levels / highest,
+            "y": np.stack([first, first, second, second], axis=1).ravel(),
+        }
+    )
 
 
 def _names_axis(names: Sequence[str]) -> Any:

@@ -1,5 +1,8 @@
-"""Charts of the weights study: the map, neighbours compared with chance, and the update of a single
-model, a cell for each family and layer."""
+"""Charts of the weights study: the map, and neighbours compared with chance; a colour and a shape
+for each label, and names, which all its charts share.
+
+No chart sets a background or a text colour, so both a light and a dark theme fit.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.drawing import maps, style
 from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
-from core.results.estimates import kind_of
 from core.studies.chart_kit import (
     PAGE,
     Chart,
@@ -24,26 +26,82 @@ from core.studies.chart_kit import (
     Result,
     Tip,
     channel,
-    heatmap,
     labels_of,
     layered,
+    short_names,
     text_of,
     told,
 )
 from core.studies.weights.activations import every_vector
-from core.studies.weights.clusters.charts import marks
+from core.studies.weights.unlabelled import WORDS
 
-ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
-TITLES = {
-    "relative_norm": "Size of the update by matrix",
-    "rank": "Rank of the update by matrix",
-}
+NO_LABEL = "no label"
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
 CHOSEN = "chosen"  # name of the selection on the map
 RINGED = {"param": CHOSEN, "empty": False}
 PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # axes that a map shows
 PAIR_TITLES = {"1-2": "1 and 2", "1-3": "1 and 3", "2-3": "2 and 3"}
+
+
+def model_names(result: Result) -> ndarray:
+    """Short names of the result's models, in the table's order."""
+    models = list(result.table["model"])
+    short = short_names(models)
+    return np.array([short[ref] for ref in models], dtype=object)
+
+
+def vector_name(result: Result) -> str:
+    """The chosen vector, with its rank if it has one, for a title."""
+    name = result.spec["vector"]
+    rank = f", rank {result.spec['rank']}" if every_vector()[name].ranked else ""
+    return f"{every_vector()[name].title.lower()}{rank}"
+
+
+def label_word(result: Result) -> str:
+    """What a label is in a sentence, such as "task"."""
+    return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
+
+
+def group_names(column: pd.Series, by: str) -> ndarray:
+    """The values of a column for a legend."""
+    if by == "cluster":
+        return np.array(
+            [f"cluster {value + 1}" if value >= 0 else "outlier" for value in column], dtype=object
+        )
+    return np.array([str(value) or NO_LABEL for value in column], dtype=object)
+
+
+def ordered(groups: Sequence[str]) -> list[str]:
+    """Groups by name, models without a label last."""
+    labels = sorted({str(group) for group in groups} - {NO_LABEL})
+    return labels + [NO_LABEL] * (NO_LABEL in set(groups))
+
+
+def palette(groups: Sequence[str]) -> dict[str, list[str]]:
+    """A scale that gives a task its colour on every page, models without a label grey, and other
+    groups the colours that are left."""
+    fixed = {**style.TASK_COLOURS, NO_LABEL: style.GREY}
+    taken = {fixed.get(group) for group in groups}
+    free = [colour for colour in style.COLOURS if colour not in taken] or list(style.COLOURS)
+    others = [group for group in groups if group not in fixed]
+    colours = [fixed.get(group) or free[others.index(group) % len(free)] for group in groups]
+    return {"domain": list(groups), "range": colours}
+
+
+def legend(groups: Sequence[str], *, context: Context) -> Any:
+    """A legend below the chart, in as many columns as fit."""
+    return style.legend(style.columns_for(groups, context=context), width=200)
+
+
+def group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
+    """Colour and shape of a point by its group, in one legend."""
+    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
+    shapes = [style.SHAPES[place % len(style.SHAPES)] for place in range(len(groups))]
+    return {
+        "color": channel("group:N", scale=palette(groups), **shared),
+        "shape": channel("group:N", scale={"domain": groups, "range": shapes}, **shared),
+    }
 
 
 def map_chart(
@@ -70,17 +128,16 @@ def map_chart(
         for axis, share in zip(_axes(drawing, axes), shares_of(result, axes), strict=True)
     ]
     table, ends, height = _points(result, by, axes, wanted, context=context)
-    groups, faded = marks.ordered(table["group"]), bool(table["marked"].any())
-    x_ends, y_ends = ends
+    groups, faded = ordered(table["group"]), bool(table["marked"].any())
     axis = {"tickCount": 5, "grid": False, **labels_of("share")}
     tips = (Tip("name", "Model"), "label", "data", "nearest", "distance", "relative_delta")
     rows, tooltip = told(table.assign(who=table["name"]), tips)
     base = Chart(rows).encode(
-        x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
-        y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
+        x=channel("x:Q", title=titles[0], scale={"domain": ends[0], "nice": False}, axis=axis),
+        y=channel("y:Q", title=titles[1], scale={"domain": ends[1], "nice": False}, axis=axis),
     )
     dots = base.mark_point(filled=True, size=150).encode(
-        **marks.group_channels(groups, context=context),
+        **group_channels(groups, context=context),
         tooltip=tooltip,
         opacity=maps.opacity(0.9, faded=faded),
     )
@@ -93,7 +150,7 @@ def map_chart(
         layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=style.GREY))
         letters: dict[str, Any] = {"fontSize": context.letter, "fontWeight": "bold"}
         layers.append(ringed.mark_text(**letters, **maps.OFFSET).encode(text="name:N"))
-    what = f"{METHODS[drawing]} of {marks.vector_name(result)}"
+    what = f"{METHODS[drawing]} of {vector_name(result)}"
     below = _subtitle(result), maps.count_matches(table["marked"], wanted, "model")
     return layered(*maps.zoomed(layers, context=context)).properties(
         width="container",
@@ -131,20 +188,21 @@ def _points(
     models, height = result.table, context.height(HEIGHT)
     shown = ["x", "y", "z"][: 2 if len(axes_of(result)) == 1 else MOST_AXES]
     coordinates = models[shown].to_numpy(float)
-    names = marks.model_names(result)
+    names = model_names(result)
     searched = {"name": names, "label": models["label"], "data": models["data"]}
     place = list(PAIRS[axes])
     table = models.assign(
         name=names,
-        group=marks.group_names(models[by], by),
+        group=group_names(models[by], by),
         marked=maps.matches({**searched, "model": models["model"]}, wanted),
         x=coordinates[:, place[0]],
         y=coordinates[:, place[1]],
     ).sort_values("marked", ascending=False, kind="stable")
     ends = _padded(coordinates, place)
-    radius = 8.0 * context.thin
     bold = [False] * len(table)
-    table = maps.placed(table, table["name"], ends, height, radius, bold=bold, context=context)
+    table = maps.placed(
+        table, table["name"], ends, height, 8.0 * context.thin, bold=bold, context=context
+    )
     return table, ends, height
 
 
@@ -154,9 +212,9 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = result.tables["vectors"]
     names = {name: every_vector()[name].title for name in dict.fromkeys(table["vector"])}
     rows = table.assign(name=table["vector"].map(names))
-    chosen = rows[rows["vector"] == result.spec["vector"]]
+    of_vector = rows[rows["vector"] == result.spec["vector"]]
     ends = [
-        chosen.assign(name=name, share=chosen[column])
+        of_vector.assign(name=name, share=of_vector[column])
         for name, column in ((CHANCE, "chance"), (ATTAINABLE, "attainable"))
     ]
     title = "Neighbours with the same label"
@@ -188,29 +246,7 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return line_chart(
         pd.concat([rows, *ends], ignore_index=True), plane, looks, what, below,
         line="Vector", also=["chance", "p_value"],
-        under=[grey_band(chosen, "Shuffled labels, 95 %")],
-    )  # fmt: skip
-
-
-def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
-    """Draw the update of a result's one model by family and layer, its "relative_norm" or its
-    "rank" at the study's threshold, as a heatmap that fills its container."""
-    ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
-    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
-    families = list(dict.fromkeys(table["family"]))
-    energy = text_of(threshold, "setting")
-    below = {
-        "relative_norm": "norm of the update over the norm of the base's matrix",
-        "rank": f"directions that hold {energy} of its energy; 0 for an unchanged matrix",
-    }[column]
-    moved = table.loc[table["relative_norm"] > 0, column]
-    median = text_of(float(moved.median()), kind_of(column, {}))
-    return heatmap(
-        table, TITLES[column], below, x="layer", y="family", value=column, x_title="Layer",
-        ends=(0.0, float(table[column].max()) or 1.0), tips=["family", "layer"],
-        also=["null_rank"] if column == "rank" else [], order=(None, families),
-        said=f"{TITLES[column]}, median {median}" if len(moved) else TITLES[column],
-        height=ROW * len(families) + ROOM, context=context,
+        under=[grey_band(of_vector, "Shuffled labels, 95 %")],
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Charts of spectra: rank by depth with its null and trend, and singular values on log axes."""
+"""Charts of spectra: rank by depth with its null and trend, singular values on log axes, and the
+update of a single model, a cell for each family and layer."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from core.maths.spectra.nulls import null_spectrum
 from core.models.weights.families import family_label
 from core.results.drawing import curves, panels
 from core.results.drawing.style import BLUE, GREY, ORANGE
+from core.results.estimates import kind_of
 from core.results.names import short_name, short_names
 from core.studies.chart_kit import (
     PAGE,
@@ -23,6 +25,7 @@ from core.studies.chart_kit import (
     Plane,
     Result,
     Tip,
+    heatmap,
     layered,
     span_of,
     text_of,
@@ -32,6 +35,11 @@ from core.studies.chart_kit import (
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
 ACROSS = 3  # panels per row
+ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
+TITLES = {
+    "relative_norm": "Size of the update by matrix",
+    "rank": "Rank of the update by matrix",
+}
 SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
 LOOKS = {
     SINGLE: curves.Look("#A6C9DF", point=False, width=1.0),
@@ -39,7 +47,6 @@ LOOKS = {
     NULL: curves.Look(GREY, dash=(6, 4), point=False, width=2.0),
     TREND: curves.Look(ORANGE, dash=(2, 3), point=False, width=2.5),
 }
-LEVEL_FITS = "no trend (R² {line} < {least})"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
@@ -74,16 +81,14 @@ def depth_chart(
     place = place or panels.Place()
     threshold = result.spec["threshold"] if threshold is None else threshold
     ranks = rank_at(spectra_of(result), threshold)
-    ranks = ranks[ranks["of"] == of]
-    table = ranks[ranks["family"] == family]
+    table = ranks[(ranks["of"] == of) & (ranks["family"] == family)]
     if measure != "relative_norm":
-        ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
-    title = tip_of(measure).title
+        table = table[table["rank"] > 0]
     null = f"null_{measure}" if f"null_{measure}" in table.columns else ""
-    title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
+    energy = text_of(threshold, "setting")
+    title = f"Rank, {energy} of energy" if measure == "rank" else tip_of(measure).title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)
-    ends = span_of(rows[measure], lines[measure], zero=True)
     what = family_label(family).capitalize()
     return curves.layer_chart(
         lines,
@@ -94,7 +99,7 @@ def depth_chart(
         y_title=title,
         x_title="Layer" * place.lowest,
         kind="measure",
-        ends=ends,
+        ends=span_of(rows[measure], lines[measure], zero=True),
         under=[partial(_models, rows, null)],
         words={"what": f"{what}: {rows['model'].nunique()} models"},
         height=place.height,
@@ -128,9 +133,8 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
         return pd.concat(parts, ignore_index=True), ""
     if trend.kind == "constant":
         line = float(mean["layer"].corr(mean[measure]) ** 2)
-        level = LEVEL_FITS.format(
-            line=text_of(line), least=text_of(fits.least_share(int(mean[measure].count())))
-        )
+        least = fits.least_share(int(mean[measure].count()))
+        level = f"no trend (R² {text_of(line)} < {text_of(least)})"
         return pd.concat(parts, ignore_index=True), level if line == line else "no trend"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(pd.DataFrame({"name": TREND, "layer": depth, measure: trend.at(depth)}))
@@ -157,12 +161,11 @@ def spectrum_chart(
     shape = (int(rows["rows"].iloc[0]), int(rows["columns"].iloc[0]))
     short = min(shape)
     places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
-    frames = _layer_spectra(spectra, rows, short, places)
-    looks = _layer_looks(result, layer)
     null = pd.DataFrame(
         {"direction": places, "value": null_spectrum(*shape)[places - 1], "name": NULL}
     )
-    lines = pd.concat([*frames, null], ignore_index=True)
+    frames = [*_layer_spectra(spectra, rows, short, places), null]
+    lines = pd.concat(frames, ignore_index=True)
     lines = lines[lines["value"] > SMALLEST / 2]
     plane = Plane(
         "direction",
@@ -182,8 +185,10 @@ def spectrum_chart(
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family_label(family).capitalize()
     below = f"unchanged in layer {still}" if still else ""
-    said = f"{what}, singular values of {short_name(model)}"
-    return curves.line_chart(lines, plane, looks, what, below, line="Layer", words={"what": said})
+    return curves.line_chart(
+        lines, plane, _layer_looks(result, layer), what, below, line="Layer",
+        words={"what": f"{what}, singular values of {short_name(model)}"},
+    )  # fmt: skip
 
 
 def _layer_spectra(
@@ -205,18 +210,40 @@ def layers_of(result: Result) -> list[int]:
     return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
 
 
-def _layer_looks(result: Result, chosen: int) -> dict[str, curves.Look]:
-    """Colour layers from blue to orange and the Gaussian matrix grey; highlight a chosen layer."""
+def _layer_looks(result: Result, highlighted: int) -> dict[str, curves.Look]:
+    """Colour layers from blue to orange and the Gaussian matrix grey; highlight one, or none."""
     layers = layers_of(result)
     looks = curves.graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
-    if chosen in layers:
+    if highlighted in layers:
         looks = {
             name: replace(look, colour=BLUE, width=3.5)
-            if name == f"layer {chosen}"
+            if name == f"layer {highlighted}"
             else replace(look, colour=GREY, width=0.8)
             for name, look in looks.items()
         }
     return looks | {NULL: LOOKS[NULL]}
+
+
+def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
+    """Draw the update of a result's one model by family and layer, its "relative_norm" or its
+    "rank" at the study's threshold, as a heatmap that fills its container."""
+    ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
+    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
+    families = list(dict.fromkeys(table["family"]))
+    energy = text_of(threshold, "setting")
+    below = {
+        "relative_norm": "norm of the update over the norm of the base's matrix",
+        "rank": f"directions that hold {energy} of its energy; 0 for an unchanged matrix",
+    }[column]
+    moved = table.loc[table["relative_norm"] > 0, column]
+    median = text_of(float(moved.median()), kind_of(column, {}))
+    return heatmap(
+        table, TITLES[column], below, x="layer", y="family", value=column, x_title="Layer",
+        ends=(0.0, float(table[column].max()) or 1.0), tips=["family", "layer"],
+        also=["null_rank"] if column == "rank" else [], order=(None, families),
+        said=f"{TITLES[column]}, median {median}" if len(moved) else TITLES[column],
+        height=ROW * len(families) + ROOM, context=context,
+    )  # fmt: skip
 
 
 def depth_panels(
@@ -234,8 +261,8 @@ def depth_panels(
         depth_chart(result, family, of, threshold, measure, place, context=context)
         for family, place in zip(families, places, strict=True)
     ]
-    legend = panels.legend_strip(LOOKS, context=context)
-    return panels.Panels(drawn, across=ACROSS, strip=legend, inline=True)
+    strip = panels.legend_strip(LOOKS, context=context)
+    return panels.Panels(drawn, across=ACROSS, strip=strip, inline=True)
 
 
 def spectrum_panels(

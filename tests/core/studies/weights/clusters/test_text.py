@@ -17,11 +17,11 @@ from core.results.statements import Statement
 from core.studies.weights.clusters import text
 from core.studies.weights.clusters.doses import COLUMNS, VERDICT_OF_GROUP
 from core.studies.weights.clusters.members import Member
-from core.studies.weights.clusters.method_text import make_methods
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import VOTES, Scored
 from core.studies.weights.clusters.text import (
     make_headline,
+    make_methods,
     state_ranks,
     statements_of,
 )
@@ -205,7 +205,7 @@ def test_without_a_score_the_ranks_are_the_headline() -> None:
     assert percents(sentence) == {round(100 * SPEC.threshold), 50}
     assert state_ranks("weights", SPEC.threshold, table) == ()
     assert state_ranks("delta", SPEC.threshold, ranks([80.0], [80.0]))[1].verdict == text.NOT_LOWER
-    assert headline(NONE) == text.NOTHING
+    assert headline(NONE) == text.said("nothing")
 
 
 def test_methods_name_what_was_computed() -> None:
