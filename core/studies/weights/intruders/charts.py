@@ -93,8 +93,7 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
         x_axis={"values": sorted(SCALES), "format": "~g"},
         context=context,
     )
-    count = int(rows["scaled"].iloc[0])
-    below = f"{counted(count, 'direction')}; bands: 95 %"
+    below = f"{counted(int(rows['scaled'].iloc[0]), 'direction')}; bands: 95 %"
     return line_chart(
         rows.assign(name=rows["way"].map(WAYS)), plane, SCALED_LOOKS, what, below,
         line="Scaled", also=["scaling.scaled"],
@@ -116,8 +115,6 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
 def _panel(
     table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place, *, context: Context
 ) -> Chart:
-    # the same in every panel
-    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)
     rows = table[table["family"] == family]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
     null = rows.groupby("layer", as_index=False)["null_mean"].mean()
@@ -130,7 +127,7 @@ def _panel(
         looks,
         family_label(family).capitalize(),
         x_title="Layer" * place.lowest,
-        ends=ends,
+        ends=span_of(table["intruders"], table["null_mean"], [1], zero=True),  # of every panel
         tips=(Tip("name", "Model"), "layer", Tip("intruders", TITLE, "measure")),
         also=["null_mean", "families.p_value"],
         words={"what": f"{TITLE}, {family}", "kind": "measure"},

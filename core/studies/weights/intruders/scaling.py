@@ -1,13 +1,17 @@
 """The causal test: intruder dimensions are scaled down, and the task and the masked loss are scored
 again.
 
-All intruder dimensions of a model are scaled together, from 1 (the model as it is) to 0 (removed).
+A direction is one term s u v^T of the fine-tuned matrix's singular value decomposition; scaling it
+by c subtracts (1 - c) s u v^T. All intruder dimensions of a model are scaled together, from 1 (the
+model as it is) to 0 (removed). What a change of that size does anyway is shown by as many other
+directions: random ones (u and v drawn at random, the same s), and those of the same matrix that are
+no intruder dimensions and whose singular values are nearest.
+
 The task's score is that of the model's own head. The loss on masked tokens is that of the base's
-pretraining head on the fine-tune's body. Random directions of equal size and other directions of
-the same matrices show what a change of that size does anyway.
+pretraining head on the fine-tune's body.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228, on scaling intruder dimensions. Deviations:
-every subword is masked once, one in seven at a time; the controls are those of `removal`.
+every subword is masked once, one in seven at a time; both controls are as they are said here.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 from numpy.typing import NDArray
 
 from core.errors import ModelError
@@ -27,12 +33,6 @@ from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
-from core.studies.weights.intruders.removal import (
-    Directions,
-    Shrunk,
-    choose_directions,
-    draw_directions,
-)
 from core.studies.weights.intruders.tables import SCALES
 from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, count_hits, encode
@@ -45,8 +45,47 @@ if TYPE_CHECKING:
 
 SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
 AS_READ = partial(as_identified, run=False)
-Changed = Sequence[tuple[Slot, Directions | Shrunk]]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Terms of a matrix, s u v^T each.
+
+    Attributes:
+        left: Vectors u with their sizes s, shape (output, direction).
+        right: Unit vectors v, shape (input, direction).
+    """
+
+    left: Float[ndarray, "output direction"]
+    right: Float[ndarray, "input direction"]
+
+    def change(self, scale: float) -> Float[ndarray, "output input"]:
+        """Compute what scaling these terms by `scale` adds to the matrix."""
+        change: ndarray = (scale - 1.0) * self.left @ self.right.T
+        return change
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """A matrix's whole update, shrunk by the norm that scaling its intruder dimensions removes.
+
+    Attributes:
+        update: The fine-tuned matrix minus the base's, shape (output, input).
+        removed: Frobenius norm that removing the intruder dimensions takes away.
+    """
+
+    update: Float[ndarray, "output input"]
+    removed: float
+
+    def change(self, scale: float) -> Float[ndarray, "output input"]:
+        """Compute what shrinking by (1 - scale) of that norm, or to nothing, adds to the matrix."""
+        share = (1.0 - scale) * self.removed / float(np.linalg.norm(self.update))
+        change: ndarray = -min(share, 1.0) * self.update
+        return change
+
+
+Changed = Sequence[tuple[Slot, Directions | Shrunk]]
 
 
 @dataclass(frozen=True)
@@ -100,35 +139,33 @@ def scale_intruders(
     "losses" beside "hits", in nats, where the base predicts masked subwords. Raises ModelError."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
-        matrices = [
-            (slot, chosen, beside) for slot, _, chosen, beside in _find(pair, leading, threshold)
-        ]
+        matrices = list(_find(pair, leading, threshold))
     scored = _open(base, model, pairs, words, pair)
     value: Value = {
-        "scaled": sum(chosen.left.shape[1] for _, chosen, _ in matrices),
+        "scaled": sum(intruders.left.shape[1] for _, _, intruders, _ in matrices),
         "total": scored.encoded.total,
         "tokens": scored.tokens,
     }
     if not matrices:
         return value
     rng = np.random.default_rng(seed)
-    intruders = [(slot, chosen) for slot, chosen, _ in matrices]
-    others = [(slot, beside) for slot, _, beside in matrices]
+    scaled = [(slot, intruders) for slot, _, intruders, _ in matrices]
+    others = [(slot, beside) for slot, _, _, beside in matrices]
     draws = [
-        [(slot, draw_directions(directions, rng)) for slot, directions in intruders]
+        [(slot, draw_directions(directions, rng)) for slot, directions in scaled]
         for _ in range(removals)
     ]
-    ways = (intruders, others, *draws)
+    ways = (scaled, others, *draws)
     plain = _score(scored)
     runs = [_run(scored, plain, changed, at / len(ways)) for at, changed in enumerate(ways)]
-    for at, what in enumerate(("hits", "losses")):
-        each = [run[at] for run in runs]
-        if scored.masked is not None or what == "hits":
-            value |= {
-                f"intruders {what}": each[0],
-                f"other {what}": each[1],
-                f"random {what}": np.stack(each[2:]),
-            }
+    hits, losses = zip(*runs, strict=True)
+    measured = {"hits": hits} | ({} if scored.masked is None else {"losses": losses})
+    for part, (of_intruders, of_others, *of_draws) in measured.items():
+        value |= {
+            f"intruders {part}": of_intruders,
+            f"other {part}": of_others,
+            f"random {part}": np.stack(of_draws),
+        }
     return value
 
 
@@ -149,14 +186,47 @@ def shrink_update(
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
         changed = [
-            (slot, Shrunk(update, float(np.linalg.norm(chosen.left))))
-            for slot, update, chosen, _ in _find(pair, leading, threshold)
+            (slot, Shrunk(update, float(np.linalg.norm(intruders.left))))
+            for slot, update, intruders, _ in _find(pair, leading, threshold)
         ]
     if not changed:
         return {}
     scored = _open(base, model, pairs, words, pair)
     hits, losses = _run(scored, _score(scored), changed, 0.0)
     return {"shrunk hits": hits} | ({} if scored.masked is None else {"shrunk losses": losses})
+
+
+def choose_directions(
+    base: Float[ndarray, "output input"],
+    delta: Float[ndarray, "output input"],
+    leading: int,
+    threshold: float,
+) -> tuple[Directions, Directions]:
+    """Find the intruder dimensions among a fine-tuned matrix's `leading` directions, and for each
+    another direction (of all, each at most once) whose singular value is nearest; fewer where none
+    is left."""
+    origin = np.linalg.svd(np.asarray(base, np.float64), full_matrices=False)[0]
+    left, sizes, right = np.linalg.svd(np.asarray(base + delta, np.float64), full_matrices=False)
+    cosines = np.abs(origin.T @ left).max(0)
+    examined = np.arange(len(sizes)) < leading
+    places = np.flatnonzero(examined & (cosines < threshold))
+    rest = [place for place in range(len(sizes)) if place not in set(places.tolist())]
+    partners = []
+    for place in places[: len(rest)]:
+        nearest = min(rest, key=lambda other: abs(sizes[other] - sizes[place]))
+        partners.append(nearest)
+        rest.remove(nearest)
+    intruders, others = (
+        Directions(left[:, at] * sizes[at], right[at].T) for at in (places, partners)
+    )
+    return intruders, others
+
+
+def draw_directions(like: Directions, rng: np.random.Generator) -> Directions:
+    """Draw random directions of the same sizes."""
+    drawn = (rng.normal(size=side.shape) for side in (like.left, like.right))
+    left, right = (vectors / np.linalg.norm(vectors, axis=0) for vectors in drawn)
+    return Directions(left * np.linalg.norm(like.left, axis=0), right)
 
 
 def _find(
@@ -166,9 +236,9 @@ def _find(
     the other directions beside them."""
     for delta in deltas_with_progress(pair):
         if delta.matrix.any():
-            chosen, beside = choose_directions(delta.weight, delta.matrix, leading, threshold)
-            if chosen.left.shape[1]:
-                yield pair.slots[delta.index][1], delta.matrix, chosen, beside
+            intruders, beside = choose_directions(delta.weight, delta.matrix, leading, threshold)
+            if intruders.left.shape[1]:
+                yield pair.slots[delta.index][1], delta.matrix, intruders, beside
 
 
 def _open(
@@ -227,15 +297,12 @@ def _run(scored: Scored, plain: Score, changed: Changed, done: float) -> list[ND
 
 
 def _score(scored: Scored) -> Score:
-    """Count right answers and sum the losses of every sentence; no losses without the head."""
-    none: NDArray[np.float64] = np.zeros(0)
-    right = count_hits(scored.task.model, scored.encoded, batches(scored.encoded)).astype(float)
-    return right, none if scored.masked is None else _losses(scored, scored.masked)
-
-
-def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:
-    """Sum each sentence's losses of masked subwords, in nats, with the fine-tune's body."""
+    """Count right answers and sum the losses, in nats, of every sentence; no losses without the
+    head, which is put on the fine-tune's body."""
     from core.models.loading.layers import body_weights, put_body
 
-    put_body(masked.model, body_weights(scored.task.model))
-    return sum_losses(masked.model, scored.blanks, len(scored.tokens))
+    right = count_hits(scored.task.model, scored.encoded, batches(scored.encoded)).astype(float)
+    if scored.masked is None:
+        return right, np.zeros(0)
+    put_body(scored.masked.model, body_weights(scored.task.model))
+    return right, sum_losses(scored.masked.model, scored.blanks, len(scored.tokens))

@@ -168,11 +168,11 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
             matrices.append(row | matrix_row(value, place, new, below[place].sum(1)))
         names = [str(family) for family, _ in value["places"]]
         for family in (text.ALL, *dict.fromkeys(names)):
-            chosen = np.array([family in (text.ALL, name) for name in names])
+            of_family = np.array([family in (text.ALL, name) for name in names])
             families.append(
                 {"model": model, "family": family}
-                | family_row(value, chosen, below, spec.threshold)
-                | {"significant": int(clear[chosen].sum())}
+                | family_row(value, of_family, below, spec.threshold)
+                | {"significant": int(clear[of_family].sum())}
             )
     models = len(measured)
     tables = {

@@ -120,15 +120,15 @@ def matrix_row(
 
 
 def family_row(
-    value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float
+    value: Value, of_family: np.ndarray, below: np.ndarray, threshold: float
 ) -> dict[str, Any]:
-    """Count the intruders of chosen matrices beside those of random updates: `below` says which of
-    their directions are intruders, (matrix, draw, direction)."""
-    cosines = value["cosines"][chosen]
+    """Count the intruders of a family's matrices beside those of random updates: `below` says which
+    of their directions are intruders, (matrix, draw, direction)."""
+    cosines = value["cosines"][of_family]
     count = int((cosines < threshold).sum())
-    null = below[chosen].sum((0, 2))
+    null = below[of_family].sum((0, 2))
     low, high = np.quantile(null, (0.025, 0.975))
-    turned = value["turned"][chosen].sum(0)
+    turned = value["turned"][of_family].sum(0)
     turned_low, turned_high = np.quantile(turned, (0.025, 0.975))
     return {
         "looked": int(np.isfinite(cosines).sum()),

@@ -56,8 +56,8 @@ def _measured_cost(
         if min(shape) > SMALL:
             once = NOISY * min(shape)
         seconds += number * (draws * once + BASE * costs.cubed_side(shape))
-    kept = 6 * size.layers * draws * leading * costs.SINGLE
-    held = costs.bytes_of_largest(size) + kept
+    stored = 6 * size.layers * draws * leading * costs.SINGLE
+    held = costs.bytes_of_largest(size) + stored
     return Cost(costs.OPENING + seconds / PARTS, held, torch=False)
 
 
@@ -107,17 +107,20 @@ def measure_intruders(
             with span(done / count, (done + 1) / count):
                 pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
     ordered = [pieces.values[index] for index in range(count)]
-    relative = np.array([piece["relative"] for piece in ordered])
     values, cosines = np.full((2, count, leading), np.nan)
     null = np.full((count, draws, leading), np.nan, np.float32)
     for place, piece in enumerate(ordered):
-        kept = len(piece["values"])
-        values[place, :kept], cosines[place, :kept] = piece["values"], piece["cosines"]
-        null[place, :, :kept] = piece["null"]
+        directions = len(piece["values"])
+        values[place, :directions], cosines[place, :directions] = piece["values"], piece["cosines"]
+        null[place, :, :directions] = piece["null"]
     return {
-        "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
+        "places": places,
+        "relative": np.array([piece["relative"] for piece in ordered]),
+        "values": values,
+        "cosines": cosines,
+        "null": null,
         "notices": list(pair.notices),
-    }  # fmt: skip
+    }
 
 
 @pure("weights.turned_intruders", version=4, cost=_turned_cost)

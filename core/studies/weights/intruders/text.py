@@ -154,10 +154,10 @@ def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
 
 def make_methods(spec: IntruderSpec) -> str:
     """A methods paragraph, ready to paste."""
-    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
+    families = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
     return said(
         "methods",
-        chosen=chosen,
+        chosen=families,
         models=", ".join(spec.models),
         leading=spec.leading,
         base=spec.base,

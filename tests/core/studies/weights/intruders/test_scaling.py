@@ -14,7 +14,7 @@ from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.results.export import Result
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
-from core.studies.weights.intruders.removal import Shrunk, choose_directions, draw_directions
+from core.studies.weights.intruders.scaling import Shrunk, choose_directions, draw_directions
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY
 from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS, scaling_table
