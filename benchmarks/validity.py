@@ -319,7 +319,7 @@ def roots(trees: int, tuned: int) -> Draw:
         recorded = [NONE if model == base else int(base) for model, base in enumerate(bases)]
         kinds = [FINE_TUNE if parent != NONE else "" for parent in recorded]
         relatives = Relatives(
-            tuple(map(str, range(count))), distances, distances, products, norms[None], norms,
+            tuple(map(str, range(count))), distances, distances, products, norms,
             rng.random(count), forest, root_at_lowest(forest, norms), recorded, kinds,
             products[None], products[None],
         )  # fmt: skip

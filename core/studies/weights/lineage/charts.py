@@ -75,8 +75,8 @@ def _shared_rows(drawn: pd.DataFrame, parents: set[str]) -> tuple[list[str], lis
             kinds.append(kind)
             rows.append([str(row.name)])
         places.append(len(rows[-1]) - 1)
-    each = np.cumsum([place == 0 for place in places]) - 1
-    return [", ".join(rows[number]) for number in each], places
+    row_of = np.cumsum([place == 0 for place in places]) - 1
+    return [", ".join(rows[number]) for number in row_of], places
 
 
 def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:

@@ -11,7 +11,7 @@ the first model are matched to all of the second.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -32,15 +32,9 @@ from core.maths.spectra.products import (
     norms_of,
 )
 from core.models.changes import share_start
-from core.studies.task_kit import Cost, Size, Value, costs, keep_pieces, key_of, pure, span, tick
-from core.studies.weights.lineage.tasks import (
-    HEADER,
-    Opened,
-    Place,
-    of_readable,
-    open_all,
-    read_place,
-)
+from core.studies.task_kit import Cost, Size, Value, costs, key_of, pure, span, tick
+from core.studies.weights.clusters.tasks import compute_pieces
+from core.studies.weights.lineage.tasks import HEADER, Opened, Place, of_readable, read_place
 
 VERSION = 1  # raised when what is kept of a pair changes
 MOST_UNITS = 256  # of a layer that are matched
@@ -77,33 +71,24 @@ def compare_orders(models: tuple[str, ...], identities: tuple[str, ...]) -> Valu
     """Compare the orders in which units match, in trees of models (joined by the first matrix of
     the middle layer) and between the first models of the trees: "order" and "matched" (pair,
     layer), rank correlations, of the places and of the two matchings. Raises ModelError."""
-    opened, places, left_out = open_all(models, identities, ())
-    contents = dict(zip(models, identities, strict=True))
-    compare = partial(_compare_all, blocks=_blocks(opened[0], places))
-    value, checkpoints = of_readable(opened, contents, left_out, compare)
-    return {
-        **value,
-        **{f"{name}_log_p": np.array([layers_log_p(row, value["units"]) for row in value[name]])
-           for name in ("order", "matched")},
-        "models": [checkpoint.ref for checkpoint, _ in checkpoints],
-        "left_out": [[ref, reason] for ref, reason in left_out.items()],
-    }  # fmt: skip
+    value = of_readable(models, identities, (), _compare_all)
+    return value | {
+        f"{name}_log_p": np.array([layers_log_p(row, value["units"]) for row in value[name]])
+        for name in ("order", "matched")
+    }
 
 
-def _compare_all(opened: Sequence[Opened], names: Sequence[str], blocks: Sequence[Block]) -> Value:
-    """Compare the orders in all layers, those excepted that an interrupted run finished."""
+def _compare_all(opened: Sequence[Opened], places: Sequence[Place], names: Sequence[str]) -> Value:
+    """Compare the orders in all layers; `names` are the identities of the models."""
+    blocks = _blocks(opened[0], places)
     with span(0.0, 0.1):
         pairs, related, trees = _choose_pairs(opened, blocks[len(blocks) // 2][0])
-    keys = {
-        number: key_of("lineage orders", VERSION, list(names), [list(each) for each in block])
-        for number, block in enumerate(blocks)
-    }
-    with keep_pieces(keys) as pieces:
-        for number, block in enumerate(blocks):
-            with span(0.1 + 0.9 * number / len(blocks), 0.1 + 0.9 * (number + 1) / len(blocks)):
-                if number not in pieces.values:
-                    pieces.add(number, _compare_block(opened, block, pairs))
-    parts = [pieces.values[number] for number in range(len(blocks))]
+    keys = [
+        key_of("lineage orders", VERSION, list(names), [list(each) for each in block])
+        for block in blocks
+    ]
+    with span(0.1, 1.0):
+        parts = compute_pieces(keys, lambda number: _compare_block(opened, blocks[number], pairs))
     return {
         **{name: np.stack([part[name] for part in parts], axis=1)
            for name in ("order", "matched", "agreeing")},
@@ -136,8 +121,8 @@ def _blocks(opened: Opened, places: Sequence[Place]) -> list[Block]:
             f"{checkpoint.ref} has no feed-forward layers of the usual form, and units of "
             "feed-forward layers are compared: choose models of another architecture."
         )
-    chosen = np.linspace(0, len(blocks) - 1, min(len(blocks), MOST_LAYERS)).round().astype(int)
-    return [blocks[number] for number in chosen]
+    spread = np.linspace(0, len(blocks) - 1, min(len(blocks), MOST_LAYERS)).round().astype(int)
+    return [blocks[number] for number in spread]
 
 
 def _choose_pairs(opened: Sequence[Opened], place: Place) -> tuple[list[Pair], list[bool], int]:

@@ -28,16 +28,17 @@ from core.studies.kit import (
     prepare_named,
     words_beside,
 )
-from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
 from core.studies.weights.lineage.independence import NOT_COMPARED, compare_orders
 from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (
+    build_changes,
     build_growth,
     build_independence,
     build_lineage,
     build_relatives,
     build_rules,
+    build_siblings,
     copies_in,
     relatives_of,
     start_p_values,

@@ -1,26 +1,27 @@
-"""Tables of the lineage study: the tree, all pairs, and how many recorded parents a rule finds."""
+"""Tables of the lineage study: the tree, all pairs, how many recorded parents a rule finds, and the
+changes of two fine-tunes of one base."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy import ndarray
 
+from core.errors import SpecError
 from core.maths.arrays import Value
 from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
-from core.maths.spectra.products import cosines_from, distances_from, norms_of
+from core.maths.spectra.products import change_cosines, cosines_from, distances_from, norms_of
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models import read_manifest
 from core.models.changes import share_start
 from core.models.identity import Identity
-from core.models.steps import STEP, progress_of
+from core.models.steps import STEP, in_order_of_training
 
 ROOT, DESCENDS, ALONE = "root", "descends", "unrelated"
 IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
@@ -40,6 +41,8 @@ INDEPENDENCE = (
     *("model", "other", "outcome", "one_tree", "order_correlation", "order_p"),
     *("matched_correlation", "matched_p", "corrected_p", "agreeing", "matched_units"),
 )
+SIBLINGS = ("model", "other", "base", "cosine", "permuted_cosine")
+CHANGES = (*SIBLINGS[:3], "family", "layer", *SIBLINGS[3:])
 TESTS_OF_A_PAIR = 2  # units as they stand, and in any order
 TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
 
@@ -53,7 +56,6 @@ class Relatives:
         distances: Frobenius distances of the weights.
         permuted: The same with the rows of one of the two in random order.
         cosines: Of the weights.
-        sizes: Norms by matrix, (matrix, model).
         norms, kurtosis: Of each model; kurtosis is the mean over matrices.
         forest: Trees of related models.
         parents: Of each model, in trees from the smallest norm.
@@ -67,7 +69,6 @@ class Relatives:
     distances: ndarray
     permuted: ndarray
     cosines: ndarray
-    sizes: ndarray
     norms: ndarray
     kurtosis: ndarray
     forest: Forest
@@ -81,30 +82,31 @@ class Relatives:
 def copies_in(value: Value, identities: Mapping[str, Identity]) -> dict[str, tuple[str, str]]:
     """Find the models whose matrices all equal an earlier model's: that model, and whether all
     weights are `IDENTICAL` or only these `UNCHANGED`."""
-    refs, copies = list(value["models"]), dict[str, tuple[str, str]]()
-    whole = len(value["places"])
-    for number, ref in enumerate(refs):
-        first = next((n for n in range(number) if value["equal"][number][n] == whole), None)
-        if first is not None:
-            same = identities[ref].weights == identities[refs[first]].weights
-            copies[ref] = (IDENTICAL if same else UNCHANGED, refs[first])
-    return copies
+    refs = list(value["models"])
+    equal = np.asarray(value["equal"]) == len(value["places"])
+    earliest = {ref: refs[first] for ref, first in zip(refs, equal.argmax(1), strict=True)}
+    weights = {ref: identities[ref].weights for ref in refs}
+    return {
+        ref: (IDENTICAL if weights[ref] == weights[original] else UNCHANGED, original)
+        for ref, original in earliest.items()
+        if ref != original
+    }
 
 
 def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
     """Find the trees of the models that are no copies."""
-    kept = [number for number, ref in enumerate(value["models"]) if ref not in copies]
-    refs = tuple(value["models"][number] for number in kept)
-    chosen = np.ix_(range(len(value["places"])), kept, kept)
-    paired, permuted = value["paired"][chosen], value["permuted"][chosen]
-    norms, total = norms_of(paired.sum(0)), paired.sum(0)
+    numbers = [number for number, ref in enumerate(value["models"]) if ref not in copies]
+    refs = tuple(value["models"][number] for number in numbers)
+    places = np.ix_(range(len(value["places"])), numbers, numbers)
+    paired, mixed = value["paired"][places], value["permuted"][places]
+    total, norms = paired.sum(0), norms_of(paired.sum(0))
     distances, cosines = distances_from(total, norms), cosines_from(total, norms)
     forest = forests.span_models(distances, share_start(cosines))
     recorded, kinds = recorded_parents(refs)
     return Relatives(
-        refs, distances, distances_from(permuted.sum(0), norms), cosines, norms_of(paired), norms,
-        value["kurtosis"][:, kept].mean(0), forest, forests.root_at_lowest(forest, norms), recorded,
-        kinds, paired, permuted,
+        refs, distances, distances_from(mixed.sum(0), norms), cosines, norms,
+        value["kurtosis"][:, numbers].mean(0), forest, forests.root_at_lowest(forest, norms),
+        recorded, kinds, paired, mixed,
     )  # fmt: skip
 
 
@@ -122,10 +124,7 @@ def recorded_parents(refs: Sequence[str]) -> tuple[list[int], list[str]]:
     for run in runs.values():
         if not any(STEP.search(ref.partition("@")[2]) for ref in run):
             continue
-        steps = {ref: progress_of(ref)[0] for ref in run}
-        ends = {ref: math.inf if step is None else float(step) for ref, step in steps.items()}
-        ordered = sorted(run, key=ends.__getitem__)
-        for before, after in pairwise(ordered):
+        for before, after in pairwise(in_order_of_training(run)):
             parents[refs.index(after)] = refs.index(before)
             kinds[refs.index(after)] = CHECKPOINT
     return parents, kinds
@@ -205,28 +204,24 @@ def build_independence(value: Value) -> pd.DataFrame:
 def start_p_values(tests: pd.DataFrame) -> dict[str, float]:
     """Find the smallest p-value of each model's tests with its units in any order, corrected for
     their number."""
-    values = {}
-    for ref in {*tests["model"], *tests["other"]}:
-        mine = tests.loc[(tests["model"] == ref) | (tests["other"] == ref), "matched_p"]
-        values[str(ref)] = corrected(float(mine.min()), len(mine))
-    return values
+    p_values = pd.concat([tests.set_index(side)["matched_p"] for side in ("model", "other")])
+    by_model = p_values.groupby(level=0)
+    return {str(ref): corrected(float(mine.min()), len(mine)) for ref, mine in by_model}
 
 
 def build_relatives(relatives: Relatives) -> pd.DataFrame:
     """Build the table of all pairs of models: distance and cosine, plain and with rows permuted."""
     first, second = np.triu_indices(len(relatives.refs), 1)
     names = np.asarray(relatives.refs, dtype=object)
-    lengths = np.outer(relatives.norms, relatives.norms)
-    mixed = (np.add.outer(relatives.norms**2, relatives.norms**2) - relatives.permuted**2) / 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mixed = mixed / lengths
+    mixed = relatives.mixed.sum(0).astype(np.float64)  # with the rows of the second permuted
+    permuted = cosines_from((mixed + mixed.T) / 2, relatives.norms)
     return pd.DataFrame(
         {
             "model": names[first],
             "other": names[second],
             "distance": relatives.distances[first, second],
             "cosine": relatives.cosines[first, second],
-            "permuted_cosine": mixed[first, second],
+            "permuted_cosine": permuted[first, second],
         }
     )
 
@@ -235,23 +230,24 @@ def build_rules(relatives: Relatives) -> pd.DataFrame:
     """Build the table of how many recorded parents each rule finds, by kind of model."""
     recorded = np.array(relatives.recorded, dtype=int)
     by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
-    sizes = np.linalg.norm(relatives.sizes[:, :, None] - relatives.sizes[:, None], axis=0)
+    sizes = norms_of(relatives.paired)
+    by_size = np.linalg.norm(sizes[:, :, None] - sizes[:, None], axis=0)
     beside = zip(recorded, relatives.forest.neighbours, strict=True)
     finds = {  # whether each model's parent is found
         BY_NORM: np.equal(relatives.parents, recorded),
         BY_KURTOSIS: np.equal(by_kurtosis, recorded),
         UNDIRECTED: np.array([truth in neighbours for truth, neighbours in beside], dtype=bool),
         NEAREST: np.equal(forests.nearest_of(relatives.distances), recorded),
-        SIZES: np.equal(forests.nearest_of(sizes), recorded),
+        SIZES: np.equal(forests.nearest_of(by_size), recorded),
         PERMUTED: np.equal(forests.nearest_of(relatives.permuted), recorded),
     }
     rows: list[tuple[str, str, float, int, float, float]] = []
     for kind in dict.fromkeys(filter(None, relatives.kinds)):
-        chosen = np.array(relatives.kinds) == kind
-        of = int(chosen.sum())
-        truths = np.where(chosen, recorded, NONE).tolist()
+        of_kind = np.array(relatives.kinds) == kind
+        of = int(of_kind.sum())
+        truths = np.where(of_kind, recorded, NONE).tolist()
         chances = forests.random_root_chances(relatives.forest, truths)
-        rights = {rule: int(hits[chosen].sum()) for rule, hits in finds.items()}
+        rights = {rule: int(hits[of_kind].sum()) for rule, hits in finds.items()}
         p_values = {rule: min(1.0, float(chances[rights[rule] :].sum())) for rule in DIRECTED}
         rows += [
             (kind, rule, right, of, right / of, p_values.get(rule, np.nan))
@@ -276,6 +272,72 @@ def build_growth(relatives: Relatives) -> pd.DataFrame:
             rising = sum(bool(values[child] > values[parent]) for child, parent in pairs)
             rows.append((kind, name, rising, len(pairs), starts))
     return pd.DataFrame(rows, columns=["kind", "property", "rising", "of", "starts"])
+
+
+def build_siblings(relatives: Relatives) -> pd.DataFrame:
+    """Build the table of all pairs with one base: cosine of their changes, most similar first.
+
+    The base is the one on record; of models without one, the parent in the tree.
+    """
+    bases = [
+        recorded if kind == FINE_TUNE else parent
+        for recorded, kind, parent in zip(
+            relatives.recorded, relatives.kinds, relatives.parents, strict=True
+        )
+    ]
+    rows = []
+    for base in dict.fromkeys(number for number in bases if number != NONE):
+        cosines, permuted = (
+            change_cosines(products.sum(0), relatives.paired.sum(0), base)
+            for products in (relatives.paired, relatives.mixed)
+        )
+        children = [number for number, each in enumerate(bases) if each == base]
+        rows += [
+            (*(relatives.refs[n] for n in (first, second, base)),
+             float(cosines[first, second]), float(permuted[first, second]))
+            for first, second in combinations(children, 2)
+        ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=list(SIBLINGS))
+    return table.sort_values("cosine", ascending=False, kind="stable", ignore_index=True)
+
+
+def build_changes(
+    relatives: Relatives,
+    siblings: pd.DataFrame,
+    pair: Sequence[str],
+    places: Sequence[tuple[str, int]],
+) -> pd.DataFrame:
+    """Build the table of one pair, the one with the most similar changes if none is named: cosine
+    of the changes by family and layer, NaN where one of the two did not change a matrix. Raises
+    SpecError if the two models have no common base here."""
+    pairs = siblings.iloc[:1]
+    if pair:
+        pairs = siblings[
+            siblings["model"].isin(pair) & siblings["other"].isin(pair)
+        ]  # a table of pairs has each once
+        if pairs.empty:
+            raise SpecError(
+                f"{pair[0]} and {pair[1]} have no common base among the models that are compared; "
+                "choose two fine-tunes of one, and their base among the models."
+            )
+    if pairs.empty:
+        return pd.DataFrame(columns=list(CHANGES))
+    row = pairs.iloc[0]
+    first, second, base = (relatives.refs.index(row[name]) for name in SIBLINGS[:3])
+    cosines, permuted = (
+        change_cosines(products, relatives.paired, base)[:, first, second]
+        for products in (relatives.paired, relatives.mixed)
+    )
+    return pd.DataFrame(
+        {
+            **{name: row[name] for name in SIBLINGS[:3]},
+            "family": [family for family, _ in places],
+            "layer": [layer + 1 for _, layer in places],
+            "cosine": cosines,
+            "permuted_cosine": np.where(np.isnan(cosines), np.nan, permuted),
+        },
+        columns=list(CHANGES),
+    )
 
 
 def _ancestors(parents: Sequence[int], number: int) -> list[int]:

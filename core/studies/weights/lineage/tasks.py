@@ -10,7 +10,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -27,18 +27,18 @@ from core.studies.task_kit import (
     Value,
     costs,
     identified,
-    keep_pieces,
     key_of,
     pure,
-    span,
     tick,
 )
+from core.studies.weights.clusters.tasks import compute_pieces
 
 VERSION = 1  # raised when what is kept of a matrix changes
 HEADER = 0.01  # processor seconds to open a model for reading
 PRODUCT = 4e-10  # per number of a model and other model
 MULTIPLIED = 2 * (costs.SINGLE + costs.DOUBLE)  # bytes of a number as it is and with rows permuted
 Place = tuple[str, int]
+Opened = tuple[Checkpoint, dict[Place, Slot]]
 
 
 def _cost(
@@ -64,22 +64,7 @@ def multiply_weights(
     """Compute inner products of the weights of all pairs of models, "paired" and, with rows
     permuted, "permuted" (matrix, model, model); "equal" (model, model) counts the same matrices.
     Raises ModelError if fewer than two can be read and have the commonest matrices."""
-    opened, places, left_out = open_all(models, identities, families)
-    contents = dict(zip(models, identities, strict=True))
-    multiply = partial(_multiply_all, places=places, seed=seed)
-    parts, checkpoints = of_readable(opened, contents, left_out, multiply)
-    return {
-        "models": [checkpoint.ref for checkpoint, _ in checkpoints],
-        "places": [list(place) for place in places],
-        **{name: np.stack([part[name] for part in parts])
-           for name in ("paired", "permuted", "kurtosis")},
-        "equal": np.sum([part["equal"] for part in parts], axis=0),
-        "left_out": [[ref, reason] for ref, reason in left_out.items()],
-    }  # fmt: skip
-
-
-Opened = tuple[Checkpoint, dict[Place, Slot]]
-Computed = TypeVar("Computed")
+    return of_readable(models, identities, families, partial(_multiply_all, seed=seed))
 
 
 class UnreadableError(ModelError):
@@ -91,23 +76,28 @@ class UnreadableError(ModelError):
 
 
 def of_readable(
-    opened: list[Opened],
-    identities: Mapping[str, str],
-    left_out: dict[str, str],
-    compute: Callable[[list[Opened], list[str]], Computed],
-) -> tuple[Computed, list[Opened]]:
-    """Compute something of the models, without those for which `compute` raises UnreadableError,
-    whose reasons join `left_out`; return the others too. Raises UnreadableError if fewer than two
-    are left."""
+    models: Sequence[str],
+    identities: Sequence[str],
+    families: Sequence[str],
+    compute: Callable[[list[Opened], list[Place], list[str]], Value],
+) -> Value:
+    """Compute a value of the models that can be read, with "models" and "left_out", pairs of
+    reference and reason. `compute` takes models, the places of their matrices and the models'
+    identities. Raises ModelError if there are fewer than two."""
+    opened, places, left_out = open_all(models, identities, families)
+    contents = dict(zip(models, identities, strict=True))
     while True:
+        refs = [checkpoint.ref for checkpoint, _ in opened]
         try:
-            names = [identified(identities[checkpoint.ref]) for checkpoint, _ in opened]
-            return compute(opened, names), opened
+            value = compute(opened, places, [identified(contents[ref]) for ref in refs])
         except UnreadableError as error:
             left_out[error.ref] = str(error)
             opened = [each for each in opened if each[0].ref != error.ref]
             if len(opened) < 2:
                 raise
+        else:
+            reasons = [[ref, reason] for ref, reason in left_out.items()]
+            return value | {"models": refs, "left_out": reasons}
 
 
 def read_place(opened: Opened, place: Place) -> Float[ndarray, "row column"]:
@@ -136,21 +126,21 @@ def open_all(
         except ModelError as error:
             left_out[ref] = str(error)
             continue
-        chosen = {(s.family, s.layer): s for s in slots if not families or s.family in families}
-        if not chosen:
+        by_place = {(s.family, s.layer): s for s in slots if not families or s.family in families}
+        if not by_place:
             there = ", ".join(dict.fromkeys(slot.family for slot in slots))
             raise ModelError(
                 f"{ref} has none of the families {', '.join(families)}; choose from {there}."
             )
-        opened.append((checkpoint, chosen))
+        opened.append((checkpoint, by_place))
     layouts = [
         tuple((place, slot.shape(checkpoint.entries[slot.tensor].shape))
               for place, slot in slots.items())
         for checkpoint, slots in opened
     ]  # fmt: skip
     commonest = max(layouts, key=layouts.count, default=())
-    kept = [each for each, layout in zip(opened, layouts, strict=True) if layout == commonest]
-    if len(kept) < 2:
+    alike = [each for each, layout in zip(opened, layouts, strict=True) if layout == commonest]
+    if len(alike) < 2:
         raise ModelError(
             "Fewer than two models could be read whose matrices have the same shapes; "
             "choose models of one architecture and size."
@@ -160,25 +150,21 @@ def open_all(
         for (checkpoint, _), layout in zip(opened, layouts, strict=True)
         if layout != commonest
     }
-    return kept, [place for place, _ in commonest], left_out
+    return alike, [place for place, _ in commonest], left_out
 
 
 def _multiply_all(
-    opened: Sequence[Opened], names: Sequence[str], places: Sequence[Place], seed: int
-) -> list[Value]:
-    """Multiply all matrices, those excepted that an interrupted run finished; `names` are the
-    models' identities."""
-    keys = {
-        number: key_of("lineage matrix", VERSION, list(names), list(place), seed)
-        for number, place in enumerate(places)
-    }
-    with keep_pieces(keys) as pieces:
-        for number, place in enumerate(places):
-            with span(number / len(places), (number + 1) / len(places)):
-                tick(0.0, f"{place[0]}, layer {place[1] + 1}")
-                if number not in pieces.values:
-                    pieces.add(number, _multiply_place(opened, place, seed))
-    return [pieces.values[number] for number in range(len(places))]
+    opened: Sequence[Opened], places: Sequence[Place], names: Sequence[str], seed: int
+) -> Value:
+    """Multiply all matrices; `names` are the identities of the models."""
+    keys = [key_of("lineage matrix", VERSION, list(names), list(place), seed) for place in places]
+    parts = compute_pieces(keys, lambda number: _multiply_place(opened, places[number], seed))
+    return {
+        "places": [list(place) for place in places],
+        **{name: np.stack([part[name] for part in parts])
+           for name in ("paired", "permuted", "kurtosis")},
+        "equal": np.sum([part["equal"] for part in parts], axis=0),
+    }  # fmt: skip
 
 
 def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
@@ -188,7 +174,7 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
 
     def read() -> Iterator[Float[ndarray, "row column"]]:
         for number, each in enumerate(opened):
-            tick(number / len(opened))
+            tick(number / len(opened), f"{place[0]}, layer {place[1] + 1}")
             matrix = read_place(each, place)
             kurtosis.append(calc_kurtosis(matrix))
             digests.append(hashlib.sha256(matrix.tobytes()).digest())

@@ -221,10 +221,10 @@ def describe_tests(value: Value) -> str:
 
 def make_methods(spec: LineageSpec) -> str:
     """A methods paragraph, ready to paste."""
-    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
+    families = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
     return said(
         "methods",
-        chosen=chosen,
+        chosen=families,
         models=", ".join(spec.models),
         start=text_of(COMMON_START),
         millions=f"{HELD / 1e6:.0f}",
