@@ -67,8 +67,8 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
 
 
 def card(entry: dict[str, Any], base: dict[str, Any] | None, owner: str) -> str:
-    """Write one model's card in Markdown, with the head that the Hub reads, which calls the base
-    after its `owner` on the Hub."""
+    """Write one model's card in Markdown, with the head that the Hub reads; its base is called
+    after the `owner` on the Hub."""
     lines = [head(entry, base, owner), f"# {entry['ref']}", "", *_what(entry, owner), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):

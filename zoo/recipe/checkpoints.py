@@ -37,8 +37,9 @@ RECORD = "training.json"
 def finish_seed(
     checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None
 ) -> dict[str, Any]:
-    """Write the model of a checkpoint or snapshot to the folder `out`; return the note, with `step`
-    and `settings`."""
+    """Write a checkpoint's model to `out`, one that detects replaced tokens as its encoder alone;
+    return its `step` and `settings`. Raises RecipeError as `read_model`, or if it cannot be written
+    in fp16."""
     note, model = read_model(checkpoint, settings)
     write_model(model.roformer if isinstance(model, ReplacedTokens) else model, tokenizer, out)
     return note

@@ -49,7 +49,7 @@ def new_decoder(settings: Any) -> Any:
 
 
 def next_token_logits(model: Any, ids: Tensor) -> Tensor:
-    """Compute the logits of a window's tokens, the first and the last left out."""
+    """Compute logits (window, subword - 2, vocabulary); row i predicts place i + 1 of a window."""
     return cast("Tensor", model(ids[:, :-2], use_cache=False).logits.float())
 
 

@@ -92,9 +92,8 @@ def static_window(
 
 
 def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> SyntaxGap:
-    """Train the probes of a model's layers and of its static window on the treebank's parts, and
-    score both on the test sentences. Raises RecipeError or CorpusError, of the treebank, or
-    ModelError."""
+    """Train the probes of a model's layers and of its static window on the treebank, and score both
+    on the test sentences. Raises RecipeError or CorpusError, of the treebank, or ModelError."""
     chosen, began = plan or ProbingPlan(), time.process_time()
     trees = {
         part: _trees(treebank, part, count)

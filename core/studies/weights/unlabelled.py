@@ -50,8 +50,8 @@ def build_unlabelled(
     k: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Build the table of what the nearest labelled models vote for, a row per unlabelled model:
-    `voters` and `asked` are places among the models, whose `bases` are by reference in their
+    """Build the table of what the nearest labelled models vote for, a row per unlabelled model.
+    `bases` gives the base of each model, in order; `voters` and `asked` are places in that
     order."""
     if not voters or not asked:
         return pd.DataFrame()

@@ -14,7 +14,8 @@ SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
 def describe_strangers(base: str, names: str) -> str:
-    """The notice of models that were fine-tuned from another base, whose copy a folder may be."""
+    """The notice of models that were fine-tuned from another base, of which a folder may be a
+    copy."""
     copy = " If the folder is a copy of that base, name it as they do (--base on the command line)."
     return (
         f"Left out, because they were fine-tuned from another base than {base}: {names}."

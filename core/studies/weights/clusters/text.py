@@ -84,8 +84,8 @@ def statements_of(
 
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the median rank and its ratio to a Gaussian matrix's; nothing if none was measured.
-    What is "both" speaks of deltas."""
+    """State the median rank, of deltas where there are "both", and its ratio to a Gaussian
+    matrix's; nothing if none was measured."""
     of = "weights" if of == "weights" else "delta"
     rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
     if rows.empty:

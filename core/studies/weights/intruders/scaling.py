@@ -139,18 +139,21 @@ def scale_intruders(
     "losses" beside "hits", in nats, where the base predicts masked subwords. Raises ModelError."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
-        matrices = list(_find(pair, leading, threshold))
+        matrices = [  # without the updates, which would take as much room as the model
+            (slot, intruders, beside)
+            for slot, _, intruders, beside in _find(pair, leading, threshold)
+        ]
     scored = _open(base, model, pairs, words, pair)
     value: Value = {
-        "scaled": sum(intruders.left.shape[1] for _, _, intruders, _ in matrices),
+        "scaled": sum(intruders.left.shape[1] for _, intruders, _ in matrices),
         "total": scored.encoded.total,
         "tokens": scored.tokens,
     }
     if not matrices:
         return value
     rng = np.random.default_rng(seed)
-    scaled = [(slot, intruders) for slot, _, intruders, _ in matrices]
-    others = [(slot, beside) for slot, _, _, beside in matrices]
+    scaled = [(slot, intruders) for slot, intruders, _ in matrices]
+    others = [(slot, beside) for slot, _, beside in matrices]
     draws = [
         [(slot, draw_directions(directions, rng)) for slot, directions in scaled]
         for _ in range(removals)

@@ -92,7 +92,7 @@ def make_headline(
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
-            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}{but}."
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {in_each(rest)}."
         )
     elif len(more) == 1:
         text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}{but}."

@@ -61,9 +61,8 @@ def _cost(
 def multiply_weights(
     models: tuple[str, ...], identities: tuple[str, ...], families: tuple[str, ...], seed: int
 ) -> Value:
-    """Compute inner products of the weights of all pairs of models, "paired" and, with rows
-    permuted, "permuted" (matrix, model, model); "equal" (model, model) counts the same matrices.
-    Raises ModelError if fewer than two can be read and have the commonest matrices."""
+    """Multiply the weights of all pairs of models that can be read and have the commonest
+    matrices."""
     return of_readable(models, identities, families, partial(_multiply_all, seed=seed))
 
 
@@ -156,7 +155,9 @@ def open_all(
 def _multiply_all(
     opened: Sequence[Opened], places: Sequence[Place], names: Sequence[str], seed: int
 ) -> Value:
-    """Multiply all matrices; `names` are the identities of the models."""
+    """Multiply all matrices: "paired" and, with rows permuted, "permuted" (matrix, model, model),
+    "kurtosis" (matrix, model); "equal" (model, model) counts the same matrices. `names` are the
+    identities of the models."""
     keys = [key_of("lineage matrix", VERSION, list(names), list(place), seed) for place in places]
     parts = compute_pieces(keys, lambda number: _multiply_place(opened, places[number], seed))
     return {
