@@ -75,7 +75,7 @@ def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
         raise ShapeError(f"An order needs at least {LEAST_UNITS} units, got {len(asked)}.")
     chance = np.random.default_rng(0)
     orders = [
-        match_rows(_heard(x, chance)[asked], _heard(y, chance))
+        match_rows(_with_noise(x, chance)[asked], _with_noise(y, chance))
         for x, y in zip(first, second, strict=True)
     ]
     return Orders(
@@ -86,17 +86,17 @@ def compare_units(first: Matrices, second: Matrices, most: int) -> Orders:
     )
 
 
-def _heard(
+def _with_noise(
     matrix: Float[ndarray, "unit column"], chance: Generator
 ) -> Float[ndarray, "unit column"]:
-    """The matrix with noise in place of constant rows: these fit all others alike, and of such the
-    first would be taken, which is an order that has nothing to do with training."""
+    """Put noise in place of constant rows, which fit all others alike and would be matched in the
+    order in which they stand."""
     constant = np.ptp(matrix, axis=1) == 0
     if not constant.any():
         return matrix
-    told = matrix.copy()
-    told[constant] = chance.normal(size=(int(constant.sum()), matrix.shape[1]))
-    return told
+    noisy = matrix.copy()
+    noisy[constant] = chance.normal(size=(int(constant.sum()), matrix.shape[1]))
+    return noisy
 
 
 def order_log_p(correlation: float, units: int) -> float:

@@ -139,7 +139,7 @@ def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " mo
 
 
 def _information(table: ndarray) -> ndarray:
-    """Calculate it for many tables at once: scikit-learn's takes one, and chance a thousand."""
+    """Calculate normalised mutual information of many tables at once; scikit-learn's takes one."""
     from scipy.special import entr, rel_entr
 
     share = table / table.sum((1, 2), keepdims=True)

@@ -202,8 +202,8 @@ def count_votes(
     from scipy.stats import rankdata
 
     _check_labels(labels)
-    predicted = [guess.predicted for guess in predict_labels(distances, labels, k)]
-    right = sum(guess == label for guess, label in zip(predicted, labels, strict=True))
+    guesses = predict_labels(distances, labels, k)
+    right = sum(guess.predicted == label for guess, label in zip(guesses, labels, strict=True))
     groups, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
     weights = neighbour_weights(distances, k)[k - 1]
     # One more place near the front outweighs all places behind it: ties go to the nearest label.

@@ -31,17 +31,18 @@ CITATIONS = ("ilharco2023", "yadav2023")
 def prepare(spec: ArithmeticSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: find and identify the models, read what they are scored
     on."""
-    finding = Task.of(
-        "models", find_models, role="models", fleeting=True,
-        base=spec.base, patterns=spec.models, own_bases=False, tree=0,
-    )  # fmt: skip
-    reading = Task.of(
-        "read examples", read_examples, role="examples", fleeting=True,
-        refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
-        labelled=spec.labelled, corpus=spec.corpus, genres=(), limit=spec.sentences,
-        given=(texts or {}).get(spec.corpus),
-    )  # fmt: skip
-    return [finding, reading]
+    return [
+        Task.of(
+            "models", find_models, role="models", fleeting=True,
+            base=spec.base, patterns=spec.models, own_bases=False, tree=0,
+        ),
+        Task.of(
+            "read examples", read_examples, role="examples", fleeting=True,
+            refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
+            labelled=spec.labelled, corpus=spec.corpus, genres=(), limit=spec.sentences,
+            given=(texts or {}).get(spec.corpus),
+        ),
+    ]  # fmt: skip
 
 
 def plan(spec: ArithmeticSpec, ready: Outputs) -> list[Task]:

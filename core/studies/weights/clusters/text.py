@@ -209,14 +209,14 @@ def neighbour_sentence(
 
 def _size(size: Statement, row: pd.Series) -> str:
     """Say what the size of the update reaches without a direction."""
-    reached = f"The size of the update alone gives {size.number.value_text}"
     p = text_of(row["p_value"], "p")
     endings = {
         ABOVE: f" ({p}).",
         NOT_ABOVE: f", not detectably more than chance ({p}).",
         TOO_FEW: ".",
     }
-    return reached + endings[size.verdict]
+    reached = size.number.value_text
+    return f"The size of the update alone gives {reached}{endings[size.verdict]}"
 
 
 def _training(members: Sequence[Member]) -> str:

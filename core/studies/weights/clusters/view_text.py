@@ -122,12 +122,11 @@ def distances_sentence(result: Result) -> str:
         return ""
     within, between, nearer = (each.number for each in stated)
     word, verb = label_word(result), "are" if within.value < between.value else "are not"
-    pairs = f"{nearer.value_text} of {stated[2].baseline}"
-    if nearer.value_text == stated[2].baseline:
-        pairs = f"All {nearer.value_text}"
+    count, pairs = nearer.value_text, stated[2].baseline
+    closer = f"All {count}" if count == pairs else f"{count} of {pairs}"
     return (
         f"Models with the same {word} {verb} closer together (mean distance {within.value_text}) "
-        f"than others ({between.value_text}). {pairs} pairs that share a {word} are closer than "
+        f"than others ({between.value_text}). {closer} pairs that share a {word} are closer than "
         "every pair that does not."
     )
 

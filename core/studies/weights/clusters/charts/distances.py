@@ -253,11 +253,11 @@ def _vote_rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     distances = result.arrays[f"distances {result.spec['vector']}"][np.ix_(places, places)]
     votes = neighbour_weights(distances, k)[k - 1] > 0
     names, labels = table.loc[refs, "name"].to_numpy(), predictions["label"].to_numpy()
-    frames = []
-    for row in range(len(refs)):
-        order = np.argsort(distances[row], kind="stable")
-        near = order[order != row][:MOST_DRAWN]
-        columns = {
+    apart = np.where(np.eye(len(refs), dtype=bool), np.inf, distances)
+    nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(len(refs) - 1, MOST_DRAWN)]
+    row, near = np.repeat(np.arange(len(refs)), nearest.shape[1]), nearest.ravel()
+    others = pd.DataFrame(
+        {
             "model": names[row],
             "other": names[near],
             "label": labels[near],
@@ -265,13 +265,13 @@ def _vote_rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             "distance": distances[row, near],
             "votes": votes[row, near],
         }
-        frames.append(pd.DataFrame(columns))
+    )
     named = [
         guess if guess == label else f"{guess}, not {label}"
         for guess, label in zip(predictions["predicted"], labels, strict=True)
     ]
     scored = pd.DataFrame({"model": names, "label": labels, "group": labels, "named": named})
-    return pd.concat(frames, ignore_index=True), scored
+    return others, scored
 
 
 def _mistakes(scored: pd.DataFrame, word: str) -> str:
