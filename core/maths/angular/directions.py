@@ -115,11 +115,11 @@ class AngularSums:
 def angular_gradient(
     edges: Float[Tensor, "probe edge rank"], marks: Float[Tensor, "target edge label"]
 ) -> Float[Tensor, "probe edge rank"]:
-    """Gradient of `angular_loss` with respect to the edges; every edge has a mark.
+    """Gradient of the angular loss with respect to the edges; every edge has a mark.
 
     Args:
         edges: Of any length; one without a direction has gradient 0.
-        marks: As for `angular_loss`.
+        marks: As for `AngularSums.of`.
 
     Example:
         >>> edges = torch.tensor([[[2.0, 0.0], [0.0, 1.0]]])

@@ -1,6 +1,6 @@
 """Training a bank of polar probes: the structural probe's loss and schedule, and the angular loss.
 
-A probe's loss on a batch is that of the distance probe plus `weight` times `angular_loss` of the
+A probe's loss on a batch is that of the distance probe plus `weight` times the angular loss of the
 batch's edges; with weight 0 it is a distance probe. Its development loss is the same sum, with the
 angles of all development edges together.
 

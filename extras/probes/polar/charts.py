@@ -17,12 +17,7 @@ HEIGHT = 296  # below the choice of a metric
 
 
 def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
-    """One metric by layer: models with their bands, control labels dotted, baselines in grey.
-
-    Args:
-        result: Of a study of polar probes.
-        metric: One with scores by layer.
-    """
+    """One metric by layer: models with their bands, control labels dotted, baselines in grey."""
     table = result.table[result.table["labels"] != SELECTIVITY]
     names = short_names(dict.fromkeys(table["model"]))
     rows = table[table["metric"] == metric].assign(name=table["model"].map(names))

@@ -19,12 +19,8 @@ from extras.probes.polar.tasks import PolarRegime, train_polar
 
 
 def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from the outputs of its first stage; none for a model not found.
-
-    Raises:
-        CorpusError: If the text could not be read, is too small, or has no labels.
-        SpecError: If a model has no layer of a number that was asked for.
-    """
+    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
+    read, is too small or has no labels, SpecError if a model has no layer of a number asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     common = labelled_arguments(treebank)
     how = PolarRegime(spec.rank, spec.weight, spec.seeds, spec.seed, spec.epochs)
@@ -39,11 +35,8 @@ def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:
 
 
 def labelled_arguments(treebank: Treebank) -> dict[str, Any]:
-    """The arguments that all tasks on the study's sentences share.
-
-    Raises:
-        CorpusError: If a part of the text has no labelled edge.
-    """
+    """The arguments that all tasks on the study's sentences share. Raises CorpusError if no edge of
+    the text has a label."""
     labels = tuple(
         tree.labels or ("_",) * len(tree.words) for part in treebank.parts.values() for tree in part
     )

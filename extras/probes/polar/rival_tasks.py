@@ -1,4 +1,8 @@
-"""The pure tasks of the baselines of polar probes: window, positions, linear chain, parser."""
+"""The pure tasks of the baselines of polar probes: window, positions, linear chain, parser.
+
+Their values are those of `polar.tasks` without maps, for one layer numbered 0, the rank lowered to
+the width of what is read; of the window also the `reach` (layer,).
+"""
 
 from __future__ import annotations
 
@@ -49,19 +53,9 @@ def score_window(
     how: PolarRegime,
     exact: bool = True,
 ) -> Value:
-    """Train polar probes on the model's static window: the score that no layer is needed for.
-
-    The window's reach is chosen on the development sentences.
-
-    Args: as in `tasks.train_polar`; the rank is lowered to the width of the window.
-
-    Returns:
-        What `tasks.train_polar` returns without the trained maps, for one layer numbered 0;
-        and `reach` (layer,).
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    """Train polar probes on the model's static window, of the reach that is best on the development
+    sentences: the score that no layer is needed for. Raises ModelError if the model cannot be
+    loaded."""
     labelled = LabelledTrees.of(trees, labels, sizes)
 
     def trained(vectors: np.ndarray, draws: int) -> Value:
@@ -76,13 +70,7 @@ def score_window(
 
 @pure("probes.polar_positions", cost=lambda sizes, /, trees, how, **_: Cost(arcs(how, SIZE, trees)))
 def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) -> Value:
-    """Train polar probes on position codes alone: the score that word order reaches.
-
-    Args: as in `tasks.train_polar`; the rank is lowered to the size of the code.
-
-    Returns:
-        As `score_window`.
-    """
+    """Train polar probes on position codes alone: the score that word order reaches."""
     labelled = LabelledTrees.of(trees, labels, sizes)
     vectors = position_code(trees.lengths)[:, None]
     return without_maps(train_and_score(vectors, (0,), labelled, how))
@@ -90,14 +78,8 @@ def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) 
 
 @pure("probes.polar_chain", cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
-    """Score the linear chain with the most frequent head and label of edges between neighbours.
-
-    Given both words of an edge, its head is the side that is most frequent in training, and its
-    label the most frequent one on the true side.
-
-    Returns:
-        As `score_window`.
-    """
+    """Score the linear chain: given both words of an edge, its head is the side that is most
+    frequent in training, and its label the most frequent one on the true side."""
     labelled = LabelledTrees.of(trees, labels, sizes)
     tick(0.1, "baselines")
     items, numbers = labelled.items, labelled.targets[0]
@@ -138,20 +120,8 @@ def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
 
 @pure("probes.polar_parser", cost=parser_cost)
 def score_parser(trees: Trees, labels: Tags, pipeline: str, pipeline_identity: str) -> Value:
-    """Score a parser's labelled trees against gold ones.
-
-    Args:
-        trees: The gold trees.
-        labels: Their labels.
-        pipeline: The parser.
-        pipeline_identity: Fingerprint of its files; part of the key.
-
-    Returns:
-        As `score_window`, without `named` and `oriented`.
-
-    Raises:
-        ModelError: If the parser is not there.
-    """
+    """Score a parser's labelled trees against gold ones; `named` and `oriented` are left out.
+    Raises ModelError if the parser is not there."""
     from core.text.parsing import parse_sentences
 
     items = edge_items(TARGET, trees.heads, trees.keep, labels)

@@ -1,9 +1,8 @@
 """The study of polar probes: which layers encode the labels and directions of dependency edges?
 
-planning: two tasks for each model, on real and on control labels, one for its static window, and
-the baselines. collect: labelled, directed and undirected scores by layer with bands, differences
-from the base, margins over baselines, a headline, a methods paragraph, and the trained probes,
-which draw any sentence.
+Each model has a task on real and one on control labels and one on its static window; positions,
+the linear chain and the parser are the other baselines. Scores are labelled, directed and
+undirected, and the trained probes draw any sentence.
 
 References: Diego-Simón et al. 2024, NeurIPS; Hewitt & Manning 2019, NAACL; Hewitt & Liang 2019,
 EMNLP. Deviations: see `core.maths.angular.directions` and `core.maths.angular.arcs`; control
@@ -44,12 +43,7 @@ from extras.probes.polar.spec import PolarSpec
 
 
 def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `polar` (SCORES of `tables`, in percent), `differences`,
-        `polar_margins` and `best_layers`.
-    """
+    """Make tables, statements and texts of the outputs; scores are in percent."""
     treebank: Treebank = ready.values[TREEBANK]
     sample = trees.sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values

@@ -1,4 +1,11 @@
-"""The pure tasks of the study of polar probes on one model: train its probes and score them."""
+"""The pure tasks of the study of polar probes on one model: train its probes and score them.
+
+A value holds `layers` and `draws` (probe,); `dev` (probe,), the share of development edges whose
+head and label are right; of the test sentences `edges` (sentence,) and SCORED (probe, sentence);
+`notices`. On real labels also, of the first draw, `probe_maps` (layer, rank, d_model), `label_maps`
+(layer, label, rank), the labels' directions, and `classes`; with position codes `centres` (layer,
+d_model) and `deviations` (layer,) of the vectors.
+"""
 
 from __future__ import annotations
 
@@ -116,30 +123,9 @@ def train_polar(
     how: PolarRegime,
     exact: bool = True,
 ) -> Value:
-    """Train the polar probes of one model and score them on the test sentences.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        trees: Those of training, then development, then test.
-        labels: Dependency label of each word.
-        sizes: How many of the sentences are for training, development and test.
-        layers: Layers to probe.
-        position: Whether a code of each word's position is appended to its vector.
-        how: How the probes are trained.
-        exact: Whether that is in double precision, see `trees.tasks.is_exact`.
-
-    Returns:
-        `layers`, `draws`, `dev` (probe,), the last the share of development edges whose head and
-        label are right; on the test sentences `edges` (sentence,) and SCORED (probe, sentence);
-        `notices`. On real labels also, of the first draw, `probe_maps` (layer, rank, d_model)
-        and `label_maps` (layer, label, rank), the labels' directions; their `classes`; and with
-        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        SpecError: If it has no such layer or fewer dimensions than the rank.
-    """
+    """Train the polar probes of one model and score them on the test sentences. Raises ModelError
+    if the model cannot be loaded, SpecError if it has no such layer or fewer dimensions than the
+    rank."""
     labelled = LabelledTrees.of(trees, labels, sizes)
     if how.control:
         labelled = labelled.with_controls(model, how.draws, how.seed)

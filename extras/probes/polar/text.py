@@ -52,20 +52,8 @@ LEADS = {
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str = LAS
 ) -> tuple[Statement, ...]:
-    """What the tables show of one metric; empty where no model has a score.
-
-    Args:
-        tables: The study's `polar`, `differences`, `polar_margins` and `best_layers`.
-        models: References; the first trained one leads, the others are compared with it.
-        metric: One of METRICS of the tables.
-
-    Returns:
-        The first model's score at its best layer; for LAS also its UUAS there and the share of gold
-        edges whose label it predicts; its margin over the baseline that scores highest; the other
-        trained models' differences from it, each at its own best layer, a single other model's
-        after its own score and margin; then the layers that are not distinguishable from a best
-        one.
-    """
+    """As those of structural probes; after the first model's LAS also its UUAS and the share of
+    gold edges whose label it predicts, each at its best layer."""
     named = {**tables, "scores": tables["polar"], "margins": tables["polar_margins"]}
     stated = trees.statements_of(named, models, metric)
     if metric != LAS:
@@ -80,12 +68,7 @@ def statements_of(
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
-    """Baselines above which a model's LAS at its best layer is not detectably.
-
-    Args:
-        tables: The study's `polar` and `polar_margins`.
-        spec: The study.
-    """
+    """State the baselines above which a model's LAS at its best layer is not detectably."""
     trained = [ref for ref in spec.models if not parse_ref(ref).random]
     return tuple(
         doubt
@@ -95,8 +78,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
 
 
 def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
-    """The statements on LAS in sentences: the first model and its baseline, then the other models;
-    `parsed` tells a parser's trees from gold ones."""
+    """The statements on LAS in sentences; `parsed` tells a parser's trees from gold ones."""
     return " ".join(_sentences(statements, LAS, parsed)) or NOTHING
 
 
@@ -145,14 +127,8 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
 
 
 def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
-    """A methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        treebank: Its sentences.
-        coded: Models whose vectors have a position code appended.
-        layers: Says those that were probed.
-    """
+    """A methods paragraph, ready to paste; models that are `coded` have a position code
+    appended."""
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
     weight = text_of(spec.weight, "amount")

@@ -17,13 +17,7 @@ DASHES = {RANDOM: (2, 3), MATCHED: (6, 4)}
 def removal_chart(
     result: Result, model: str, metric: str = LOSS, *, context: Context = PAGE
 ) -> Chart:
-    """What erasing costs one model in one metric, by layer.
-
-    Args:
-        result: Of the study.
-        model: Reference.
-        metric: One in which the model was scored.
-    """
+    """What erasing costs one model in one metric, by layer."""
     table = result.table
     rows = table[
         (table["model"] == model) & (table["metric"] == metric) & table["erased"].isin(list(SHOWN))

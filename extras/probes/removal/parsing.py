@@ -16,12 +16,7 @@ TOGETHER = 32  # sentences in a batch
 
 
 def attached(task: TaskModel, trees: Sequence[Tree]) -> Float[np.ndarray, " sentence"]:
-    """Count the words of each tree whose head the parser predicts; punctuation is left out.
-
-    Args:
-        task: A model with an arc head.
-        trees: With the heads that count as right.
-    """
+    """Count the words of each tree whose head the parser predicts; punctuation is left out."""
     cut = cut_sentences(task.tokenizer, [tree.words for tree in trees])
     starts = [
         [row.words.index(word) if word in row.words else -1 for word in range(row.length)]

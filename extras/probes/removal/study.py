@@ -1,8 +1,7 @@
 """The study that erases a probe's subspace: does a model use what its structural probe reads?
 
-prepare: read, parse and split the text as for the structural probes, identify the models and their
-heads. plan: a task for each model and layer. collect: what erasing costs by layer, beside random
-subspaces of equal rank and of equal change, a headline and a methods paragraph.
+Each model and layer has a task, which trains a probe, erases its subspace there and scores the
+model, beside random subspaces of equal rank and of equal change.
 
 References: Belrose et al. 2023, NeurIPS (LEACE); Elazar et al. 2021, TACL (amnesic probing);
 Hewitt & Manning 2019, NAACL. Deviations: see `core.maths.erasure`; random subspaces of
@@ -63,13 +62,9 @@ def prepare(spec: RemovalSpec, texts: Mapping[str, Text] | None = None) -> list[
 
 
 def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:
-    """A task for each layer of each model with a head that can be scored.
-
-    Raises:
-        TaskError: If no model has such a head.
-        CorpusError: If the text could not be read, or is too small.
-        SpecError: If a model has no layer of a number that was asked for.
-    """
+    """A task for each layer of each model with a head that can be scored. Raises TaskError if no
+    model has one, CorpusError if the text cannot be used, SpecError if a model has no layer asked
+    for."""
     treebank: Treebank = ready.need(TREEBANK)
     identified, heads = identities(ready), heads_of(spec.models, ready)
     if not heads:
@@ -95,11 +90,7 @@ def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `removal` and `removal_excess`, see `tables`.
-    """
+    """Make tables, statements and texts of the outputs."""
     treebank: Treebank = ready.values[TREEBANK]
     heads = heads_of(spec.models, ready)
     values: dict[tuple[str, int], Value] = {

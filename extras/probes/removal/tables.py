@@ -92,13 +92,8 @@ def measured(value: Value) -> dict[str, Measured]:
 def tables_of(
     values: Mapping[tuple[str, int], Value], draws: int, seed: int
 ) -> dict[str, pd.DataFrame]:
-    """Make the tables `removal` (REMOVAL) and `removal_excess` (EXCESS).
-
-    Args:
-        values: Outputs of the tasks by model and layer.
-        draws: Resamples of sentences and of pairs.
-        seed: Of the resamples.
-    """
+    """Make the tables `removal` (REMOVAL) and `removal_excess` (EXCESS) of outputs by model and
+    layer."""
     rows: list[tuple[object, ...]] = []
     excess: list[tuple[object, ...]] = []
     layers = Counter(model for model, _ in values)

@@ -1,4 +1,11 @@
-"""The pure tasks of the study: erase a probe's subspace, and random ones, at a layer of a model."""
+"""The pure tasks of the study: erase a probe's subspace, and random ones, at a layer of a model.
+
+A value has a row for each of `conditions`: NONE, PROBE, RANDOM (`randoms` times), MATCHED (as
+often). `change` (condition,) is the mean squared length of the change over the states' variance;
+of a language model there are `likelihood` (condition, sentence) in nats, `tokens` (sentence,), and
+for each kind of pair `good/...` and `bad/...` (condition, pair), of the critical region; of a
+parser `right` (condition, sentence) and `words` (sentence,). `uuas` is the probe's own score.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +83,8 @@ def _cost(
 
 @pure("probes.removal_head", expect=_expected_head)
 def find_head(ref: str) -> str:
-    """Tell which head a model kept: "masked", "causal" or ARCS; "" without one of these.
-
-    Raises:
-        ModelError: If the model cannot be found.
-    """
+    """Tell which head a model kept: "masked", "causal" or ARCS; "" without one of these. Raises
+    ModelError if the model cannot be found."""
     kind = language_models.head_of(ref)
     if kind is not None:
         return kind
@@ -102,29 +106,9 @@ def erase_subspace(
     how: RemovalRegime,
     exact: bool = True,
 ) -> Value:
-    """Train a distance probe on a layer, erase its subspace there, and score the model.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        head: Of `find_head`, not "".
-        trees: Those of training, then development, then test.
-        sizes: How many of the sentences are for training, development and test.
-        layer: At which the subspace is erased.
-        position: Whether the probe reads a code of each word's position too; it is not erased.
-        how: What is erased and measured.
-        exact: Whether the probe is trained in double precision, see `trees.tasks.is_exact`.
-
-    Returns:
-        A row for each of `conditions`: NONE, PROBE, RANDOM (how.randoms times), MATCHED (as often).
-        `change` (condition,), mean squared length of the change over the states' variance; of a
-        language model `likelihood` (condition, sentence) in nats, `tokens` (sentence,), and for
-        each kind of pair `good/...` and `bad/...` (condition, pair), of the critical region; of a
-        parser `right` (condition, sentence) and `words` (sentence,). `uuas`, the probe's own score.
-
-    Raises:
-        ModelError: If the model cannot be loaded, or nothing can be erased at the layer.
-    """
+    """Train a distance probe on a layer, erase its subspace there (a position code is not erased),
+    and score the model. Raises ModelError if it cannot be loaded, or nothing can be erased at the
+    layer."""
     with span(0.0, 0.3):
         probe = tasks.train_probes(
             model=model, model_identity=model_identity, trees=trees, sizes=sizes,

@@ -37,18 +37,9 @@ COSTS = {
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
-    """What the tables show; empty where nothing was measured.
-
-    Args:
-        tables: The study's `removal` and `removal_excess`.
-        models: References.
-
-    Returns:
-        For each model and metric, what erasing the probe's subspace costs, and how far that is
-        above the random subspaces that cost most there, as they are or scaled to an equal change;
-        then the layers at which it is detectably above both. The layer is the one of these that is
-        farthest above, or, where there is none, the one at which erasing costs most.
-    """
+    """State for each model and metric what erasing costs, how far that is above the random
+    subspaces that cost most, and at which layers it is detectably so. The layer is the one of these
+    that is farthest above, or, without one, that at which erasing costs most."""
     statements = []
     for model in models:
         for metric in METRICS:
@@ -120,14 +111,7 @@ def _verdict(where: Statement, gap: Statement) -> str:
 
 
 def make_methods(spec: RemovalSpec, treebank: Treebank, heads: Sequence[str], layers: str) -> str:
-    """A methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        treebank: Its sentences.
-        heads: Models that were scored.
-        layers: Says those at which a subspace was erased.
-    """
+    """A methods paragraph, ready to paste."""
     return said(
         "methods",
         rank=spec.rank,

@@ -52,12 +52,8 @@ def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> lis
 
 
 def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
-    """Make the tasks of every model with a language-model head, and that of the bigrams.
-
-    Raises:
-        TaskError: If no model has such a head.
-        CorpusError: If a text could not be read, or is too small.
-    """
+    """Make the tasks of every model with a language-model head, and that of the bigrams. Raises
+    TaskError if no model has such a head, CorpusError if a text cannot be read or is too small."""
     identified, heads = identities(ready), heads_of(spec.refs, ready)
     if not heads:
         refused = refusals(headless(spec.refs, ready))

@@ -34,18 +34,9 @@ CHANCE = 50.0  # per cent
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
-    """State what the tables show; empty where no model was scored.
-
-    Args:
-        tables: The study's `behaviour`, `behaviour_margins` and, with probes, `rank_correlations`.
-        models: Those that were scored; the first trained one leads.
-
-    Returns:
-        The first model's accuracy, its margins over the bigrams and over the first step of its run,
-        and that of whole sentences where it differs; its highest and its lowest accuracy on a kind;
-        and the correlation of each probe's score with accuracy, over models that share no run and
-        no base.
-    """
+    """State the first trained model's accuracy, its margins, its best and worst kinds of pairs, and
+    how each probe's score correlates with accuracy over unrelated models; nothing without a
+    model."""
     table = tables["behaviour"]
     if not models:
         return ()
@@ -118,14 +109,7 @@ def doubts_of(
     own: NDArray[np.int64] | None = None,
 ) -> tuple[Statement, ...]:
     """State which kinds of pairs final models have wrong more often than chance, corrected for all
-    models and kinds, and which they judge otherwise where whole sentences are scored.
-
-    Args:
-        hits: By model.
-        margins: The study's `behaviour_margins`.
-        models: Those that were scored.
-        own: As of `behaviour_table`.
-    """
+    models and kinds, and which they judge otherwise where whole sentences are scored."""
     run = longest_run(models)
     final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
     tried = [(ref, kind) for ref in final for kind in hits[ref]]

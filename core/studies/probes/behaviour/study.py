@@ -1,9 +1,8 @@
 """Behaviour beside probes: does a model whose layers give syntax away prefer grammatical sentences?
 
-planning: a task for each model that kept a language-model head and kind of minimal pairs, one for
-the bigrams, and the probes of every model. collect: accuracy by model and kind, differences from
-the bigrams and from the first step of a run, each probe's best score beside accuracy, and their
-rank correlation over models.
+Each model that kept a language-model head is scored on each kind of minimal pairs, beside bigrams
+and the first step of its run, and probed; the probes' best scores are correlated with accuracy over
+models.
 
 References: Warstadt et al. 2020, TACL; Salazar et al. 2020, ACL; Kauf & Ivanova 2023, ACL.
 Deviations: pairs are made from templates of our own, see `minimal_pairs.templates`.
@@ -33,13 +32,8 @@ UUAS = "uuas"
 
 
 def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `behaviour` and `behaviour_margins` and, with probes, `beside` and
-        `rank_correlations`, the latter not on a text that the parser cannot read; see `tables`.
-        Scores are in per cent.
-    """
+    """Make tables, statements and texts of the outputs; with probes also the tables `beside` and,
+    unless the parser cannot read the text, `rank_correlations`. Scores are in per cent."""
     heads, values = heads_of(spec.refs, ready), outputs.values
     hits: dict[str, tables.Hits] = {}
     whole: dict[str, tables.Hits] = {}
@@ -99,11 +93,8 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
 def best_scores(
     spec: BehaviourSpec, treebank: Treebank, models: list[str], outputs: Outputs
 ) -> list[dict[str, Any]]:
-    """Score each model's probes at the layer that is best on the development sentences.
-
-    Returns:
-        A row for each model and probe: model, probe, metric, layer, value, low, high.
-    """
+    """Score each model's probes at the layer that is best on the development sentences: a row by
+    model and probe."""
     sample = trees.sample_of(treebank, spec.draws, spec.seed)
     rows: list[pd.Series | None] = []
     for ref in models:

@@ -52,12 +52,8 @@ def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.flo
 
 
 def behaviour_table(hits: Mapping[str, Hits], own: NDArray[np.int64] | None = None) -> pd.DataFrame:
-    """Make the rows of every model (or the bigrams) and kind, and of all kinds together.
-
-    Args:
-        hits: By model; models without all kinds have no row of all kinds.
-        own: Groups of a reader's own pairs, where these are what is scored.
-    """
+    """Make the rows of every model (or the bigrams) and kind, and of all kinds together where a
+    model has all; `own` are the groups of a reader's own pairs, where these are scored."""
     kinds = list(dict.fromkeys(kind for of_model in hits.values() for kind in of_model))
     rows = []
     for model, of_model in hits.items():
@@ -76,15 +72,8 @@ def margin_table(
     whole: Mapping[str, Hits],
     own: NDArray[np.int64] | None = None,
 ) -> pd.DataFrame:
-    """Compare every model with the bigrams and with its own scores of whole sentences, and the
-    steps of a run with its first, by kind.
-
-    Args:
-        hits: By model, the bigrams among them.
-        models: References.
-        whole: By model, the pairs that are right where all words of the sentences are scored.
-        own: As of `behaviour_table`.
-    """
+    """Compare every model with the bigrams and with its own scores of `whole` sentences, and the
+    steps of a run with its first, by kind."""
     run = longest_run(models)
     rivals = [(ref, BIGRAM, hits[BIGRAM]) for ref in models if BIGRAM in hits]
     rivals += [(ref, run[0], hits[run[0]]) for ref in run[1:]]
@@ -117,14 +106,7 @@ def corrected_share(
     hits: Hits, kind: str, tests: int, own: NDArray[np.int64] | None = None
 ) -> Estimate:
     """Estimate a model's accuracy on a kind in per cent, its interval corrected for several tests
-    (Bonferroni).
-
-    Args:
-        hits: Of the model.
-        kind: Of pairs.
-        tests: How many accuracies are tested.
-        own: As of `behaviour_table`.
-    """
+    (Bonferroni)."""
     right, level = hits[kind], corrected_level(tests)
     low, high = grouped_interval(right, _groups(hits, [kind], own), level)
     return Estimate(100 * float(right.mean()), 100 * low, 100 * high, level, "points")
@@ -142,13 +124,7 @@ def _groups(hits: Hits, members: Sequence[str], own: NDArray[np.int64] | None) -
 
 
 def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Set each model's probe scores beside its accuracy on all kinds of pairs.
-
-    Args:
-        behaviour: Of `behaviour_table`.
-        best: A probe's score at a model's best layer each: model, probe, metric, layer, value, low,
-            high.
-    """
+    """Set each model's best probe scores beside its accuracy on all kinds of pairs."""
     kind = whole_kind(behaviour)
     whole = behaviour[behaviour["kind"] == kind].set_index("model")
     rows = []
@@ -192,18 +168,9 @@ def unrelated(models: Iterable[str]) -> tuple[str, ...]:
 
 
 def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Correlate each probe's score with accuracy over models, for each kind of pairs.
-
-    Over all models; over the steps of one run; and over unrelated models, one of each origin. Only
-    models that share no origin are tested and have an interval: steps of a run improve on most
-    things at once, whatever a probe measures. P-values are corrected for every correlation that is
-    tested (Bonferroni).
-
-    Args:
-        beside: Of `beside_table`.
-        behaviour: Of `behaviour_table`.
-        seed: Of the permutations.
-    """
+    """Correlate each probe's score with accuracy over models, by kind of pairs. Only models of
+    different origins are tested (p-values with Bonferroni's correction) and have an interval: steps
+    of a run improve on most things at once, whatever a probe measures."""
     wide = behaviour.pivot_table(index="model", columns="kind", values="value", sort=False)
     rows: list[tuple[Any, ...]] = []
     for (probe, metric), of_probe in beside.groupby(["probe", "metric"], sort=False):

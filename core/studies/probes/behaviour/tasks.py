@@ -1,4 +1,9 @@
-"""The pure tasks of the study of behaviour: minimal pairs scored by a model or by bigrams."""
+"""The pure tasks of the study of behaviour: minimal pairs scored by a model or by bigrams.
+
+A value holds `good` and `bad` (pair,), log-likelihoods of the critical region in nats; `whole_good`
+and `whole_bad`, those of the whole sentences; and `notices` where there are any. Of bigrams, each
+name has `/{kind}` after it, and `tokens` is how many were counted.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +40,14 @@ BEGIN = -1  # begins every sentence; no token has this id
 )
 def find_head(ref: str) -> str:
     """Tell how a model's language-model head reads a sentence, "masked" or "causal"; "" without
-    one.
-
-    Raises:
-        ModelError: If the model cannot be found.
-    """
+    one. Raises ModelError if the model cannot be found."""
     return head_of(ref) or ""
 
 
 @pure("probes.included_sentences", expect=lambda sizes: ())
 def read_included() -> Sentences:
-    """Read the included sentences, from which bigrams are counted: the demo, and the labelled ones;
-    all of them on a shared instance, too.
-
-    Raises:
-        CorpusError: If they are not there.
-    """
+    """Read the sentences from which bigrams are counted, the demo and the labelled ones; all of
+    them on a shared instance, too. Raises CorpusError if they are not there."""
     labelled = (tuple(text.split()) for text, _ in read_labelled())
     return (*read_corpus("demo", limits=LOCAL).words, *labelled)
 
@@ -68,23 +65,8 @@ def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, own: Own = ()
 def score_pairs(
     model: str, model_identity: str, head: Kind, kind: str, pairs: int, own: Own = ()
 ) -> Value:
-    """Score both sentences of each minimal pair with a model's language-model head.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        head: Whether the head is that of a masked or of a causal model.
-        kind: Of `templates.KINDS`, or OWN.
-        pairs: How many of the templates'.
-        own: A reader's own.
-
-    Returns:
-        `good` and `bad` (pair,): log-likelihoods of the critical region, in nats; `whole_good` and
-        `whole_bad`, those of the whole sentences; `notices` where there are any.
-
-    Raises:
-        ModelError: If the model cannot be loaded, or its scores are not numbers.
-    """
+    """Score both sentences of each pair of a kind, or of a reader's `own`. Raises ModelError if the
+    model cannot be loaded, or its scores are not numbers."""
     from core.studies.probes.minimal_pairs.scoring import score_words
 
     made = own_pairs(own) or make_pairs(kind, pairs)
@@ -114,23 +96,8 @@ def score_bigrams(
     pairs: int,
     own: Own = (),
 ) -> Value:
-    """Score minimal pairs with a bigram model, counted from sentences in a model's tokens.
-
-    Args:
-        model: Reference of the model whose tokenizer is used.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        words: The sentences that are counted, in words.
-        kinds: Of `templates.KINDS`, or OWN.
-        pairs: How many of each of the templates' kinds.
-        own: A reader's own.
-
-    Returns:
-        For each kind what `score_pairs` returns, with `/{kind}` after each name; `tokens`, the
-        number counted.
-
-    Raises:
-        ModelError: If the tokenizer cannot be used.
-    """
+    """Score the pairs of several kinds with bigrams counted in `words`, as the model's tokenizer
+    cuts them. Raises ModelError if the tokenizer cannot be used."""
     tokenizer = load_tokenizer(model)
 
     counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, words)]

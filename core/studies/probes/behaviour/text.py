@@ -118,12 +118,8 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[str]:
-    """Write what limits the headline: rules applied the wrong way round, models left out.
-
-    Args:
-        doubts: Of `doubts_of`.
-        refused: Models without a language-model head.
-    """
+    """Write what limits the headline: rules applied the wrong way round, and the models left out
+    because they have no language-model head."""
     scores: dict[tuple[str, str], list[str]] = {}
     for doubt in doubts:
         score = f"{short_name(doubt.subject)} {doubt.number.value_text}"
@@ -152,15 +148,8 @@ def make_methods(
     treebank: Treebank | None,
     own: int = 0,
 ) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        heads: "masked" or "causal" for each model that was scored.
-        counted: Tokens from which bigrams were counted.
-        treebank: The sentences of the probes; None without probes.
-        own: Pairs of the reader's own, which were scored in place of the templates'.
-    """
+    """Write a methods paragraph, ready to paste; `counted` are the tokens behind the bigrams, `own`
+    the pairs of the reader's own, and the treebank is None without probes."""
     models, kinds = ", ".join(heads), "; ".join(KINDS[kind] for kind in spec.kinds)
     parts = {  # whether a sentence holds
         said("templates", models=models, pairs=spec.pairs, kinds=kinds): not own,

@@ -57,13 +57,7 @@ DASHES = {
 def edges_chart(
     result: Result, target: str, view: str = ACCURACY, *, context: Context = PAGE
 ) -> Chart:
-    """One target by layer, in one measure.
-
-    Args:
-        result: Of an edge-probing study.
-        target: Of those that are `drawable` in this view.
-        view: One of VIEWS.
-    """
+    """Draw one of the targets that are `drawable` in this view by layer."""
     title, label = NAMES[target].capitalize(), VIEWS[view]
     if view == GAIN:
         added = rows_of(result, GAIN)["added"]

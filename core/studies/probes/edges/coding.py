@@ -103,18 +103,9 @@ def joined_layers(parts: Sequence[Value]) -> Value:
 def choose_penalties(
     features: Tensor, labels: Tensor, penalty: float, frame: Frame, design: Design | None = None
 ) -> tuple[Tensor, np.ndarray]:
-    """For each layer the penalty with which real labels are predicted best, and how well.
-
-    Args:
-        features: Of all items, (layer, item, feature).
-        labels: Sets of labels, the real ones first; control labels are fitted with their penalty.
-        penalty: The only one to try; 0 for `PENALTIES`.
-        frame: The items.
-        design: Of the training items' features, where it is shared.
-
-    Returns:
-        Penalties (layer,), of equal ones the largest, and shares of the development items (layer,).
-    """
+    """Choose for each layer the penalty with which the real labels, the first set, are predicted
+    best (of equal ones the largest), with the share of development items that are right, (layer,)
+    each."""
     import torch
 
     from core.maths.classifier.design import Design
@@ -137,10 +128,8 @@ def choose_penalties(
 def score_classifiers(
     features: Tensor, labels: Tensor, penalty: float | Tensor, frame: Frame
 ) -> Value:
-    """Fit each layer and label set: online code of the training items, hits on the others.
-
-    Args: as for `choose_penalties`; a penalty for each layer is one that was chosen.
-    """
+    """Fit each layer and label set: online code of the training items, hits on the others. A
+    penalty of 0 is chosen; a tensor has one for each layer."""
     import torch
 
     from core.maths.classifier.design import Design

@@ -76,11 +76,8 @@ class Items:
 def tags_of(
     treebank: Treebank, target: str
 ) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[str, ...]]:
-    """Tags from which a target's labels are made, by words and heads; "_" is no tag.
-
-    Raises:
-        CorpusError: If the text has no such tags.
-    """
+    """Tags from which a target's labels are made, by words and heads; "_" is no tag. Raises
+    CorpusError if the text has none."""
     tags_by_sentence = {
         (s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target)
         for s in treebank.corpus.sentences
@@ -102,15 +99,8 @@ def edge_items(
     keep: Sequence[Sequence[bool]],
     tags: Sequence[Sequence[str]],
 ) -> Items:
-    """Items and labels of sentences.
-
-    Args:
-        target: One of TARGETS.
-        heads: 1-based heads, 0 for the root.
-        keep: Which words are not punctuation.
-        tags: UPOS or dependency labels, as the target needs; empty for distances. Words tagged "_"
-            are left out.
-    """
+    """Items and labels of sentences; tags are UPOS or dependency labels, as the target needs, and
+    words tagged "_" are left out."""
     rows: list[tuple[int, int, int, str]] = []
     for number, (head, kept, tag) in enumerate(zip(heads, keep, tags, strict=True)):
         for i, (up, counts) in enumerate(zip(head, kept, strict=True)):
@@ -160,15 +150,8 @@ def drawn_controls(
     target: str,
     seed: int,
 ) -> Iterator[Int[np.ndarray, " item"]]:
-    """Draw control labels without end, by word types as a tokenizer's forms tell them apart.
-
-    Args:
-        forms: Of the words of each sentence.
-        items: Of all parts.
-        labels: True ones of the training items, whose shares the control labels have.
-        classes: How many labels there are.
-        target, seed: As for `control_labels`.
-    """
+    """Draw control labels without end, by word types as a tokenizer's `forms` tell them apart, with
+    the shares of the true training labels."""
     places = zip(items.sentence, items.word, strict=True)
     types = [forms[number][word] for number, word in places]
     shares = (np.bincount(labels, minlength=classes) / len(labels)).tolist()

@@ -23,12 +23,9 @@ RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 
 
 def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from the outputs of its first stage; none for a model not found.
-
-    Raises:
-        CorpusError: If the text could not be read, is too small, or has no labels of a target.
-        SpecError: If a model has no layer of a number that was asked for.
-    """
+    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
+    read, is too small or has no labels of a target, SpecError if a model has no layer of a number
+    asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     models = planning.found_models(spec.probed, ready)
     tasks = []
@@ -123,11 +120,8 @@ def _tag_tasks(
 
 
 def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
-    """A target's sentences as arguments of tasks; training sentences in the order of coding.
-
-    Raises:
-        CorpusError: If a part has no labels, or all training labels are the same.
-    """
+    """A target's sentences as arguments of tasks, training sentences in the order of coding. Raises
+    CorpusError if a part has no labels, or all training labels are the same."""
     tags = tags_of(treebank, target)
     order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
     trees: dict[str, list[Tree]] = {part: list(treebank.parts[part]) for part in PARTS}

@@ -83,11 +83,8 @@ def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
 def place_features(
     items: Items, lengths: Int[np.ndarray, " sentence"]
 ) -> Float[np.ndarray, "item one feature"]:
-    """One-hot positions of an item's words: from the left end, the right end and the head.
-
-    A linear classifier of them has each word's position and, for edges, direction and length; no
-    other information.
-    """
+    """One-hot positions of an item's words from the left end, the right end and the head: a linear
+    classifier of them knows positions and, for edges, direction and length, and nothing else."""
     size = lengths[items.sentence]
     parts = [_one_hot(items.word, FARTHEST), _one_hot(size - 1 - items.word, FARTHEST)]
     if (items.head >= 0).all() and len(items):

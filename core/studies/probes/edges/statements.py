@@ -37,14 +37,8 @@ def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
 
 
 def best_score_of(ref: str, target: str, value: Value, draws: int, seed: int) -> pd.Series | None:
-    """Score the classifiers of one target at the model's layer with the best accuracy, a row of
-    SCORES of the tables.
-
-    Args:
-        ref, target: The model, and what its classifiers predict.
-        value: Of the task that trained them.
-        draws, seed: Of the bands.
-    """
+    """Score a task's classifiers at the model's layer with the best accuracy: a row of
+    `tables.SCORES`."""
     sample = tables.samples(value, draws, seed)
     groups = tables.groups_of(value, sample)
     frames = score_rows(groups, model=ref, probe=target, labels=REAL)
@@ -54,20 +48,9 @@ def best_score_of(ref: str, target: str, value: Value, draws: int, seed: int) ->
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
-    """What the tables show; empty where no model was probed.
-
-    Args:
-        tables: The study's `edges`, `differences`, `edge_margins`, `best_layers` and, where there
-            is one, `added`.
-        models: References; the first trained one leads, the others are compared with it.
-
-    Returns:
-        For each target the first model's best accuracy, that of the baseline that scores highest,
-        the margin over it and, with `added`, the most that a layer adds to the static window; then
-        the other trained models' differences from the first, each at its own best layer; then the
-        layers that are not distinguishable from a best one. Parts of speech are no baseline here,
-        because the model was not given them.
-    """
+    """State by target the first model's best accuracy, its margin over the strongest baseline that
+    knows no parts of speech, what its layers add to the window, the other models' differences from
+    it, and the layers tied with a best one."""
     trained_first = sorted(models, key=lambda ref: parse_ref(ref).random)
     best = {ref: rows for ref in trained_first if (rows := best_rows(tables["edges"], ref))}
     if not best:
@@ -102,12 +85,8 @@ def statements_of(
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[Statement, ...]:
-    """Expectations that these numbers do not meet.
-
-    Args:
-        tables: The study's `edges`, `edge_margins` and, where there is one, `added`.
-        spec: The study.
-    """
+    """State which baselines the models are not above, where training sentences are too few, and for
+    which targets no test word is unseen."""
     table, doubts = tables["edges"], []
     for ref in spec.models:
         for target, row in best_rows(table, ref).items():

@@ -1,9 +1,8 @@
-"""The edge-probing study: which layers encode tags, labels and heads linearly, and
-how easily are they learned?
+"""The edge-probing study: which layers encode tags, labels and heads linearly, and how easily are
+they learned?
 
-planning: one task for each model and target, one for the baselines of each target. collect:
-accuracy and online code length by layer with bands, control labels, differences from the base,
-margins over baselines, a headline, a methods paragraph.
+Each model has a task for each target, and so have the baselines. Scores are accuracy and online
+code length.
 
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
 Deviations: see `items.edge_items` (single words, linear, layer by layer) and
@@ -57,13 +56,9 @@ from core.studies.probes.trees.tables import (
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `edges` (SCORES of `tables`; accuracy and unseen in percent,
-        bits a label), `codes` (whole code lengths), `differences`, `edge_margins`, `best_layers`
-        and, with `conditional`, `added` (layers beside the static window).
-    """
+    """Make tables, statements and texts of the outputs: accuracy and unseen in percent, bits a
+    label, whole code lengths in `codes`; with `conditional`, layers beside the window in
+    `added`."""
     treebank = ready.values[TREEBANK]
     values = outputs.values
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]

@@ -75,14 +75,8 @@ def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
 
 
 def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False) -> Groups:
-    """Scores by metric: accuracies in percent, code lengths in bits a label.
-
-    Args:
-        value: Output of a task.
-        sample: Of `samples`.
-        control: Scores on control labels, a column per draw, instead of the real ones; of the
-            layers at which they were fitted.
-    """
+    """Scores by metric: accuracies in percent, code lengths in bits a label; with `control`, a
+    column for each draw of the control labels, at the layers at which they were fitted."""
     sets = slice(1, None) if control else slice(0, 1)
     dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
     fitted = np.isfinite(dev)

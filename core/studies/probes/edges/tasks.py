@@ -1,4 +1,12 @@
-"""The pure tasks of edge probing: classifiers of one target on one model, and its baselines."""
+"""The pure tasks of edge probing: classifiers of one target on one model, and its baselines.
+
+A value holds `layers`; for the real labels and then each draw of control labels, NaN where it is
+not fitted: `correct` and `unseen_correct` (layer, set, test sentence), `dev` (layer, set), shares,
+and `bits` (layer, set, training sentence); `penalties` (layer,); `items` and `unseen` (test
+sentence,), `coded` (training sentence,), `classes`; `notices`; of windows the `reach` (layer,).
+A penalty of 0 is chosen for each layer on the development sentences; features have deviation 1.
+Training sentences stand in the order in which their labels are coded.
+"""
 
 from __future__ import annotations
 
@@ -40,32 +48,9 @@ def probe_edges(
     seed: int,
     controlled: tuple[int, ...] = (),
 ) -> Value:
-    """Fit a linear classifier to each layer, code the training labels, score the other sentences.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        target: Of `items.TARGETS`.
-        trees: Those of training, in the order in which their labels are coded, then development,
-            then test.
-        tags: Tags from which the labels are made.
-        sizes: How many of the sentences are for training, development and test.
-        layers: Layers to probe.
-        penalty: Of the classifiers, see `fitting.fit_classifiers`; features have deviation 1.
-            0 chooses one for each layer on the development sentences.
-        controls: Draws of control labels, fitted in addition to the real ones.
-        seed: Of the control labels.
-        controlled: Layers at which these are fitted; none for all.
-
-    Returns:
-        `layers`; for real labels and then each draw of the control, NaN where it is not fitted:
-        `correct` and `unseen_correct` (layer, set, test sentence), `dev` (layer, set) shares,
-        `bits` (layer, set, training sentence); `penalties` (layer,); `items` and `unseen` (test
-        sentence,), `coded` (training sentence,), `classes`; `notices`.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    """Fit a linear classifier to each layer, code the training labels, score the other sentences;
+    as many draws of `controls`, at the layers `controlled` (none for all). Raises ModelError if the
+    model cannot be loaded."""
     import torch
 
     words, frame = trees.words, _frame(target, trees, tags, sizes)
@@ -107,18 +92,9 @@ def probe_window(
     sizes: coding.Sizes,
     penalty: float,
 ) -> Value:
-    """Fit a linear classifier to the model's static window: the score that no layer is needed for.
-
-    Its reach, and its penalty as that of a layer, are chosen on the development sentences.
-
-    Args: as in `probe_edges`.
-
-    Returns:
-        As `probe_edges`, without control labels, for one layer numbered 0; and `reach` (layer,).
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    """Fit a linear classifier to the model's static window, the score that no layer is needed for;
+    reach and penalty are chosen on the development sentences. Raises ModelError as
+    `probe_edges`."""
     with span(0.0, 0.2):
         _, embeddings, notices = read_with_embeddings(model, trees.words)
     frame = _frame(target, trees, tags, sizes)
@@ -141,23 +117,9 @@ def probe_beside_window(
     layers: tuple[int, ...],
     penalty: float,
 ) -> Value:
-    """Fit a linear classifier to each layer beside the static window: what the layer adds to it.
-
-    The window is the one that predicts best alone, as in `probe_window`; beside each layer, and
-    beside zeros, a penalty is chosen anew.
-
-    Args: as in `probe_edges`.
-
-    Returns:
-        As `probe_window`; the last layer, whose number no layer has, is the window beside zeros.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        SpecError: If it has no such layer.
-
-    Reference:
-        Hewitt et al. 2021, EMNLP. Deviations: accuracy and code length in place of cross-entropy.
-    """
+    """Fit a linear classifier to each layer beside the static window that predicts best alone, and
+    to zeros beside it, as the last layer (Hewitt et al. 2021, EMNLP, who compare cross-entropies).
+    Raises ModelError as `probe_edges`, SpecError if there is no such layer."""
     import torch
 
     with span(0.0, 0.2):
@@ -207,13 +169,8 @@ def _chosen_window(
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, classes: Tags, penalty: float
 ) -> Value:
-    """Fit a linear classifier to parts of speech: the score that word classes reach.
-
-    Args: as in `probe_edges`; `classes` are the parts of speech of all words.
-
-    Returns:
-        As `probe_edges`, without control labels; its two "layers" are those of `trees.tables.TAGS`.
-    """
+    """Fit a linear classifier to parts of speech, the score that word classes reach; the two
+    "layers" are those of `trees.tables.TAGS`."""
     frame, parts = _frame(target, trees, tags, sizes), []
     for number, reach in enumerate(TAGS):
         with span(number / len(TAGS), (number + 1) / len(TAGS)):
@@ -229,14 +186,7 @@ def score_tags(
 def score_rivals(
     target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, penalty: float
 ) -> Value:
-    """Code and score the majority, word-lookup and position-only baselines like a model.
-
-    Args: as in `probe_edges`.
-
-    Returns:
-        As `probe_edges`, without control labels; its three "layers" are MAJORITY, LOOKUP and
-        PLACES.
-    """
+    """Code and score baselines like a model; the three "layers" are MAJORITY, LOOKUP and PLACES."""
     import torch
 
     frame = _frame(target, trees, tags, sizes)

@@ -22,26 +22,12 @@ Floats = NDArray[np.float64]
 
 def correct(good: Floats, bad: Floats) -> Floats:
     """Count a pair as 1 where the acceptable sentence scores higher, as .5 where both score the
-    same.
-
-    Example:
-        >>> correct(np.array([-1.0, -2.0]), np.array([-3.0, -2.0])).tolist()
-        [1.0, 0.5]
-    """
+    same."""
     return np.asarray((good > bad) + 0.5 * (good == bad), dtype=np.float64)
 
 
 def wilson_interval(hits: float, count: float, level: float = LEVEL) -> tuple[float, float]:
-    """Compute Wilson's interval of a share.
-
-    Args:
-        hits: How many of `count` are right.
-        level: Coverage.
-
-    Example:
-        >>> [round(end, 3) for end in wilson_interval(10, 10)]
-        [0.722, 1.0]
-    """
+    """Compute Wilson's interval of a share."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share, spread = hits / count, z * z / count
     middle = (share + spread / 2) / (1 + spread)
@@ -51,13 +37,7 @@ def wilson_interval(hits: float, count: float, level: float = LEVEL) -> tuple[fl
 
 
 def group_variance(values: Floats, groups: NDArray[np.int64]) -> tuple[float, int]:
-    """Compute the variance of a mean of values that come in groups, and the number of groups.
-
-    Example:
-        >>> values, groups = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1])
-        >>> group_variance(values, groups), group_variance(values, np.arange(4))[1]
-        ((0.25, 2), 4)
-    """
+    """Compute the variance of a mean of values that come in groups, and the number of groups."""
     totals = np.bincount(groups, weights=values - values.mean())
     count = len(totals)
     inflated = count / (count - 1) if count > 1 else np.nan
@@ -67,20 +47,9 @@ def group_variance(values: Floats, groups: NDArray[np.int64]) -> tuple[float, in
 def grouped_interval(
     right: Floats, groups: NDArray[np.int64], level: float = LEVEL
 ) -> tuple[float, float]:
-    """Compute the interval of a share of pairs that come in groups, which are right together.
-
-    It is Wilson's, for as many independent pairs as tell as much: their number divided by the
-    design effect (the variance over groups, over that of independent pairs; at least 1), and by the
-    square of how much wider Student's t is with so few groups.
-
-    Args:
-        right: 1 for a right pair, (pair,).
-        groups: The group of each pair, from 0.
-        level: Coverage.
-
-    Returns:
-        Its ends; NaN of fewer than two groups.
-    """
+    """Compute Wilson's interval for as many independent pairs as tell as much as these: their
+    number over the design effect (at least 1) and over the square of how much wider Student's t is
+    with so few groups. NaN of fewer than two groups."""
     from scipy.special import stdtrit
 
     variance, several = group_variance(right, groups)

@@ -37,12 +37,7 @@ class Bigrams:
         self.tokens = self._single.total()
 
     def chance(self, before: int, token: int) -> float:
-        """Compute the probability of a token after another.
-
-        Example:
-            >>> Bigrams([[0, 1, 2], [0, 1, 1]], vocabulary=3).chance(0, 1)
-            0.8571428571428571
-        """
+        """Compute the probability of a token after another."""
         followers = self._pairs.get(before, Counter())
         single = (self._single[token] + 1) / (self.tokens + self._vocabulary)
         weight = len(followers)

@@ -1,4 +1,8 @@
-"""Minimal pairs of a reader's own: a file of lines `acceptable<TAB>unacceptable`."""
+"""Minimal pairs of a reader's own: a file of lines `acceptable<TAB>unacceptable`.
+
+The critical region begins at the first word in which the two differ, so that the words before it,
+which both share, are scored in neither.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +30,8 @@ Own = tuple[tuple[str, str], ...]
 
 @pure("probes.own_pairs", expect=lambda sizes, path: _read(path))
 def read_own(path: str) -> Own:
-    """Read pairs from a file.
-
-    The critical region begins at the first word in which the two differ, so that the words before
-    it, which both share, are scored in neither.
-
-    Raises:
-        CorpusError: If the file cannot be read, has too few or too many pairs, or a line is no pair
-            of sentences that differ.
-    """
+    """Read pairs from a file. Raises CorpusError if it cannot be read, has too few or too many
+    pairs, or a line is no pair of sentences that differ."""
     return _read(path)
 
 

@@ -38,16 +38,8 @@ def score_words(
     loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
 ) -> NDArray[np.float64]:
     """Compute the log-likelihood of each word of each sentence, in nats, (sentence, word); 0 beyond
-    a sentence's end.
-
-    Args:
-        loaded: A model with its language-model head.
-        kind: Whether the head is that of a masked or of a causal model.
-        sentences: Words of each.
-
-    Raises:
-        ModelError: If a masked model's tokenizer has no mask token, or a sentence is too long.
-    """
+    a sentence's end. Raises ModelError if a masked model's tokenizer has no mask token, or a
+    sentence is too long."""
     cut = cut_sentences(loaded.tokenizer, sentences)
     longest = max((len(sentence.ids) for sentence in cut), default=0) + 1
     if longest > loaded.tokenizer.longest:
@@ -69,16 +61,9 @@ def score_words(
 def masked_rows(
     sentences: Sequence[Subwords], mask: int
 ) -> Iterator[tuple[list[int], tuple[int, int, int, int]]]:
-    """Mask every token of every sentence in turn, with the tokens of its word that follow it.
-
-    Args:
-        sentences: Cut into tokens; special tokens are read and not predicted.
-        mask: Id of the mask token.
-
-    Yields:
-        What the model reads, and the token that it predicts: its place, itself, and the sentence
-        and the word that it is of.
-    """
+    """Mask every token of every sentence in turn, with the tokens of its word behind it; yield what
+    the model reads, and the token that it predicts: place, id, number of the sentence and of the
+    word."""
     for number, sentence in enumerate(sentences):
         for place, word in enumerate(sentence.words):
             if word < 0:

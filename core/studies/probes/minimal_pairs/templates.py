@@ -64,17 +64,8 @@ class Pair:
 
 @remembered(32)
 def make_pairs(kind: str, count: int) -> tuple[Pair, ...]:
-    """Make the first `count` pairs of a kind, each once; fewer are the beginning of more.
-
-    Args:
-        kind: One of KINDS.
-        count: At most MOST.
-
-    Example:
-        >>> pair = make_pairs("determiner", 1)[0]
-        >>> len(pair.good) == len(pair.bad)
-        True
-    """
+    """Make the first `count` pairs of a kind, at most MOST and each once; fewer are the beginning
+    of more."""
     rng = np.random.default_rng(zlib.crc32(kind.encode()))
     pairs: dict[Pair, None] = {}
     while len(pairs) < count:
@@ -84,27 +75,15 @@ def make_pairs(kind: str, count: int) -> tuple[Pair, ...]:
 
 def pair_groups(kind: str, count: int) -> NDArray[np.int64]:
     """Number the lexical groups of the first `count` pairs of a kind, (pair,): those with the same
-    contrast.
-
-    Example:
-        >>> pair_groups("reflexive", 8).tolist()
-        [0, 1, 2, 3, 0, 1, 2, 3]
-    """
+    contrast."""
     contrasts = [pair.contrast for pair in make_pairs(kind, count)]
     number = {contrast: place for place, contrast in enumerate(dict.fromkeys(contrasts))}
     return np.array([number[contrast] for contrast in contrasts], dtype=np.int64)
 
 
 def joined_groups(counts: Mapping[str, int]) -> NDArray[np.int64]:
-    """Number the lexical groups of the pairs of several kinds, one kind after the other, (pair,).
-
-    Args:
-        counts: Pairs of each kind.
-
-    Example:
-        >>> joined_groups({"reflexive": 4, "polarity": 2}).tolist()
-        [0, 1, 2, 3, 4, 5]
-    """
+    """Number the lexical groups of the pairs of several kinds, one kind after the other,
+    (pair,)."""
     parts: list[NDArray[np.int64]] = []
     for kind, count in counts.items():
         first = parts[-1].max() + 1 if parts else 0
@@ -115,15 +94,8 @@ def joined_groups(counts: Mapping[str, int]) -> NDArray[np.int64]:
 def region_scores(
     words: NDArray[np.float64], pairs: Sequence[Pair]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum log-likelihoods of words over the critical regions of good and of bad sentences.
-
-    Args:
-        words: Of the good sentences of all pairs, then of the bad ones, (sentence, word).
-        pairs: As many.
-
-    Returns:
-        Those of the good and of the bad sentences, (pair,) each.
-    """
+    """Sum log-likelihoods of words over the critical regions of the good and of the bad sentences,
+    (pair,) each, which stand one after the other in `words` (sentence, word)."""
     starts = np.array([pair.region for pair in pairs] * 2)
     inside = np.where(np.arange(words.shape[1]) >= starts[:, None], words, 0.0).sum(axis=1)
     return inside[: len(pairs)], inside[len(pairs) :]

@@ -68,8 +68,8 @@ def label_of_edge(
 
 
 def status(labelled: bool) -> Any:
-    """Make the colour of an edge: in both trees, or only in one; where heads and labels are
-    predicted, whether those are right."""
+    """The colour of an edge: in both trees or only in one, and where labels are predicted, what is
+    right."""
     return _scaled(LABELLED_COLOURS if labelled else STATUS_COLOURS)
 
 

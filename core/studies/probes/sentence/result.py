@@ -48,14 +48,8 @@ class PredictedTree:
         return f"{short_name(self.statement.subject)} layer {self.statement.layers[0]}"
 
     def result(self, of: Result, read: SentencesRead, headline: str) -> Result:
-        """Write it as a result: tables `sentence_words`, a row per word, and `sentence_distances`,
-        a row per pair of words.
-
-        Args:
-            of: The study to which the probes belong.
-            read: The sentence as it was read.
-            headline: As it is shown.
-        """
+        """Write it as a result, with a row per word in `sentence_words` and per pair of words in
+        `sentence_distances`; `of` is the study to which the probes belong."""
         view, spec = self.view, {"model": self.statement.subject, "layer": self.statement.layers[0]}
         return Result(
             study="probe-sentence",
@@ -102,28 +96,15 @@ class PredictedTree:
 def predicted_tree(
     result: TrainedResult, read: SentencesRead, number: int, model: str, layer: int
 ) -> PredictedTree:
-    """Apply the probes of a model's layer to one of the sentences that were read.
-
-    Args:
-        result: The study to which the probes belong.
-        read: The sentences.
-        number: Which of them.
-        model, layer: Whose probes predict.
-
-    Raises:
-        SpecError: If the study has no such probe for that model and layer.
-    """
+    """Apply the probes of a model's layer to one of the sentences that were read. Raises SpecError
+    if the study has no such probe."""
     view = result.draw(model, layer, read.trees[number], read.vectors[number])
     return PredictedTree(view, statement_of(view, model, layer), result.parsed)
 
 
 def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
-    """How many edges of the sentence's tree are predicted; `baseline` is the number of edges.
-
-    Args:
-        view: The sentence through the probes.
-        model, layer: The model and layer whose probes they are.
-    """
+    """State how many edges of the sentence's tree are predicted; `baseline` is the number of
+    edges."""
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     if not edges:
         return Statement(model, NO_EDGES, None, (layer,))
@@ -135,14 +116,8 @@ def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
 
 
 def sentence_headline(statement: Statement, *, parsed: bool, adjacent: int | None = None) -> str:
-    """The statement as a sentence, beside the rival that reads no vectors.
-
-    Args:
-        statement: Of `statement_of`.
-        parsed: Whether the tree is a parser's, not gold.
-        adjacent: How many of the edges linking adjacent words predicts; None where the probe also
-            predicts heads and labels, which it does not.
-    """
+    """The statement as a sentence, beside the edges that linking adjacent words predicts; None
+    where the probe predicts heads and labels too."""
     if statement.estimate is None:
         return "This sentence has no edges: a tree needs two words that are not punctuation."
     tree = "parse" if parsed else "gold tree"

@@ -31,12 +31,8 @@ LONGEST = 200  # words; longer sentences are illegible in arcs and heatmaps
 
 
 def read_text(text: str, pipeline: str = "box") -> list[Tree]:
-    """Cut typed text into sentences and parse them.
-
-    Raises:
-        CorpusError: If there is no word in it, or a sentence is too long to draw.
-        ModelError: If the parser is not installed.
-    """
+    """Cut typed text into sentences and parse them. Raises CorpusError if there is no word in it or
+    a sentence is too long to draw, ModelError if the parser is not installed."""
     from core.text.conllu import Sentence, is_punctuation
     from core.text.parsing import parse_sentences, tokenize_lines
 
@@ -133,11 +129,8 @@ def read_sentences(
 def ranked_sentences(
     result: TrainedResult, model: str, layer: int, worst: bool = True, shortest: int = 6
 ) -> list[int]:
-    """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
-
-    Returns:
-        Indices into `result.test`, the worst (or best) first; of equals, longer sentences first.
-    """
+    """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer,
+    the worst (or best) first; of equals, longer ones first."""
     probes = result.probes[model]
     if probes.uuas is None:
         return []

@@ -27,12 +27,8 @@ BEST, UNREAL = "best layer", "best layer, control trees"
 
 
 def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """The best layer of each step with its band and number, control trees dotted, baselines grey.
-
-    Args:
-        result: Of probes through training.
-        metric: "uuas" or "dspr".
-    """
+    """The best layer of each step with its band and number, control trees dotted, baselines
+    grey."""
     best, scores = result.tables["best"], result.table
     best = best[best["metric"] == metric]
     control = scores[
@@ -67,12 +63,7 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
 
 
 def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Every layer by training step, with a ring at the best of each step.
-
-    Args:
-        result: Of probes through training.
-        metric: "uuas" or "dspr".
-    """
+    """Every layer by training step, with a ring at the best of each step."""
     scores = result.table
     rows = scores[
         (scores["metric"] == metric) & scores["layer"].notna() & (scores["probe"] == "distance")

@@ -71,11 +71,8 @@ def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) ->
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     """Two tasks for each step and the final model, real and control trees, and the baselines, among
-    them the final model's static window.
-
-    Raises:
-        CorpusError: If the text could not be read, or is too small.
-    """
+    them the final model's static window. Raises CorpusError if the text cannot be read or is too
+    small."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     identified, probes = identities(ready), spec.as_probes
     common = planning.training_arguments(treebank)
@@ -93,14 +90,9 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the
-        best layer of every step and score, PEAKS), `differences` (each step minus the first, by
-        layer), `margins` (every model minus the position-only baseline, and minus the first step
-        where that is untrained; the final model also minus its static window) and `loss`.
-    """
+    """Make tables, statements and texts of the outputs. `best` has the best layer of every step,
+    `differences` each step minus the first, `margins` are over positions, an untrained first step
+    and, of the final model, its static window."""
     treebank: Treebank = ready.values[planning.TREEBANK]
     sample = sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values
@@ -147,18 +139,9 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
 
 
 def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
-    """Find the best layer, one row per model and score: PEAKS.
-
-    Args:
-        groups: Scores by model, in the order of training; the last is the final model.
-
-    Returns:
-        `layer` is the best on the development sentences. `clear` tells whether the band of its
-        difference from every other layer is above 0. `ahead` is its score minus that of the final
-        model's best layer in this same model, with its band: where the band is above 0, the best
-        layer is another than the final model's. The band of `ahead` has simultaneous coverage over
-        all steps (Bonferroni).
-    """
+    """Find the best layer on the development sentences by model, in the order of training, and
+    score: PEAKS. It is `clear` if it beats every other layer, and `ahead` of the final model's best
+    layer in this same model, with a band that is simultaneous over steps (Bonferroni)."""
     if not groups:
         return as_table([], PEAKS).astype({"end_layer": "Int64"})
     end, rows = list(groups.values())[-1], []

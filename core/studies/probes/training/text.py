@@ -44,16 +44,8 @@ LOWEST, HIGHEST = "lowest score of any layer", "highest score of any layer"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Statement, ...]:
-    """What the tables show of one metric; empty where no model was probed.
-
-    Args:
-        tables: The study's `best`, `margins` and `loss`.
-        metric: "uuas" or "dspr".
-
-    Returns:
-        The scores of the first step and of the final model at their best layers; the final model's
-        margins over the baselines; whether the best layer moves; the first and the final loss.
-    """
+    """State of one metric the first step's and the final model's best scores, the latter's margins,
+    whether the best layer moves, and both losses; nothing where no model was probed."""
     best = tables["best"][tables["best"]["metric"] == metric]
     if best.empty:
         return ()
@@ -169,11 +161,7 @@ def _layer_sentence(
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
-    """What limits the headline: best layers that are not clear, scores on control trees.
-
-    Args:
-        tables: The study's `best` and `scores`.
-    """
+    """State what limits the headline: best layers that are not clear, scores on control trees."""
     best, scores = tables["best"], tables["scores"]
     doubts = [
         Statement(str(row["model"]), NOT_CLEAR, None, (int(row["layer"]),))
@@ -192,12 +180,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
 
 
 def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
-    """The statements of `doubts_of` in sentences, and what models and cards do not say.
-
-    Args:
-        doubts: Of `doubts_of`.
-        best: The study's table of that name.
-    """
+    """The statements of `doubts_of` in sentences, and what models and cards do not say."""
     unclear = [
         f"{short_name(each.subject)} ({each.layers[0]})"
         for each in doubts

@@ -91,19 +91,9 @@ def chart_of_scores(
     rules: Callable[[pd.DataFrame], list[Rule]] = baseline_rules,
     **drawn: Any,
 ) -> Chart:
-    """Scores by layer: models with their bands; those on control trees or labels dotted in their
-    colours and without bands, with points where they are of fewer layers; baselines in grey.
-
-    Args:
-        rows: Of the models, with their names, and of the baselines, which have no layer.
-        learned: Which of the rows are of control trees or labels.
-        company: Models of all charts of the study.
-        title, label, below: Of the chart, of its y axis, and below it.
-        dotted: Further words below it, where there are control trees or labels.
-        behind: What is behind a model's name there.
-        rules: Rows of the baselines -> their lines.
-        drawn: Further arguments of `layer_chart`.
-    """
+    """Scores by layer: models with their bands, what they `learned` of control trees or labels
+    dotted in their colours without bands, and baselines, the rows without a layer, in grey. A model
+    has one look in all charts of its `company`."""
     scored, control = (rows[rows["layer"].notna() & which] for which in (~learned, learned))
     looks = looks_of(company, scored["model"])
     if len(control):
@@ -122,14 +112,7 @@ def chart_of_scores(
 
 def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """One curve per model with its band, control trees dotted in its colour, baselines in grey.
-
-    Args:
-        result: Of a probe study.
-        metric: "uuas", "dspr", "root" or "nspr", or one of them with " selectivity" after it.
-
-    Raises:
-        SpecError: If the result has no scores of that metric.
-    """
+    Raises SpecError if the result has no scores of that metric."""
     rows, label = _rows(result, metric), metric_label(metric)
     below = "bands: 95 % intervals over sentences and probes"
     return chart_of_scores(
@@ -178,14 +161,7 @@ def gains_chart(
     context: Context = PAGE,
 ) -> Chart:
     """Margins over the static window by layer, one curve per model in the looks of its company,
-    with a line at zero.
-
-    Args:
-        result: Of a study of probes.
-        added: Rows of its table of that name.
-        company: Models of all charts of the study.
-        title, label, height: Of the chart, of its y axis, and in pixels.
-    """
+    with a line at zero."""
     names = short_names(dict.fromkeys(result.table["model"]))
     rows = added[added["rival"] == WINDOW]
     return layer_chart(
@@ -259,12 +235,7 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
 
 
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
-
-    Args:
-        sweep: Table of `sweep.collect_sweep`.
-        metric: "uuas" or "dspr".
-    """
+    """Score by rank of the probe, one curve per model, rank on a logarithmic axis."""
     rows = sweep[sweep["metric"] == metric]
     short = short_names(dict.fromkeys(rows["model"]))
     names = [

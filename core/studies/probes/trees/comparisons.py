@@ -47,12 +47,7 @@ Groups = Mapping[str, Scores]  # by model
 
 def baselines_of(groups: Groups, rivals: Mapping[Role, Scores]) -> Iterator[tuple[str, Groups]]:
     """Yield each trained model and its baselines: untrained models, those without a model, and the
-    static window and the layer 0 of the model itself.
-
-    Args:
-        groups: Scores of the models.
-        rivals: Those of the baselines, by their tasks' roles.
-    """
+    static window and the layer 0 of the model itself."""
     untrained = {ref: scores for ref, scores in groups.items() if parse_ref(ref).random}
     shared = {name: scores for name, scores in rivals.items() if isinstance(name, str)}
     for ref, scores in groups.items():
@@ -65,7 +60,7 @@ def baselines_of(groups: Groups, rivals: Mapping[Role, Scores]) -> Iterator[tupl
 
 
 def baseline_margins(groups: Groups, rivals: Mapping[Role, Scores], **columns: Any) -> list[Rows]:
-    """Every trained model minus each of its baselines; arguments as of `baselines_of`."""
+    """Every trained model minus each of its baselines."""
     return [
         rows
         for ref, theirs in baselines_of(groups, rivals)
@@ -76,14 +71,8 @@ def baseline_margins(groups: Groups, rivals: Mapping[Role, Scores], **columns: A
 def compared_tables(
     groups: Groups, rivals: Mapping[Role, Scores], base: str, name: str = "margins"
 ) -> dict[str, pd.DataFrame]:
-    """Tables of the differences from the base, of the margins over the baselines and of the best
-    layers.
-
-    Args:
-        groups, rivals: As for `baselines_of`.
-        base: The model with which the others are compared.
-        name: Of the table of margins.
-    """
+    """Tables of the differences from the base, of the margins over the baselines, under the name
+    given, and of the best layers."""
     return {
         "differences": as_table(differences(groups, base), DIFFERENCES),
         name: as_table(baseline_margins(groups, rivals), MARGINS),
@@ -94,19 +83,9 @@ def compared_tables(
 def arc_groups(
     heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
 ) -> dict[str, Group]:
-    """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs.
-
-    The deviation between probes is not known for each length, because only the first probe's trees
-    are kept. It is taken to be that of all arcs, times the square root of how many times fewer
-    arcs there are.
-
-    Args:
-        heads: Predicted heads of the test sentences, (layer, word), of the first probe of a layer.
-        gold: The test sentences.
-        sample: Their resamples.
-        whole: UUAS of all probes of these layers, for the deviation between probes and for the
-            scores on development sentences; None for trees without a probe.
-    """
+    """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs; `heads` are
+    (layer, word), of the first probe of a layer, `whole` is the UUAS of all its probes, None of
+    trees without a probe."""
     hits, edges = count_arcs(heads, gold)
     every = edges[ARCS.index(FAR)].sum() + edges[ARCS.index(ADJACENT)].sum()
     groups = {}
@@ -117,6 +96,8 @@ def arc_groups(
             groups[arcs] = Group.of_shares(right[:, None], count, sample)
             continue
         group = Group.of_shares(right[:, None], count, sample, whole.layers, whole.dev)
+        # Only the first probe's trees are kept: the deviation between probes is taken to be that of
+        # all arcs, times the square root of how many times fewer arcs there are.
         sd = float(whole.sd * np.sqrt(every / count.sum()))
         groups[arcs] = replace(group, sd=sd, freedom=whole.freedom)
     return groups
@@ -129,17 +110,8 @@ def arc_tables(
     gold: Gold,
     sample: Sample,
 ) -> dict[str, pd.DataFrame]:
-    """Tables of UUAS by the length of arcs; none where no trees were predicted.
-
-    Args:
-        groups, rivals: As for `baselines_of`.
-        values: Outputs of the tasks, with the predicted heads of each layer's first probe.
-        gold: The test sentences.
-        sample: The same sentences.
-
-    Returns:
-        `arcs` (ARC_SCORES) of models, baselines and the linear chain, `arc_margins` (ARC_MARGINS).
-    """
+    """Tables of UUAS by the length of arcs: `arcs` of models, baselines and the linear chain, and
+    `arc_margins`; none where no trees were predicted."""
     by_role = {**{("model", ref): scores for ref, scores in groups.items()}, **rivals}
     split = {
         role: arc_groups(np.asarray(values[role]["heads"]), gold, sample, scores["uuas"])
@@ -175,17 +147,9 @@ def arc_tables(
 
 
 def gains_over_window(model: str, both: Scores, **columns: Any) -> list[Rows]:
-    """Each layer beside the static window minus the window alone, and minus layer 0 beside it
-    where that was probed, by rival and metric.
-
-    Layer 0 is part of the window, so that what it adds no layer has computed. The intervals are
-    simultaneous over a model's layers (Bonferroni): a reader looks for the one that adds most.
-
-    Args:
-        model: Its reference.
-        both: Scores of the layers beside the window; the last one is the window beside zeros.
-        columns: Further ones.
-    """
+    """Each layer beside the static window minus the window alone, which is the last layer of
+    `both`, and minus layer 0 beside it where probed. Intervals are simultaneous over layers
+    (Bonferroni)."""
     *layers, alone = next(iter(both.values())).layers
     beside, window = (
         {metric: group.only(chosen) for metric, group in both.items()}
@@ -202,15 +166,8 @@ def gains_over_window(model: str, both: Scores, **columns: Any) -> list[Rows]:
 
 
 def best_layers(groups: Groups, **columns: Any) -> list[Rows]:
-    """The score at the best layer minus that at each layer, by model and metric.
-
-    The intervals are simultaneous over a model's layers (Bonferroni). `tied` marks the layers that
-    are not detectably worse than the best one, which is among them.
-
-    Args:
-        groups: Scores of the models.
-        columns: Further ones.
-    """
+    """The score at the best layer minus that at each layer, by model and metric; intervals are
+    simultaneous over layers (Bonferroni), and `tied` marks those not detectably worse."""
     rows: list[Rows] = []
     for model, scores in groups.items():
         for metric, group in scores.items():
@@ -233,11 +190,8 @@ def best_place(group: Group) -> int:
 
 
 def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray]:
-    """The score of the row at `place` minus that of each other row: value, low, high (row,).
-
-    The same sentences are resampled for both rows, so that the sentences' difficulty does not widen
-    the band; the spread over probes does.
-    """
+    """The score of the row at `place` minus that of each other row on the same resamples: value,
+    low, high (row,)."""
     best = group.layers[place]
     rest = [layer for layer in group.layers if layer != best]
     if not rest:
@@ -247,15 +201,8 @@ def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray
 
 
 def differences(groups: Groups, base: str, **columns: Any) -> list[Rows]:
-    """Every model minus the base at each layer that both have, by model and metric.
-
-    Probes of one draw start from the same map, so that their differences are paired.
-
-    Args:
-        groups: Scores of the models.
-        base: The model with which the others are compared; without it there are no rows.
-        columns: Further ones.
-    """
+    """Every model minus the base at each layer that both have, by model and metric; probes of one
+    draw start from the same map, so that their differences are paired."""
     rows: list[Rows] = []
     for model, scores in groups.items():
         for metric, start in groups.get(base, {}).items() if model != base else ():
@@ -267,15 +214,8 @@ def differences(groups: Groups, base: str, **columns: Any) -> list[Rows]:
 
 
 def margins(groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any) -> list[Rows]:
-    """Every model minus every baseline at the baseline's best layer, by pair and metric.
-
-    A model's own layer 0 is no baseline of itself.
-
-    Args:
-        groups, rivals: Scores of the models, and of the baselines.
-        level: Of the intervals.
-        columns: Further ones.
-    """
+    """Every model minus every baseline at the baseline's best layer, by pair and metric; a model's
+    own layer 0 is no baseline of itself."""
     rows: list[Rows] = []
     for model, scores in groups.items():
         for rival, theirs in rivals.items():

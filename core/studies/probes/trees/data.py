@@ -152,18 +152,9 @@ def _expected(sizes: Any, spec: ProbeSpec, **_: Any) -> Treebank:
 def read_treebank(
     spec: ProbeSpec, texts: Mapping[str, Text] | None = None, others: Sequence[str] = ()
 ) -> Treebank:
-    """Read the text, parse it where needed, split it, and leave out sentences too long for a model.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        others: Further models on the same sentences, whose attention sinks are left out too.
-
-    Raises:
-        CorpusError: If a corpus cannot be read, has no heads where they were asked for, is too
-            small to split, or has no edges.
-        ModelError: If a parser is needed and not installed.
-    """
+    """Read the text, parse it where needed, split it, and leave out sentences too long for a model
+    and the attention sinks, also of `others`. Raises CorpusError if a text cannot be read or used,
+    ModelError if a parser is missing."""
     read = {
         part: read_text(ref, spec.genres, limit, (texts or {}).get(ref), copies=True)
         for part, (ref, limit) in _sources(spec).items()

@@ -91,15 +91,7 @@ def model_task(
     *,
     maps: bool = True,
 ) -> Task:
-    """Probes of one model on real trees.
-
-    Args:
-        spec: The study.
-        model: Its identity, from the first stage.
-        common: See `training_arguments`.
-        layers: Layers to probe.
-        maps: Whether the trained maps are stored with their scores.
-    """
+    """Probes of one model on real trees; without `maps`, only their scores are stored."""
     real: Callable[..., Value] = train_probes if maps else score_probes
     return Task.of(
         model.ref,
@@ -116,7 +108,7 @@ def model_task(
 def control_task(
     spec: ProbeSpec, model: Identity, common: Mapping[str, Any], layers: Sequence[int]
 ) -> Task:
-    """Probes of one model on control trees; arguments as of `model_task`."""
+    """Probes of one model on control trees."""
     return Task.of(
         f"control trees: {model.ref}",
         train_probes,
@@ -215,29 +207,20 @@ def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) 
 
 
 def chosen_layers(spec: ProbeSpec, model: Identity, *, control: bool = False) -> tuple[int, ...]:
-    """The layers to probe; with `control`, those at which controls are computed.
-
-    Raises:
-        SpecError: If the model has no layer of a number that was asked for.
-    """
+    """The layers to probe, or those at which controls are computed. Raises SpecError if the model
+    has no layer of a number asked for."""
     read = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
     return layer_numbers.control_layers(spec.layers, model.layers) if control else read
 
 
 def controls_of(spec: ProbeSpec, drawn: str = "control trees") -> list[str]:
-    """Name what is computed at the layers of controls alone: what is drawn `spec.controls` times,
-    and the untrained model where it is added."""
+    """Name what is computed at the layers of controls alone, for a methods paragraph."""
     return [drawn] * bool(spec.controls) + ["the untrained model"] * (spec.probed != spec.models)
 
 
 def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
     """Say of which models the vectors have more dimensions than there are training sentences: a
-    probe may then fall below a baseline because it is fitted worse.
-
-    Args:
-        ready: Outputs of the study's first stage.
-        models: References.
-    """
+    probe may then fall below a baseline because it is fitted worse."""
     treebank: Treebank = ready.need(TREEBANK)
     count, identified = len(treebank.parts["train"]), identities(ready)
     widths = {ref: identified[ref].d_model for ref in models}
@@ -254,19 +237,15 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
 
 
 def heads_of(refs: Iterable[str], ready: Outputs) -> dict[str, str]:
-    """List the models that kept a head that can be scored, each with the kind of its head.
-
-    Args:
-        refs: Models.
-        ready: Outputs of a first stage with `head_tasks`.
-    """
+    """List the models that kept a head that can be scored, each with the kind of its head, as
+    `head_tasks` of the first stage found it."""
     identified = identities(ready)
     kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in refs}
     return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
 
 
 def headless(refs: Iterable[str], ready: Outputs) -> list[str]:
-    """List the models that were found and have no such head; arguments as of `heads_of`."""
+    """List the models that were found and have no such head."""
     return [ref for ref in refs if ready.values.get((HEAD, ref)) == ""]
 
 
@@ -282,16 +261,8 @@ def with_limits(
     asked: Sequence[int] | None = None,
     controls: Sequence[str] = (),
 ) -> R:
-    """Say in the headline and the notices of a study of probes what its numbers cannot show; of a
-    text that the parser cannot parse, the headline says nothing else.
-
-    Args:
-        result: Without them.
-        ready: Outputs of the first stage.
-        models: Those that were probed.
-        asked: The option `layers`, where the study has it.
-        controls: Of `controls_of`.
-    """
+    """Say in headline and notices what the numbers cannot show: few sentences, and some layers of
+    those `asked`. Of a text that the parser cannot parse, the headline says nothing else."""
     models = tuple(models)
     deep = {ref: count for ref, count in depths(ready).items() if ref in models}
     some = layer_numbers.some_read(asked, deep, controls) if asked is not None else ""

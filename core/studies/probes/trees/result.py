@@ -142,11 +142,8 @@ def extra_files(result: ProbeResult) -> dict[str, bytes]:
 
 
 def predicted_conllu(result: ProbeResult) -> bytes:
-    """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U.
-
-    Every sentence has the comments `# sent_id`, `# model` and `# layer`; of the annotation columns
-    only heads are filled in. Empty unless distance and depth probes were both trained.
-    """
+    """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U with heads
+    alone; empty unless distance and depth probes were both trained."""
     lines: list[str] = []
     starts = np.concatenate([[0], np.cumsum([len(tree.words) for tree in result.test])])
     for model, probes in result.probes.items():

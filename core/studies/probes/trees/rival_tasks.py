@@ -1,5 +1,13 @@
 """The pure tasks of the baselines: position only, the static window, parts of speech, the linear
-chain, random trees, the parser; and of layers beside the static window."""
+chain, random trees, the parser; and of layers beside the static window.
+
+Their values are those of `trees.tasks` without maps (of positions, with them), for one layer
+numbered 0, the rank lowered to the width of what is read. Those of windows also hold the `reach`
+(layer,); chain and random trees `chain_...` and `random_...` (1, sentence) with `edges`; the parser
+`lengths`, and of unlabelled attachment `attached` and `words` (sentence,). What layers add to the
+window is scored without the course of training; its last layer, whose number no layer has, is the
+window beside zeros.
+"""
 
 from __future__ import annotations
 
@@ -91,13 +99,7 @@ def score_positions(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on position codes alone: the score that word order reaches without a model.
-
-    Args: as in `train_probes` and `Regime`; `rank` is lowered to the size of the code.
-
-    Returns:
-        As `train_probes`, for one layer numbered 0.
-    """
+    """Train probes on position codes alone: the score that word order reaches without a model."""
     gold = gold_of(trees.rows)
     regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)
     return train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
@@ -118,16 +120,7 @@ def score_window(
     exact: bool = True,
 ) -> Value:
     """Train probes on the model's embedding table, read through a window of words: the score that
-    no layer is needed for. The window's reach is chosen on the development sentences.
-
-    Args: as in `train_probes`; `rank` is lowered to the width of the window.
-
-    Returns:
-        What `train_probes` returns but its maps, for one layer numbered 0; and `reach` (layer,).
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-    """
+    no layer is needed for. Raises ModelError if the model cannot be loaded."""
     gold = gold_of(trees.rows)
 
     def trained(vectors: np.ndarray, draws: int) -> Value:
@@ -151,14 +144,7 @@ def score_tags(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on parts of speech beside position codes: the score that word classes reach.
-
-    Args: as in `train_probes`; `tags` are the parts of speech of the words, `reach` how many words
-        on either side are read with a word; `rank` is lowered to the numbers of a word.
-
-    Returns:
-        What `train_probes` returns but its maps, for one layer numbered 0.
-    """
+    """Train probes on parts of speech beside position codes: the score that word classes reach."""
     gold = gold_of(trees.rows)
     vectors = tag_windows(tags, reach)[:, None]
     vectors, _, _ = with_positions(vectors, gold.lengths, sizes[0])
@@ -177,24 +163,9 @@ def score_beside_window(
     how: Regime,
     exact: bool = True,
 ) -> Value:
-    """Train probes on each layer beside the static window: what the layer adds to it.
-
-    The window is the whole one, of the reach with which it scores highest on the development
-    sentences beside zeros.
-
-    Args: as in `train_probes`.
-
-    Returns:
-        What `train_probes` returns but its maps and the course of training; the last layer, whose
-        number no layer has, is the window beside zeros; and `reach` (probe,).
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        SpecError: If it has no such layer.
-
-    Reference:
-        Hewitt et al. 2021, EMNLP. Deviations: scores in place of cross-entropy.
-    """
+    """Train probes on each layer beside the static window of the best reach, and on zeros beside
+    it, as the last layer: what a layer adds (Hewitt et al. 2021, EMNLP, who compare
+    cross-entropies). Raises ModelError, or SpecError if there is no such layer."""
     gold = gold_of(trees.rows)
     training = int(gold.lengths[: sizes[0]].sum())
     with span(0.0, 0.2):
@@ -244,18 +215,8 @@ def score_best_window(
     draws: int,
     judged: Callable[[Value], float],
 ) -> Value:
-    """Train probes on the static window of the reach that scores highest on the development
-    sentences.
-
-    Args:
-        model, trees: As in `train_probes`.
-        trained: Vectors (word, 1, feature), number of draws -> output of trained probes.
-        draws: Of the probes on the chosen window; one chooses it.
-        judged: Such an output -> its score on the development sentences.
-
-    Returns:
-        The output without its maps, with `notices` and `reach` (layer,).
-    """
+    """Train probes on the static window of the reach that is `judged` best on the development
+    sentences, with one draw; `trained` takes vectors (word, 1, feature) and the number of draws."""
     with span(0.0, 0.1):
         _, embeddings, notices = read_with_embeddings(model, trees.words)
     with span(0.1, 0.6):
@@ -285,12 +246,7 @@ def read_with_embeddings(
 
 
 def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, "word feature"]:
-    """One-hot tags of each word and of the words up to `reach` places before and behind it.
-
-    Example:
-        >>> tag_windows([("DET", "NOUN"), ("NOUN",)], 0).tolist()
-        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
-    """
+    """One-hot tags of each word and of the words up to `reach` places before and behind it."""
     names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
     marks = np.eye(len(names), dtype=np.float32)[places]
     return windows_of_sentences(marks, np.array([len(row) for row in tags]), reach)
@@ -305,12 +261,7 @@ def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
 
 @pure("probes.baselines", cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_baselines(trees: Trees, seed: int) -> Value:
-    """Score the linear chain and random trees on the test sentences.
-
-    Returns:
-        `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`,
-        `..._root` (1, sentence).
-    """
+    """Score the linear chain and random trees on the test sentences."""
     gold = gold_of(trees.rows)
     tick(0.1, "baselines")
     chain, random = linear_chain(gold), random_trees(gold, np.random.default_rng(seed))
@@ -319,20 +270,7 @@ def score_baselines(trees: Trees, seed: int) -> Value:
 
 @pure("probes.parser", cost=parser_cost)
 def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
-    """Score a parser's trees against gold heads.
-
-    Args:
-        trees: The gold trees.
-        pipeline: The parser.
-        pipeline_identity: Fingerprint of its files; part of the key.
-
-    Returns:
-        `lengths`, `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (1, sentence); `attached` and
-        `words` (sentence,) for unlabelled attachment.
-
-    Raises:
-        ModelError: If the parser is not there.
-    """
+    """Score a parser's trees against gold ones. Raises ModelError if the parser is not there."""
     from core.text.parsing import parse_sentences
 
     gold = gold_of(trees.rows)

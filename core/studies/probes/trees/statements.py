@@ -68,21 +68,9 @@ def tied_of(table: pd.DataFrame, model: str, metric: str) -> tuple[int, ...]:
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str
 ) -> tuple[Statement, ...]:
-    """What the tables show of one metric; empty where no model has a score.
-
-    Args:
-        tables: Such as the study's `scores`, `differences`, `margins` and `best_layers`.
-        models: References; the first trained one leads, the others are compared with it.
-        metric: One of the tables', or one with `OF_SELECTIVITY` after it.
-
-    Returns:
-        The first model's score at its best layer, its margin there over the baseline that scores
-        highest, and the other trained models' differences from it, each at its own best layer, a
-        single other model's after its own score and margin; then the layers that are not
-        distinguishable from a model's best one, where there are any. Parts of
-        speech are no baseline here, because the model was not given them. Of selectivity, the first
-        model's at the layer nearest to its best one that has a control, and the best one.
-    """
+    """State of one metric the first trained model's best score, its margin, the other models'
+    differences from it (a single other's after its own score and margin), and tied layers; of
+    selectivity, the first model's nearest its best layer. Nothing without scores."""
     bare = metric.removesuffix(OF_SELECTIVITY)
     best = best_rows(tables["scores"], models, bare)
     if not best:
@@ -135,18 +123,13 @@ def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> 
 
 
 def leading_of(statements: Sequence[Statement]) -> Statement:
-    """The score of the model that a headline describes first: the one compared with the first
-    model, where that is a single one."""
+    """The score that a headline describes first: that of the single model compared with the first
+    one."""
     return next((each for each in statements if each.verdict == SCORES), statements[0])
 
 
 def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[str]:
-    """The models and the baseline that a headline compares first: what a page draws at first.
-
-    Args:
-        statements: Of the headline.
-        margins: Of models over baselines.
-    """
+    """The models and the baseline that a headline compares first: what a page draws at first."""
     leader = leading_of(statements).subject
     windows = windows_of(margins.loc[margins["rival"] == WINDOW, "model"])
     rivals = {each.baseline for each in statements if each.subject == leader}
@@ -158,16 +141,8 @@ def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[s
 def leave_first(
     result: Result, table: str, margins: str, statements: Sequence[Statement], *beside: str
 ) -> Result:
-    """Leave of a table of scores what a page draws at first: the models and the baseline that a
-    headline compares first, without control trees or labels; all of it without statements.
-
-    Args:
-        result: Of a study of probes.
-        table: Name of the scores.
-        margins: Name of the margins over baselines.
-        statements: Of the headline.
-        beside: Baselines that are drawn in any case.
-    """
+    """Leave of a table of scores what a page draws at first, the models and the baseline that a
+    headline compares first and those `beside`, without controls; all of it without statements."""
     if not statements:
         return result
     shown = {*first_shown(statements, result.tables[margins]), *beside}
@@ -179,18 +154,9 @@ def leave_first(
 def arc_statements(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str]
 ) -> tuple[Statement, ...]:
-    """What the tables show of arcs between words that are not adjacent, and of adjacent ones.
-
-    Args:
-        tables: The study's tables; without `arcs` there are no statements.
-        models: References; the first trained one is described, or the one that is compared with it
-            where that is a single one.
-
-    Returns:
-        For both kinds of arcs the score at the model's best layer and its margin over the baseline
-        that scores highest of those drawn; the subject of a score is the model, its baseline the
-        kind of arcs.
-    """
+    """State for arcs between words that are not adjacent, and for adjacent ones, the leading
+    model's score (whose `baseline` is the kind of arcs) and its margin over the strongest baseline
+    that is drawn; nothing without `arcs`."""
     stated = statements_of(tables, models, "uuas")
     if not stated or "arcs" not in tables:
         return ()
@@ -215,12 +181,7 @@ def arc_statements(
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Statement, ...]:
-    """Expectations from the literature that these numbers do not meet.
-
-    Args:
-        tables: The study's `scores`, `margins` and `best_layers`.
-        spec: The study.
-    """
+    """Expectations from the literature that these numbers do not meet."""
     scores, margins = tables["scores"], tables["margins"]
     rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     chain = rows.loc[rows["model"] == CHAIN]
@@ -254,11 +215,7 @@ def overfitted(added: pd.DataFrame, metric: str) -> Iterator[Statement]:
 
 
 def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """For each model the smallest rank within `NEAR` of its best UUAS, then that UUAS.
-
-    Args:
-        table: Of `sweep.collect_sweep`.
-    """
+    """For each model the smallest rank within `NEAR` of its best UUAS, then that UUAS."""
     statements: list[Statement] = []
     for model in dict.fromkeys(table["model"]):
         rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")

@@ -1,9 +1,8 @@
 """The probe study: which layers encode syntax linearly, and how does fine-tuning change that?
 
-prepare: read, parse and split the text, identify the models. plan: one task for each model and kind
-of tree (real, control), one for the position-only baseline, one for the other baselines, and one
-for the parser where gold heads exist. collect: tidy tables with bands, a headline, a methods
-paragraph, and the trained probes, which can then be applied to any sentence.
+Each model has a task on real and one on control trees; positions, static windows, parts of speech,
+the linear chain, random trees and, where gold heads exist, the parser are its baselines. The
+trained probes can be applied to any sentence.
 
 Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes are appended to the vectors of
 models that have no positions in them; control trees after Hewitt & Liang 2019, bands and paired
@@ -54,12 +53,8 @@ from core.studies.task_kit import Cost, Sizes
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from the outputs of its first stage; none for a model not found.
-
-    Raises:
-        CorpusError: If the text could not be read, or is too small.
-        SpecError: If a model has no layer of a number that was asked for.
-    """
+    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
+    read or is too small, SpecError if a model has no layer of a number that was asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     common = planning.training_arguments(treebank)
     rivals = planning.rival_tasks(spec, treebank, common)
@@ -83,14 +78,9 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make tables, statements, headline, notices and methods of the tasks' outputs.
-
-    Returns:
-        A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent),
-        `differences` (every model minus the base, by layer), `margins` (every model minus each
-        baseline), `best_layers` (the best layer compared with the others), `arcs` and `arc_margins`
-        (UUAS by the length of the arcs), and with `conditional` `added` (layers beside the window).
-    """
+    """Make tables, statements and texts of the outputs. `scores` has UUAS and root accuracy in
+    percent, `arcs` is UUAS by the length of the arcs, `added`, with `conditional`, layers beside
+    the window."""
     treebank: Treebank = ready.values[planning.TREEBANK]
     sample = sample_of(treebank, spec.draws, spec.seed)
     values = outputs.values

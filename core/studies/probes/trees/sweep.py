@@ -46,16 +46,8 @@ def sweep_ranks(d_model: int, rank: int) -> tuple[int, ...]:
 
 
 def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> list[Task]:
-    """One task per model: distance probes of each rank on its layer, with the study's draws.
-
-    Args:
-        spec: The study to which the sweep belongs.
-        layers: Model -> layer.
-        ready: Outputs of the study's first stage.
-
-    Raises:
-        SpecError: If a model has no such layer.
-    """
+    """One task per model: distance probes of each rank on its layer, with the study's draws. Raises
+    SpecError if a model has no such layer."""
     common = training_arguments(ready.need(TREEBANK))
     tasks = []
     for model in found_models(layers, ready):
@@ -78,8 +70,7 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
 
 
 def expected_sweep(spec: ProbeSpec, sizes: Sizes, models: Sequence[str]) -> list[Task]:
-    """Plan the sweep of a layer of each model from sizes in place of contents; sizes that the first
-    stage asks for are added."""
+    """Plan the sweep of a layer of each model from sizes in place of contents."""
     return plan_sweep(spec, dict.fromkeys(models, 0), expected_outputs(prepare(spec), sizes))
 
 
@@ -114,20 +105,8 @@ def run_sweep(
     texts: Mapping[str, Text] | None = None,
     **options: Any,
 ) -> Result:
-    """Prepare, plan, run and collect a sweep.
-
-    Args:
-        spec: The study to which the sweep belongs: its sentences, seeds, epochs and draws.
-        layers: Model -> layer.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        options: For `core.runs.runner.run`.
-
-    Returns:
-        A result whose table is that of `collect_sweep`.
-
-    Raises:
-        SpecError: If a model has no such layer.
-    """
+    """Prepare, plan, run and collect a sweep of one layer of each model, with the study's
+    sentences, seeds, epochs and draws. Raises SpecError if a model has no such layer."""
     asked = replace(spec, models=tuple(layers), untrained=False)
     ready = read_first(prepare(asked, texts), **options)
     outputs = perform_sweep(asked, layers, ready, **options)

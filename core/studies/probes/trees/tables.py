@@ -95,13 +95,7 @@ def metrics_in(table: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
 
 def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
     """A model's row of a metric at the layer that is best on the development sentences, so that the
-    score on the test sentences is not chosen to be high.
-
-    Args:
-        table: Scores.
-        model: A reference.
-        metric: One of the table's; CHOOSERS name the one that chooses its layers.
-    """
+    score on the test sentences is not chosen to be high; CHOOSERS name the metric that chooses."""
     rows = real_rows(table[table["model"] == model])
     dev = rows.loc[rows["metric"] == CHOOSERS.get(metric, metric)].set_index("layer")["dev"]
     rows = rows[rows["metric"] == metric]
@@ -126,14 +120,8 @@ def sample_of(treebank: Treebank, draws: int, seed: int) -> Sample:
 def probe_groups(
     value: Value, sample: Sample, *, prefix: str = "", control: bool = False
 ) -> dict[str, Group]:
-    """Scores by metric, as percentages or correlations.
-
-    Args:
-        value: Output of a task.
-        sample: The test sentences.
-        prefix: Of trees that come from no layer; several rows are draws of the gold trees.
-        control: Whether the probes were trained on control trees.
-    """
+    """Scores by metric, as percentages or correlations; with a `prefix`, of trees that come from no
+    layer, whose rows are draws; `control` says that probes were trained on control trees."""
     layers, ranks = (0,), (0,)
     if "layers" in value and not prefix:
         first = np.asarray(value["draws"]) == 0
@@ -179,8 +167,8 @@ def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceSc
 
 
 def metric_rows(*terms: tuple[int, Group], **columns: Any) -> Rows:
-    """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its
-    last term."""
+    """A signed sum of one metric's scores by layer with its band, and the spread of the last
+    term."""
     return {**columns, **summary(*terms), **spread(terms[-1][1])}
 
 
@@ -202,18 +190,9 @@ def score_frames(
     signs: Mapping[str, int] | None = None,
     **columns: Any,
 ) -> list[Rows]:
-    """Rows of the scores of models, of their control trees or labels and of selectivity, then of
-    the baselines.
-
-    Selectivity is a score minus that on control trees or labels, at the layers of the latter; its
-    `sd` is that of the control's draws.
-
-    Args:
-        groups, controls: Scores by model.
-        rivals: Of the baselines, by name.
-        signs: -1 for metrics whose selectivity has the other sign, 0 for those that have none.
-        columns: Further ones.
-    """
+    """Rows of the scores of models, of their control trees or labels, of selectivity (their
+    difference, with the `sd` of the control's draws), then of baselines by name. `signs` is -1 for
+    metrics whose selectivity has the other sign, 0 for those without one."""
     frames = []
     for ref, scores in groups.items():
         drawn = controls.get(ref, {})
@@ -264,11 +243,7 @@ def _is_same(given: Any) -> bool:
 
 
 def reaches_in_words(values: Mapping[Any, Value]) -> str:
-    """Say which reaches of the static windows were chosen, for a methods paragraph.
-
-    Args:
-        values: Outputs of the tasks; those with a `reach` count.
-    """
+    """Say which reaches of the static windows were chosen, for a methods paragraph."""
     reaches = {
         role[1:]: int(np.asarray(value["reach"])[0])
         for role, value in values.items()
@@ -292,15 +267,7 @@ def score_table(
     sample: Sample,
 ) -> pd.DataFrame:
     """Models, their control trees and selectivity, then the baselines: COLUMNS; no row without a
-    model, since baselines alone show nothing.
-
-    Args:
-        spec: Which probes, how many resamples, and their seed.
-        groups: Scores by model.
-        rivals: Of `rival_groups`.
-        values: Outputs of the study's tasks.
-        sample: The test sentences.
-    """
+    model, since baselines alone show nothing."""
     if not groups:
         return tree_table([])
     learned = {ref: values["control", ref] for ref in groups if ("control", ref) in values}

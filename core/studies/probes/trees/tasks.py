@@ -4,6 +4,14 @@ A task's arguments hold everything on which its numbers depend: references for l
 for the key, the sentences themselves. Vectors come from `core.vectors.activations`, which stores
 them by sentence; here they are read in chunks of sentences and held once, in half precision unless
 a value would overflow.
+
+A value holds `layers`, `ranks` and `draws` (probe,); of the test sentences `edges` (sentence,) and
+`hits`, `dspr`, `nspr`, `root` (probe, sentence); of each kind of probe `..._dev` (epoch, probe),
+development losses, and `..._best` (probe,), the epoch kept; and `notices`. On the trees given also
+`dev_uuas` and `dev_root` (probe,), shares on the development sentences; of the first draw the maps
+`..._maps` (layer and rank, rank, d_model), and, with both kinds of one rank, the `heads` (layer,
+word) of the predicted trees; with position codes `centres` (layer, d_model) and `deviations`
+(layer,) of the vectors. On control trees `chain_...` (draw, sentence), the linear chain's scores.
 """
 
 from __future__ import annotations
@@ -35,7 +43,12 @@ CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 EARLY = 1.5  # of probes on the steps of a run, over those on trained models
 LARGEST_HALF = 65_504.0
 LARGE = 2**29  # bytes of vectors from which on tasks take turns
-EXACT = 50_000_000  # parameters up to which a model reads, and its probes are trained, in double
+# Parameters up to which a model reads, and its probes are trained, in double precision: the rounded
+# vectors are then the same on any processor, and so are the probes. In single precision two
+# processors round a few vectors in a thousand otherwise, which is enough for half of the probes to
+# stop at another epoch and to differ by up to 1.5 points; training such vectors in double precision
+# takes twice the time and mends nothing.
+EXACT = 50_000_000
 _LARGE_ONE = threading.Lock()
 
 
@@ -100,32 +113,9 @@ def train_probes(
     how: Regime,
     exact: bool = True,
 ) -> Value:
-    """Train the probes of one model and score them on the test sentences.
-
-    Args:
-        model: Reference.
-        model_identity: Fingerprints of weights and tokenizer; part of the key.
-        trees: Those of training, then development, then test.
-        sizes: How many of the sentences are for training, development and test.
-        layers: Layers to probe.
-        position: Whether a code of each word's position is appended to its vector.
-        how: Which probes, and how they are trained.
-        exact: Whether they are trained in double precision, see `is_exact`.
-
-    Returns:
-        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`,
-        `dspr`, `nspr`, `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe)
-        development losses and `..._best` (probe,) the epoch kept; `notices`. On the trees given
-        also `dev_uuas` and `dev_root` (probe,), shares on the development sentences; of the first
-        draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model) float32 and, where
-        both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
-        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On
-        control trees `chain_...` (draw, sentence), the scores of the linear chain on them.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        SpecError: If it has no such layer or fewer dimensions than the rank.
-    """
+    """Train the probes of one model and score them on the test sentences; `exact` as `is_exact`
+    says. Raises ModelError if the model cannot be loaded, SpecError if it has no such layer or
+    fewer dimensions than the rank."""
     with span(0.0, 0.0):  # a process that has not yet seen the model looks at all of its files
         golds = (
             _control_golds(model, trees.rows, how.draws, how.seed)
@@ -145,23 +135,12 @@ def train_probes(
 
 @pure("probes.scored", version=2, guard=as_identified, cost=_scored_cost)
 def score_probes(**arguments: Any) -> Value:
-    """Train probes and return what `train_probes` does without the maps, for studies that apply
-    them to no sentence."""
+    """As `train_probes` without the maps, for studies that apply them to no sentence."""
     return without_maps(train_probes(**arguments))
 
 
 def is_exact(parameters: int) -> bool:
-    """Whether a model of this size is read, and its probes are trained, in double precision.
-
-    The vectors of a small one, rounded, are then the same on any processor, and so are the probes.
-    In single precision two processors round a few vectors in a thousand otherwise, which is enough
-    for half of the probes to stop at another epoch and to differ by up to 1.5 points; training such
-    vectors in double precision takes twice the time and mends nothing.
-
-    Example:
-        >>> is_exact(2_000_000), is_exact(110_000_000)
-        (True, False)
-    """
+    """Whether a model of this size is read, and its probes are trained, in double precision."""
     return parameters <= EXACT
 
 
@@ -173,14 +152,8 @@ def without_maps(scored: Value) -> Value:
 def read_vectors(
     model: str, words: Sequence[Sequence[str]], layers: Sequence[int]
 ) -> tuple[np.ndarray, list[str]]:
-    """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would
-    overflow.
-
-    A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
-    whole; a notice counts such words.
-
-    A small model reads in double precision on a processor, see `is_exact`.
-    """
+    """Vectors of all words, (item, layer, d_model), with notices: float16, or float32 where a value
+    would overflow. A word without a token has the vector 0, so that sentences stay whole."""
     from core.vectors.activations import extract
 
     info = describe(model)

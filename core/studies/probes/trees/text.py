@@ -50,8 +50,7 @@ LEADS = {
 
 
 def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
-    """The statements in sentences: the first model and its baseline, then the other models;
-    `parsed` tells a parser's trees from gold ones."""
+    """The statements in sentences; `parsed` tells a parser's trees from gold ones."""
     return " ".join(_sentences(statements, metric, parsed)) or NOTHING
 
 
@@ -122,15 +121,8 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
 def score_in_words(
     lead: str, score: Statement, name: str, edges: str, tied: Mapping[str, Sequence[int]]
 ) -> str:
-    """Say what a model scores at its best layers: a sentence without its full stop.
-
-    Args:
-        lead: The sentence, with fields in place of what follows.
-        score: The model's.
-        name: Of the model.
-        edges: What the text's trees consist of.
-        tied: Layers not distinguishable from a model's best one, by the model.
-    """
+    """Say what a model scores at its best layers, by filling a `lead`: a sentence without its full
+    stop. `tied` has the layers not distinguishable from a model's best one."""
     layers = tied.get(score.subject, score.layers)
     return lead.format(
         name=name, value=score.number.value_text, best=best_in_words(layers), edges=edges,
@@ -147,11 +139,7 @@ def beside(difference: Statement, name: str) -> str:
 
 
 def best_in_words(layers: Sequence[int]) -> str:
-    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)".
-
-    Args:
-        layers: In order.
-    """
+    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)"."""
     return f"its best {by_number(len(layers), 'layer', 'layers')} ({layer_numbers(layers)})"
 
 
@@ -177,14 +165,8 @@ def baseline_name(baseline: str) -> str:
 
 
 def notice_of(doubt: Statement, score: str = "UUAS", target: str = "", baseline: str = "") -> str:
-    """Say what one of `doubts_of` is.
-
-    Args:
-        doubt: Of a study of probes.
-        score: What is compared with a baseline.
-        target: What is predicted, to stand behind the model's name.
-        baseline: What the model is compared with, if not named as elsewhere.
-    """
+    """Say what one of `doubts_of` is; the target stands behind the model's name, and "" names the
+    baseline as elsewhere."""
     key, values = NOTICES[doubt.verdict], {}
     if doubt.estimate:
         number, named = doubt.estimate, baseline or baseline_name(doubt.baseline)
@@ -197,13 +179,8 @@ def notice_of(doubt: Statement, score: str = "UUAS", target: str = "", baseline:
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
-    """A methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        treebank: Its sentences.
-        coded: Models whose vectors have a position code appended.
-    """
+    """A methods paragraph, ready to paste; models that are `coded` have a position code
+    appended."""
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
     parts = {  # whether a sentence holds
