@@ -29,7 +29,7 @@ from core.studies.alignment.barrier.tables import barrier_tables
 from core.studies.alignment.barrier.tasks import SHARES
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
-from core.studies.probes.minimal_pairs.templates import pair_groups
+from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
 from core.studies.rsa.layers.random_changes import TURNS
 from core.studies.rsa.swap.scores import exchange_rows, own_row
@@ -255,7 +255,7 @@ def _between(count: int) -> Simulation:
 
 def _pairs(kind: str, count: int, share: float) -> Simulation:
     """A share of right pairs, of which each lexical group has a chance of its own."""
-    groups = pair_groups(kind, count)
+    groups = joined_groups({kind: count})
     spread = 6.0  # of a beta distribution: chances of groups deviate by .18 where the share is .6
 
     def simulate(rng: np.random.Generator) -> list[bool]:
@@ -270,7 +270,7 @@ def _pairs(kind: str, count: int, share: float) -> Simulation:
 def _pair_difference(kind: str, count: int) -> Simulation:
     """The difference of two models' shares of the same pairs, half of which both find alike; each
     lexical group has chances of its own."""
-    groups = pair_groups(kind, count)
+    groups = joined_groups({kind: count})
 
     def simulate(rng: np.random.Generator) -> list[bool]:
         chance = rng.beta(4.2, 1.8, (2, groups.max() + 1))[:, groups]

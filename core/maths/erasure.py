@@ -54,8 +54,7 @@ class Eraser:
     ) -> Float[np.ndarray, "item d_model"]:
         """Return the vectors without the subspace."""
         change = self.factor * ((vectors - self.centre) @ self.right.T) @ self.left.T
-        left: np.ndarray = vectors - change
-        return left
+        return np.asarray(vectors - change)
 
     @property
     def change(self) -> float:

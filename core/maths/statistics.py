@@ -306,10 +306,8 @@ def projection_weights(products: ArrayLike) -> FloatArray:
         [0.5, 0.5]
     """
     total = np.abs(np.asarray(products, dtype=np.float64)).sum(axis=-1)
-    weights: FloatArray = total / np.maximum(
-        total.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny
-    )
-    return weights
+    every = total.sum(axis=-1, keepdims=True)
+    return np.asarray(total / np.maximum(every, np.finfo(np.float64).tiny))
 
 
 def t_interval(

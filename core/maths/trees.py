@@ -118,8 +118,7 @@ def spanning_tree(
         raise ShapeError(
             f"Distances must be a square matrix, one row per word; got shape {matrix.shape}."
         )
-    inside = np.zeros(len(matrix), dtype=bool)
-    inside[_kept(len(matrix), keep)] = True
+    inside = _mask(len(matrix), keep)
     if not np.isfinite(matrix[np.ix_(inside, inside)]).all():
         raise ShapeError("Distances must be finite, but some of them are NaN or infinite.")
     if not inside.any():
@@ -147,10 +146,7 @@ def spanning_trees(
     """
     count, n = keep.shape
     matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
-    trees, place = (
-        np.arange(count),
-        keep.cumsum(axis=1),
-    )  # how far apart words stand counts kept words only
+    trees, place = np.arange(count), keep.cumsum(axis=1)  # only kept words count as between
     edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
     first = keep.argmax(axis=1)
     waiting = keep.copy()
@@ -187,9 +183,9 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
         ShapeError: If `heads` are not one tree or `keep` does not fit.
     """
     validate_heads(heads)
-    counted = set(_kept(len(heads), keep).tolist())
+    inside = _mask(len(heads), keep)
     pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
-    return sorted(pair for pair in pairs if counted.issuperset(pair))
+    return sorted((i, j) for i, j in pairs if inside[i] and inside[j])
 
 
 def heads_from_edges(
@@ -229,16 +225,14 @@ def heads_from_edges(
     return tuple(heads)
 
 
-def _kept(n: int, keep: Bool[np.ndarray, " word"] | None) -> np.ndarray:
-    """List the 0-based indices of the words to include."""
-    if keep is None:
-        return np.arange(n)
-    mask = np.asarray(keep, dtype=bool)
+def _mask(n: int, keep: Bool[np.ndarray, " word"] | None) -> Bool[np.ndarray, " word"]:
+    """Mark the words to include; None for all."""
+    mask = np.ones(n, dtype=bool) if keep is None else np.asarray(keep, dtype=bool)
     if mask.shape != (n,):
         raise ShapeError(
             f"The mask of words to keep has shape {mask.shape}, but the sentence has {n} words."
         )
-    return np.flatnonzero(mask)
+    return mask
 
 
 def _ancestors(heads: Sequence[int]) -> Float[np.ndarray, "word word"]:

@@ -15,7 +15,7 @@ from core.maths.statistics import LEVEL, SIGNIFICANT
 from core.results.drawing.maps import MOST_STRESS
 from core.results.numbers import text_of
 from core.studies.alignment.seeds import text as seeds_text
-from core.studies.probes.minimal_pairs.templates import KINDS, pair_groups
+from core.studies.probes.minimal_pairs.templates import KINDS, joined_groups
 from core.studies.rsa.lens.lenses import FIRST
 from core.studies.rsa.lens.tables import FIRST_FIVE
 from tests import ROOT
@@ -74,7 +74,7 @@ def test_a_map_misleads_above_one_stress(folder: str, sentence: str) -> None:
 
 
 def test_groups_of_pairs_are_as_many_as_is_said() -> None:
-    counts = {kind: len(set(pair_groups(kind, 100))) for kind in KINDS}
+    counts = {kind: len(set(joined_groups({kind: 100}))) for kind in KINDS}
     many = counts.pop("arguments")
     text = said("core/studies/probes/behaviour")
     assert f"There are {min(counts.values())} to {max(counts.values())} such groups" in text

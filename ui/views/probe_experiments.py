@@ -12,7 +12,7 @@ from core.options import Spec, options_of
 from core.results.metrics import titles_of
 from core.studies.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
 from core.studies.probes.edges.study import STUDY as EDGE_STUDY
-from core.studies.probes.training.charts import METRICS
+from core.studies.probes.training.report import METRICS
 from core.studies.probes.training.study import STUDY as TRAINING_STUDY
 from core.studies.probes.trees.spec import ProbeSpec
 from extras.probes.polar.study import STUDY as POLAR_STUDY

@@ -27,7 +27,7 @@ NO_LENGTH = 1e-6
 
 
 @dataclass(frozen=True)
-class Edges:
+class LabelledEdges:
     """Labelled edges of sentences, in the order of the sentences.
 
     Attributes:
@@ -43,11 +43,11 @@ class Edges:
     dependent: Int[np.ndarray, " edge"]
     labels: Int[np.ndarray, "target edge"]
 
-    def part(self, start: int, stop: int) -> Edges:
+    def part(self, start: int, stop: int) -> LabelledEdges:
         """The edges of the sentences from `start` up to `stop`, which are numbered from 0."""
         rows = (self.sentence >= start) & (self.sentence < stop)
         places = (self.sentence[rows] - start, self.head[rows], self.dependent[rows])
-        return Edges(*places, self.labels[:, rows])
+        return LabelledEdges(*places, self.labels[:, rows])
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def score_arcs(
     projected: Sequence[Float[np.ndarray, "probe word rank"]],
     means: Float[np.ndarray, "probe label rank"],
     targets: Sequence[int],
-    edges: Edges,
+    edges: LabelledEdges,
     keep: Sequence[Bool[np.ndarray, " word"]],
 ) -> ArcScores:
     """Score the arcs that probes predict against gold edges.
@@ -204,20 +204,21 @@ def _score_sentence(
     """The counts of SCORED for one sentence and probe."""
     if not len(heads):
         return (0.0,) * len(SCORED)
-    arcs = {}
-    for head, dependent, label in zip(*label_links(links, words, means), strict=True):
-        arcs[int(head), int(dependent)] = int(label)
-    hits = directed = labelled = 0
-    for head, dependent, label in zip(
-        heads.tolist(), dependents.tolist(), labels.tolist(), strict=True
-    ):
-        right = (head, dependent) in arcs
-        hits += right or (dependent, head) in arcs
-        directed += right
-        labelled += right and arcs[head, dependent] == label
+    predicted = (part.tolist() for part in label_links(links, words, means))
+    arcs = {(head, dependent): label for head, dependent, label in zip(*predicted, strict=True)}
+    gold = [*zip(heads.tolist(), dependents.tolist(), labels.tolist(), strict=True)]
+    directed = sum((head, dependent) in arcs for head, dependent, _ in gold)
+    turned = sum((dependent, head) in arcs for head, dependent, _ in gold)
+    labelled = sum(arcs.get((head, dependent)) == label for head, dependent, label in gold)
     given = fit_labels(words[dependents] - words[heads], means)
     named = float((given.forward_label == labels).sum())
-    return (hits, directed, labelled, named, float((given.forward > given.backward).sum()))
+    return (
+        directed + turned,
+        directed,
+        labelled,
+        named,
+        float((given.forward > given.backward).sum()),
+    )
 
 
 def label_links(

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
-from core.maths.angular.arcs import Edges
+from core.maths.angular.arcs import LabelledEdges
 from core.maths.angular.directions import (
     AngularSums,
     angular_gradient,
@@ -43,7 +43,7 @@ class EdgeData(ProbeData):
         classes: Number of labels.
     """
 
-    edges: Edges
+    edges: LabelledEdges
     classes: int
 
     @property

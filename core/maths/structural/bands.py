@@ -34,8 +34,7 @@ class Group:
     """One metric of a model's probes.
 
     Attributes:
-        layers: Layer (and, in a sweep, rank) of each row of the scores.
-        ranks: Rank of each row.
+        layers: Layer of each row of the scores; in a sweep, one for all ranks.
         points: Scores on the test sentences.
         resampled: Scores on each resample of them.
         dev: Scores on the development sentences by which a layer is chosen, mean over draws; NaN
@@ -47,7 +46,6 @@ class Group:
     """
 
     layers: tuple[int, ...]
-    ranks: tuple[int, ...]
     points: np.ndarray  # (layer, draw)
     resampled: np.ndarray  # (resample, layer, draw)
     dev: np.ndarray  # (layer,)
@@ -82,8 +80,8 @@ class Group:
         below = np.broadcast_to(np.asarray(wholes, dtype=np.float64), np.shape(parts))
         points, resampled = (scale * each for each in ratios(parts, below, sample.weights))
         dev = np.broadcast_to(dev, len(points))
-        rows, bounds = tuple(layers), (0.0, highest)
-        return cls(rows, rows, points, resampled, dev, bounds=bounds, seed=sample.seed)
+        bounds = (0.0, highest)
+        return cls(tuple(layers), points, resampled, dev, bounds=bounds, seed=sample.seed)
 
     def pooled(self, *, shared: bool = False) -> Group:
         """Measure the spread over probes from these layers, and keep it for any of them.
@@ -103,7 +101,6 @@ class Group:
         return replace(
             self,
             layers=tuple(layers),
-            ranks=tuple(self.ranks[row] for row in rows),
             points=self.points[rows],
             resampled=self.resampled[:, rows],
             dev=self.dev[rows],
@@ -113,7 +110,7 @@ class Group:
         """Differences from other scores on the same sentences, row by row: draws are paired, so
         that their spread is that of the differences."""
         points, resampled = self.points - base.points, self.resampled - base.resampled
-        return Group(self.layers, self.ranks, points, resampled, self.dev, seed=self.seed)
+        return Group(self.layers, points, resampled, self.dev, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,7 @@ def summary(*terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.nda
         value, low, high.
 
     Example:
-        >>> scores = Group((1,), (64,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
+        >>> scores = Group((1,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
         >>> {name: numbers.tolist() for name, numbers in summary((1, scores)).items()}
         {'value': [50.0], 'low': [50.0], 'high': [50.0]}
     """
@@ -184,7 +181,7 @@ def spread(group: Group) -> dict[str, Any]:
 
     Example:
         >>> points = np.array([[50.0, 52.0, 54.0]])
-        >>> made = spread(Group((1,), (64,), points, np.zeros((9, 1, 3)), np.zeros(1)))
+        >>> made = spread(Group((1,), points, np.zeros((9, 1, 3)), np.zeros(1)))
         >>> made["probes"], made["sd"].tolist()
         (3, [2.0])
     """
@@ -197,8 +194,7 @@ def _probe_error(group: Group, draws: int, rng: np.random.Generator) -> np.ndarr
     layers, count = group.points.shape
     if not group.freedom:
         return np.zeros((draws, layers))
-    errors: np.ndarray = rng.standard_t(group.freedom, (draws, layers)) * group.sd / np.sqrt(count)
-    return errors
+    return np.asarray(rng.standard_t(group.freedom, (draws, layers)) * group.sd / np.sqrt(count))
 
 
 def _spread_over_probes(points: np.ndarray) -> float:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 
 import numpy as np
 import torch
@@ -33,7 +34,6 @@ from core.maths.structural.schedule import (
     PATIENCE,
     STILL,
 )
-from core.maths.structural.scratch import Scratch
 
 STATE = ("best", "maps", "first", "second", "targets")
 NUMBERS = ("steps", "rate", "minimum")
@@ -41,13 +41,47 @@ LISTS = ("rows", "active", "best_epoch")
 
 
 @dataclass(frozen=True)
-class Group:
+class Neighbours:
     """Neighbours among the layers that are read, the slice of their probes, and how many probes
     each of the layers has."""
 
     layers: slice
     probes: slice
     each: int
+
+
+class Scratch:
+    """Memory that every step uses again: named blocks that grow to the largest array asked for.
+
+    A wide bank's step makes arrays of some ten megabytes. The C library maps blocks of that size
+    anew each time and the system clears them, page by page: a fifth of the processor's time.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[str, torch.dtype], Tensor] = {}
+
+    def take(
+        self, name: str, shape: Sequence[int], dtype: torch.dtype, device: torch.device
+    ) -> Tensor:
+        """An array of this shape with arbitrary numbers, in the memory of the last of this name and
+        type.
+
+        Example:
+            >>> scratch, cpu = Scratch(), torch.device("cpu")
+            >>> first = scratch.take("rows", (2, 3), torch.float32, cpu)
+            >>> scratch.take("rows", (4,), torch.float32, cpu).data_ptr() == first.data_ptr()
+            True
+        """
+        size = prod(shape)
+        block = self._blocks.get((name, dtype))
+        if block is None or len(block) < size:
+            block = torch.empty(size, dtype=dtype, device=device)
+            self._blocks[name, dtype] = block
+        return block[:size].view(*shape)
+
+    def like(self, name: str, pattern: Tensor) -> Tensor:
+        """`take` an array of the shape, type and device of another."""
+        return self.take(name, pattern.shape, pattern.dtype, pattern.device)
 
 
 class Bank:
@@ -206,7 +240,7 @@ class Bank:
         return gold.index_select(0, self.targets) if self.shared is None else gold[self.shared]
 
     def _stacked(
-        self, projected: Float[Tensor, "probe item rank"], group: Group
+        self, projected: Float[Tensor, "probe item rank"], group: Neighbours
     ) -> Float[Tensor, "layer item stack"]:
         """Memory for the words of a group's layers as all probes of a layer project them; where a
         layer has one, that of `projected`."""
@@ -250,7 +284,7 @@ class Bank:
         for each, some in groupby(count for _, count in counts):
             layers = len(list(some))
             stop = probe + layers * each
-            self.groups.append(Group(slice(layer, layer + layers), slice(probe, stop), each))
+            self.groups.append(Neighbours(slice(layer, layer + layers), slice(probe, stop), each))
             layer, probe = layer + layers, stop
 
 
@@ -291,14 +325,14 @@ def _in_blocks(
 
 
 def _of_group(
-    projected: Float[Tensor, "probe item rank"], group: Group
+    projected: Float[Tensor, "probe item rank"], group: Neighbours
 ) -> Float[Tensor, "layer item each rank"]:
     """The words of a group's probes."""
     return projected[group.probes].view(-1, group.each, *projected.shape[1:]).transpose(1, 2)
 
 
 def _apart(
-    stacked: Float[Tensor, "layer item stack"], group: Group
+    stacked: Float[Tensor, "layer item stack"], group: Neighbours
 ) -> Float[Tensor, "layer item each rank"]:
     """The same from the memory of `Bank._stacked`."""
     return stacked.view(*stacked.shape[:2], group.each, -1)

@@ -18,7 +18,7 @@ import numpy as np
 
 from core.errors import ShapeError
 from core.maths.structural.scores import Gold, SentenceScores, score_depths, score_distances
-from core.maths.trees import tree_depths, tree_distances
+from core.maths.trees import tree_depths, tree_distances, tree_edges
 
 
 def linear_chain(gold: Gold) -> SentenceScores:
@@ -80,7 +80,10 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
         )
     distances = [tree_distances(row).astype(np.float64) for row in heads]
     scores = _both(distances, [tree_depths(row).astype(np.float64) for row in heads], gold)
-    shared = [_shared_edges(*trees) for trees in zip(heads, gold.heads, gold.keep, strict=True)]
+    shared = [
+        len(set(tree_edges(row, keep)).intersection(tree_edges(true, keep)))
+        for row, true, keep in zip(heads, gold.heads, gold.keep, strict=True)
+    ]
     return replace(scores, hits=np.array(shared, dtype=np.float64)[None])
 
 
@@ -109,13 +112,3 @@ def _both(
         nspr=shallow.nspr,
         root=shallow.root,
     )
-
-
-def _shared_edges(heads: Sequence[int], gold: Sequence[int], keep: np.ndarray) -> int:
-    """Number of edges between kept words that are in both trees, in either direction."""
-
-    def edges(row: Sequence[int]) -> set[frozenset[int]]:
-        pairs = [(i, h - 1) for i, h in enumerate(row) if h > 0]
-        return {frozenset(pair) for pair in pairs if keep[pair[0]] and keep[pair[1]]}
-
-    return len(edges(heads) & edges(gold))

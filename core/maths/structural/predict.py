@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from core.errors import ShapeError
 from core.maths.structural.scores import candidates, group_by_length
 from core.maths.trees import (
+    Edges,
     heads_from_edges,
     spanning_tree,
     spanning_trees,
@@ -29,7 +30,6 @@ from core.maths.trees import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-Edges = list[tuple[int, int]]
 DIGITS = 9  # after the point, of a predicted distance or depth
 
 

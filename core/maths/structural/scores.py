@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -28,6 +27,7 @@ from core.maths.trees import spanning_trees
 
 SHORTEST, LONGEST = 5, 50
 """Sentence lengths over which DSpr. and NSpr. are averaged."""
+STORED = {"uuas": "hits"}  # what metrics are made of that are not means of scores of their name
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ class SentenceScores:
     dspr: Float[np.ndarray, "layer sentence"] | None = None
     nspr: Float[np.ndarray, "layer sentence"] | None = None
     root: Float[np.ndarray, "layer sentence"] | None = None
+
+    @property
+    def computed(self) -> dict[str, Float[np.ndarray, "layer sentence"]]:
+        """The scores of these that were computed, by name."""
+        scores = {name: getattr(self, name) for name in ("hits", "dspr", "nspr", "root")}
+        return {name: values for name, values in scores.items() if values is not None}
 
 
 def group_by_length(lengths: Int[np.ndarray, " sentence"]) -> Iterator[tuple[int, np.ndarray]]:
@@ -228,8 +234,7 @@ def mean_by_length(
         >>> float(mean_by_length(np.array([1.0, 0.0, 0.5]), np.array([5, 5, 9])))
         0.5
     """
-    each = np.ones_like(values)
-    means: list[np.ndarray] = []
+    each, means = np.ones_like(values), []
     for length in range(SHORTEST, LONGEST + 1):
         of = lengths == length
         if of.any():
@@ -237,13 +242,8 @@ def mean_by_length(
             means.append(ratio(values[..., of], each[..., of], counts))
     if not means:
         return np.full_like(ratio(values, each, weights), np.nan)
-    seen = np.sum(np.isfinite(means), axis=0)
-    return cast(
-        np.ndarray,
-        np.divide(
-            np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0
-        ),
-    )
+    seen, total = np.isfinite(means).sum(axis=0), np.nansum(means, axis=0)
+    return np.asarray(np.divide(total, seen, out=np.full_like(total, np.nan), where=seen > 0))
 
 
 def score(
@@ -262,12 +262,7 @@ def score(
         ...     1.0]])), "uuas").tolist()
         [0.6]
     """
-    values = {
-        "uuas": scores.hits,
-        "dspr": scores.dspr,
-        "nspr": scores.nspr,
-        "root": scores.root,
-    }.get(metric)
+    values = scores.computed.get(STORED.get(metric, metric))
     if values is None:
         raise ShapeError(f"These scores lack {metric!r}; metrics are uuas, dspr, nspr and root.")
     if metric == "uuas":

@@ -31,11 +31,10 @@ from core.errors import ShapeError, SpecError
 from core.maths.arrays import Value
 from core.maths.devices import fast_half
 from core.maths.progress import checkpoint
-from core.maths.structural.bank import Bank, in_precision
+from core.maths.structural.bank import Bank, Scratch, in_precision
 from core.maths.structural.batches import Batch, Packer, ProbeData
-from core.maths.structural.costs import EPOCHS as EXPECTED
+from core.maths.structural.costs import CONVERGED
 from core.maths.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
-from core.maths.structural.scratch import Scratch
 
 KINDS = ("distance", "depth")
 FORM = "probes.bank/3"  # format of the stored state; raised when `Bank.state` changes
@@ -228,7 +227,7 @@ def _train(
                     course.bank.step(vectors, sentences)
                     if report is not None and step % 10 == 0:
                         done = epoch + (number + step / len(packer)) / len(courses)
-                        share = min(done / min(epochs, EXPECTED), ALMOST)
+                        share = min(done / min(epochs, CONVERGED), ALMOST)
                         report(share, f"{kind} probes, epoch {epoch + 1}")
                 losses = course.bank.mean_loss(dev_vectors, dev_batches)
                 history[epoch][course.places] = course.bank.end_epoch(epoch, losses, len(packer))
@@ -277,11 +276,7 @@ def _check(
         raise SpecError(f"A probe's rank is 1 to d_model, here {d_model}; got {asked}.")
     if any(not 0 <= probe.target < train.targets for probe in probes):
         raise SpecError(f"A probe's target is 0 to {train.targets - 1}, one of the sets of trees.")
-    if (
-        dev.vectors.shape[1] != count
-        or dev.vectors.shape[2] != d_model
-        or dev.targets != train.targets
-    ):
+    if dev.vectors.shape[1:] != train.vectors.shape[1:] or dev.targets != train.targets:
         raise ShapeError("Training and development data differ in layers, dimensions or targets.")
     for target in (*train.gold, *dev.gold):
         if target.ndim != (3 if kind == "distance" else 2):

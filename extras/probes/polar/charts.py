@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from core.results.metrics import metric_of
-from core.studies.chart_kit import Panels, short_names
+from core.studies.chart_kit import Panels
 from core.studies.kit import PAGE, Chart, Context, Result
 from core.studies.probes.edges.charts import ON_CONTROL
-from core.studies.probes.edges.tables import CONTROL, SELECTIVITY
 from core.studies.probes.trees.charts import chart_of_scores
 from core.studies.probes.trees.statements import leave_first
-from core.studies.probes.trees.tables import PARSED, metrics_in, models_in
-from extras.probes.polar.tables import LAS
+from core.studies.probes.trees.tables import (
+    DRAWN,
+    GAP,
+    PARSED,
+    metrics_in,
+    models_in,
+    rows_where,
+)
+from core.studies.text_kit import (
+    short_names,
+)
+from extras.probes.polar.result import LAS
 from extras.probes.polar.text import statements_of
 
 HEIGHT = 296  # below the choice of a metric
@@ -18,12 +27,12 @@ HEIGHT = 296  # below the choice of a metric
 
 def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
     """One metric by layer: models with their bands, control labels dotted, baselines in grey."""
-    table = result.table[result.table["labels"] != SELECTIVITY]
+    table = result.table[result.table["labels"] != GAP]
     names = short_names(dict.fromkeys(table["model"]))
-    rows = table[table["metric"] == metric].assign(name=table["model"].map(names))
+    rows = rows_where(table, metric=metric).assign(name=table["model"].map(names))
     measure = metric_of(metric)
     return chart_of_scores(
-        rows, rows["labels"] == CONTROL, table["model"], f"{measure.title} by layer",
+        rows, rows["labels"] == DRAWN, table["model"], f"{measure.title} by layer",
         measure.label, "bands: 95 % intervals", "; dots: control labels", ON_CONTROL,
         height=HEIGHT, context=context,
     )  # fmt: skip

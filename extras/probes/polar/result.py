@@ -1,4 +1,4 @@
-"""The result of a study of polar probes: tables, and trained probes that draw any sentence."""
+"""The result of a study of polar probes: scores, and trained probes that draw any sentence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.angular.arcs import label_links
 from core.maths.arrays import Value
+from core.maths.structural.bands import Group, Sample
 from core.maths.structural.predict import (
     SentenceView,
     predicted_tree,
@@ -21,7 +22,10 @@ from core.maths.structural.scores import candidates
 from core.maths.trees import spanning_tree
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.result import LayerProbes, TrainedResult
-from extras.probes.polar.tables import LAS
+
+SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
+LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")
+COUNTS = {LAS: "labelled", UAS: "directed", UUAS: "hits", LABEL: "named", DIRECTION: "oriented"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,23 @@ class PolarResult(TrainedResult):
             labels=tuple(names),
             gold_labels=tuple(label.partition(":")[0] for label in gold),
         )
+
+
+def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
+    """Scores by metric in percent, of those that a task's output holds; with `control`, of probes
+    on control labels."""
+    layers = np.asarray(value["layers"])[np.asarray(value["draws"]) == 0].tolist()
+    by_layer = len(layers), -1
+    dev = 100.0 * np.asarray(value.get("dev", np.full(len(layers), np.nan)), np.float64)
+    dev = dev.reshape(by_layer).mean(axis=1)
+    groups = {}
+    for metric, name in COUNTS.items():
+        if name in value:
+            parts = np.asarray(value[name])
+            parts = parts.reshape(*by_layer, parts.shape[-1])
+            group = Group.of_shares(parts, value["edges"], sample, layers, dev)
+            groups[metric] = group.pooled(shared=control)
+    return groups
 
 
 def polar_probes(value: Value) -> PolarProbes:

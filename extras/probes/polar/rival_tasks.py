@@ -17,7 +17,7 @@ from core.maths.angular.arcs import SCORED
 from core.maths.structural.positions import SIZE, position_code, with_positions
 from core.studies.probes.edges.items import Tags, edge_items
 from core.studies.probes.prices import USED, WINDOW_WORDS
-from core.studies.probes.trees.data import Trees
+from core.studies.probes.trees.data import PartSizes, Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, score_best_window
 from core.studies.probes.trees.tasks import without_maps
 from core.studies.task_kit import Cost, Size, Value, as_identified, pure, tick
@@ -25,19 +25,18 @@ from extras.probes.polar.tasks import (
     TARGET,
     LabelledTrees,
     PolarRegime,
-    Sizes,
     arcs,
     train_and_score,
 )
 
 
 def _cost(
-    sizes: Mapping[str, Size], /, model: str, trees: Trees, how: PolarRegime, exact: bool = True,
+    models: Mapping[str, Size], /, model: str, trees: Trees, how: PolarRegime, exact: bool = True,
     **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate a probe on the window of each reach, and all draws on one of them."""
     wide = (*WINDOW_WORDS, *[USED] * how.draws)
-    widths = [words * sizes[model].d_model for words in wide]
+    widths = [words * models[model].d_model for words in wide]
     seconds = sum(arcs(how, width, trees, draws=1, exact=exact) for width in widths)
     return Cost(seconds)
 
@@ -48,7 +47,7 @@ def score_window(
     model_identity: str,
     trees: Trees,
     labels: Tags,
-    sizes: Sizes,
+    sizes: PartSizes,
     position: bool,
     how: PolarRegime,
     exact: bool = True,
@@ -68,16 +67,19 @@ def score_window(
     )
 
 
-@pure("probes.polar_positions", cost=lambda sizes, /, trees, how, **_: Cost(arcs(how, SIZE, trees)))
-def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) -> Value:
+@pure(
+    "probes.polar_positions",
+    cost=lambda models, /, trees, how, **_: Cost(arcs(how, SIZE, trees)),
+)
+def score_positions(trees: Trees, labels: Tags, sizes: PartSizes, how: PolarRegime) -> Value:
     """Train polar probes on position codes alone: the score that word order reaches."""
     labelled = LabelledTrees.of(trees, labels, sizes)
     vectors = position_code(trees.lengths)[:, None]
     return without_maps(train_and_score(vectors, (0,), labelled, how))
 
 
-@pure("probes.polar_chain", cost=lambda sizes, /, **_: Cost(BASELINES))
-def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
+@pure("probes.polar_chain", cost=lambda models, /, **_: Cost(BASELINES))
+def score_chain(trees: Trees, labels: Tags, sizes: PartSizes) -> Value:
     """Score the linear chain: given both words of an edge, its head is the side that is most
     frequent in training, and its label the most frequent one on the true side."""
     labelled = LabelledTrees.of(trees, labels, sizes)

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from core.maths.angular.arcs import SCORED, Edges, score_arcs
-from core.maths.structural.costs import EPOCHS, training
+from core.maths.angular.arcs import SCORED, LabelledEdges, score_arcs
+from core.maths.structural.costs import CONVERGED, training_seconds
 from core.maths.structural.predict import predict_distances, project_sentences
 from core.models import load_tokenizer
 from core.studies.probes.edges.items import Items, Tags, drawn_controls, edge_items, numbered
-from core.studies.probes.trees.data import Trees, gold_of
+from core.studies.probes.trees.data import PartSizes, Trees, gold_of
 from core.studies.probes.trees.tasks import probing, read_for_probes, taking_turns, training_device
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
-Sizes = tuple[int, int, int]
 TARGET = "label"  # of edge probes, whose labels these are
 POLAR = 2.5  # training of a polar probe without its angles, over that of a distance probe
 ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
@@ -45,13 +44,13 @@ class LabelledTrees:
     """
 
     trees: Trees
-    sizes: Sizes
+    sizes: PartSizes
     items: Items
     classes: tuple[str, ...]
     targets: np.ndarray
 
     @classmethod
-    def of(cls, trees: Trees, labels: Tags, sizes: Sizes) -> LabelledTrees:
+    def of(cls, trees: Trees, labels: Tags, sizes: PartSizes) -> LabelledTrees:
         """Number the labels of the edges between words that are in the trees."""
         items = edge_items(TARGET, trees.heads, trees.keep, labels)
         training = int((items.sentence < sizes[0]).sum())
@@ -66,9 +65,9 @@ class LabelledTrees:
         return replace(self, targets=np.stack([*islice(drawn, draws)]))
 
     @property
-    def edges(self) -> Edges:
+    def edges(self) -> LabelledEdges:
         """The edges with numbered labels."""
-        return Edges(self.items.sentence, self.items.head, self.items.word, self.targets)
+        return LabelledEdges(self.items.sentence, self.items.head, self.items.word, self.targets)
 
 
 @dataclass(frozen=True)
@@ -98,17 +97,17 @@ def arcs(
 ) -> float:
     """Estimate the processor seconds of training polar probes and directing the test edges."""
     words, rank = costs.WORDS * len(trees.words), min(how.rank, width)
-    bank = POLAR * training(("distance",), rank, width, words, how.epochs, exact)
-    angles = ANGLES * min(how.epochs, EPOCHS) * words * rank
+    bank = POLAR * training_seconds(("distance",), rank, width, words, how.epochs, exact)
+    angles = ANGLES * min(how.epochs, CONVERGED) * words * rank
     return (draws or how.draws) * (bank + angles + DIRECTED * len(trees.words))
 
 
 def _cost(
-    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: PolarRegime,
-    exact: bool = True, **_: Any,
+    models: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int],
+    how: PolarRegime, exact: bool = True, **_: Any,
 ) -> Cost:  # fmt: skip
-    seconds = len(layers) * arcs(how, sizes[model].d_model, trees, exact=exact)
-    return Cost(seconds, shared=probing(sizes, model, trees, len(layers)))
+    seconds = len(layers) * arcs(how, models[model].d_model, trees, exact=exact)
+    return Cost(seconds, shared=probing(models, model, trees, len(layers)))
 
 
 @pure("probes.polar", guard=as_identified, cost=_cost)
@@ -117,7 +116,7 @@ def train_polar(
     model_identity: str,
     trees: Trees,
     labels: Tags,
-    sizes: Sizes,
+    sizes: PartSizes,
     layers: tuple[int, ...],
     position: bool,
     how: PolarRegime,
@@ -189,6 +188,6 @@ def train_and_score(
     }
     if not how.control:
         first = [place for place, probe in enumerate(probes) if probe.draw == 0]
-        kept = {"probe_maps": bank.maps[first], "label_maps": means[first]}
-        value |= {**kept, "classes": list(labelled.classes)}
+        value |= {"probe_maps": bank.maps[first], "label_maps": means[first]}
+        value |= {"classes": list(labelled.classes)}
     return value

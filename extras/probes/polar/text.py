@@ -12,7 +12,11 @@ from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.models import parse_ref
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.tables import CHAIN, best_row, best_rows
+from core.studies.probes.trees.tables import (
+    CHAIN,
+    best_row,
+    best_rows,
+)
 from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
@@ -33,9 +37,8 @@ from core.studies.text_kit import (
     text_of,
     words_beside,
 )
-from extras.probes.polar.result import PolarResult
+from extras.probes.polar.result import DIRECTION, LABEL, LAS, UAS, UUAS, PolarResult
 from extras.probes.polar.spec import PolarSpec
-from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 
 CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
 said = words_beside(__file__).sentence

@@ -40,18 +40,18 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
-from extras.probes.removal.charts import draw_removal
-from extras.probes.removal.spec import RemovalSpec
-from extras.probes.removal.tables import LOSS, METRICS, TITLES, tables_of
-from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
-from extras.probes.removal.text import (
+from extras.probes.removal.report import (
     CITATIONS,
+    draw_removal,
     make_headline,
     make_methods,
     make_notices,
     statements_of,
     view_sentence,
 )
+from extras.probes.removal.spec import RemovalSpec
+from extras.probes.removal.tables import LOSS, METRICS, TITLES, tables_of
+from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 
 ERASED = "erased"  # in roles of tasks
 

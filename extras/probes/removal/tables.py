@@ -53,15 +53,13 @@ class Measured:
 
     def points(self) -> Float[np.ndarray, " condition"]:
         """The metric under every condition."""
-        points: np.ndarray = self.scale * self.parts.sum(axis=1) / self.wholes.sum()
-        return points
+        return np.asarray(self.scale * self.parts.sum(axis=1) / self.wholes.sum())
 
     def resampled(self, draws: int, seed: int) -> Float[np.ndarray, "draw condition"]:
         """The metric on resamples of the items, the same for every condition."""
         counts = sentence_counts(self.groups.max() + 1, draws, np.random.default_rng(seed))
         counts = counts[:, self.groups]
-        drawn: np.ndarray = self.scale * (counts @ self.parts.T) / (counts @ self.wholes)[:, None]
-        return drawn
+        return np.asarray(self.scale * (counts @ self.parts.T) / (counts @ self.wholes)[:, None])
 
 
 def measured(value: Value) -> dict[str, Measured]:

@@ -9,26 +9,28 @@ parser `right` (condition, sentence) and `words` (sentence,). `uuas` is the prob
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Float
 
 import core.maths.erasure as erasure
 import core.models.loading.language_models as language_models
 import core.models.loading.task_models as task_models
 import core.studies.probes.trees.tasks as tasks
 from core.errors import ModelError
-from core.maths.structural.costs import training
+from core.maths.structural.costs import training_seconds
 from core.models.loading.model import load_with_head
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.studies.probes.prices import bytes_to_train, passes_per_pair
-from core.studies.probes.trees.data import Tree, Trees
+from core.studies.probes.trees.data import PartSizes, Tree, Trees
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
 ARCS = "arcs"  # the head of the included parser
+TOGETHER = 32  # sentences that it reads in a batch
 
 
 @dataclass(frozen=True)
@@ -54,26 +56,26 @@ class RemovalRegime:
     epochs: int
 
 
-def _expected_head(sizes: Mapping[str, Size], ref: str) -> str:
-    name = sizes[ref].architecture
+def _expected_head(models: Mapping[str, Size], ref: str) -> str:
+    name = models[ref].architecture
     return language_models.predicts(name) or (
         "" if task_models.kind_of(name) else "masked" if not name else ARCS
     )
 
 
 def _cost(
-    sizes: Mapping[str, Size], /, model: str, head: str, trees: Trees, how: RemovalRegime,
+    models: Mapping[str, Size], /, model: str, head: str, trees: Trees, how: RemovalRegime,
     exact: bool = True, **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate a probe on one layer, and passes under each condition."""
-    size, count = sizes[model], len(trees.words)
+    size, count = models[model], len(trees.words)
     words, conditions = costs.WORDS * count, 2 + 2 * how.randoms
     scored = costs.passing(size, how.scored)
     if head != ARCS:
         scored *= costs.SUBWORDS
         scored += costs.passing(size, 2 * how.pairs * len(how.kinds), passes_per_pair(size))
-    bank = training(("distance",), how.rank, size.d_model, words, how.epochs, exact)
-    shared = tasks.probing(sizes, model, trees, 1)
+    bank = training_seconds(("distance",), how.rank, size.d_model, words, how.epochs, exact)
+    shared = tasks.probing(models, model, trees, 1)
     shared["weights"] = Cost(0.0, costs.resident({model: size}, whole=True))
     return Cost(
         2 * shared.pop(model).seconds + bank + conditions * scored + 2 * costs.opening(size),
@@ -100,7 +102,7 @@ def erase_subspace(
     model_identity: str,
     head: str,
     trees: Trees,
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     layer: int,
     position: bool,
     how: RemovalRegime,
@@ -118,8 +120,8 @@ def erase_subspace(
     words = trees.words[: sizes[0]]
     with span(0.3, 0.4):
         vectors, notices = tasks.read_vectors(model, words, (layer,))
-    kept = (vectors[:, 0] != 0).any(axis=1) & ~trees.sink_words[: len(vectors)]
-    states = erasure.measure_states(vectors[kept, 0])
+    present = (vectors[:, 0] != 0).any(axis=1) & ~trees.sink_words[: len(vectors)]
+    states = erasure.measure_states(vectors[present, 0])
     readout = np.asarray(probe["distance_maps"])[0][:, : vectors.shape[-1]]
     named = [*_erasers(states, readout, how)]
     variance = float(np.trace(states[1]))
@@ -194,7 +196,6 @@ def _parsed(
 ) -> Value:
     """Words whose head a parser predicts under every condition."""
     from extras.probes.removal.hooks import erased
-    from extras.probes.removal.parsing import attached
 
     task, rows = task_models.load_task(model), []
     for number, (name, eraser) in enumerate(named):
@@ -202,3 +203,28 @@ def _parsed(
         with erased(task.model, layer, eraser):
             rows.append(attached(task, test))
     return {"right": np.stack(rows), "words": np.array([sum(tree.keep) for tree in test])}
+
+
+def attached(task: task_models.TaskModel, trees: Sequence[Tree]) -> Float[np.ndarray, " sentence"]:
+    """Count the words of each tree whose head the parser predicts; punctuation is left out."""
+    from core.models.loading.layers import Batch, run_model
+    from core.vectors.forward import cut_sentences, pad_ids, pad_rows
+
+    cut = cut_sentences(task.tokenizer, [tree.words for tree in trees])
+    starts = [
+        [row.words.index(word) if word in row.words else -1 for word in range(row.length)]
+        for row in cut
+    ]
+    right = np.zeros(len(trees))
+    order = sorted(range(len(trees)), key=lambda number: len(cut[number].ids))
+    for first in range(0, len(order), TOGETHER):
+        chosen = order[first : first + TOGETHER]
+        rows = [cut[number].ids for number in chosen]
+        ids, mask = pad_ids(rows, task.tokenizer.pad or 0)
+        begins = pad_rows([starts[number] for number in chosen], -1)
+        guesses = run_model(task.model, Batch(ids, mask, chosen, begins)).argmax(dim=-1)
+        for row, number in enumerate(chosen):
+            tree = trees[number]
+            hits = guesses[row, : len(tree.words)].numpy() == np.array(tree.heads)
+            right[number] = float((hits & np.array(tree.keep)).sum())
+    return right

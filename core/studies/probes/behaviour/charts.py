@@ -12,9 +12,9 @@ from core.results.drawing.training import step_chart
 from core.results.names import short_name, short_names
 from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, metric_of, span_of, told
 from core.studies.kit import PAGE, Context, Result
-from core.studies.probes.behaviour.statements import CHANCE
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
-from core.studies.probes.behaviour.text import NAMES, SCORES
+from core.studies.probes.behaviour.text import CHANCE, NAMES, SCORES
+from core.studies.probes.trees.tables import rows_where
 
 HEIGHT, ROW = 244, 24
 ACCURACY, ON_PAIRS = metric_of("accuracy").label, metric_of("accuracy", "pairs").label
@@ -43,10 +43,8 @@ def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw accuracy by training step, a line for each kind of pairs; chance and bigrams in grey."""
     table = result.table
     run = longest_run(table["model"])
-    rows = table[table["model"].isin(run)]
-    rows = rows.assign(name=rows["kind"].map(NAMES.__getitem__))
-    kind = whole_kind(table)
-    bigram = table[(table["model"] == BIGRAM) & (table["kind"] == kind)]
+    rows = table[table["model"].isin(run)].assign(name=table["kind"].map(NAMES.__getitem__))
+    bigram = rows_where(table, model=BIGRAM, kind=whole_kind(table))
     several = [name for name in dict.fromkeys(rows["name"]) if name != NAMES[ALL]]
     looks = graded(several, band=False)
     if ALL in set(rows["kind"]):
@@ -74,8 +72,7 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
 
     Steps of a run are rings, other models are filled; each has its interval over pairs.
     """
-    table = result.tables["beside"]
-    table = table[(table["metric"] == metric) & (table["probe"] == probe)]
+    table = rows_where(result.tables["beside"], metric=metric, probe=probe)
     names, run = short_names(dict.fromkeys(table["model"])), longest_run(table["model"])
     score = SCORES[f"{metric} of {probe}"]
     title = f"{score[0].upper()}{score[1:]}, %"

@@ -12,23 +12,120 @@ The headline's number: `core.studies.probes.minimal_pairs.accuracy.correct`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from core.studies.kit import Findings, Outputs, Study, View, words_beside
+from core.errors import TaskError
+from core.models.loading.language_models import head_tasks
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Text,
+    View,
+    identities,
+    identity_tasks,
+    words_beside,
+)
 from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
-from core.studies.probes.behaviour.planning import PAIRS, plan, prepare
 from core.studies.probes.behaviour.spec import BehaviourSpec
-from core.studies.probes.behaviour.statements import doubts_of, statements_of
-from core.studies.probes.edges.statements import best_score_of
-from core.studies.probes.minimal_pairs.pairs_file import OWN, own_groups
+from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
+from core.studies.probes.behaviour.text import doubts_of, statements_of
+from core.studies.probes.edges.planning import model_task as edge_task
+from core.studies.probes.edges.planning import sentences_of
+from core.studies.probes.edges.tables import best_score_of
+from core.studies.probes.minimal_pairs.pairs_file import OWN, own_groups, read_own
 from core.studies.probes.trees import tables as trees
-from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.planning import TREEBANK, few_sentences, headless, heads_of
+from core.studies.probes.trees.data import Treebank, read_treebank
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    few_sentences,
+    headless,
+    heads_of,
+    model_task,
+    training_arguments,
+)
 
 UUAS = "uuas"
+INCLUDED, PAIRS = "included sentences", "pairs"  # in roles of tasks
+
+
+def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: identify the models and their heads, read the texts."""
+    refs = spec.refs
+    tasks = head_tasks(refs, find_head)
+    if spec.pairs_file:
+        tasks.append(Task.of("read pairs", read_own, role=OWN, fleeting=True, path=spec.pairs_file))
+    tasks.append(Task.of("read included text", read_included, role=INCLUDED, fleeting=True))
+    if spec.probes:
+        probes = spec.as_probes(refs[0])
+        tasks.append(
+            Task.of(
+                "read the text",
+                read_treebank,
+                role=TREEBANK,
+                fleeting=True,
+                spec=probes,
+                texts=texts,
+                others=refs,
+            )
+        )
+    return [*tasks, *identity_tasks(refs)]
+
+
+def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
+    """Make the tasks of every model with a language-model head, and that of the bigrams. Raises
+    TaskError if no model has such a head, CorpusError if a text cannot be read or is too small."""
+    identified, heads = identities(ready), heads_of(spec.refs, ready)
+    if not heads:
+        refused = text.refusals(headless(spec.refs, ready))
+        raise TaskError(" ".join([*refused, *ready.sentences.values()]))
+    first = next(iter(heads))
+    given = {"own": ready.need(OWN)} if spec.pairs_file else {}
+    tasks = [
+        Task.of(
+            "bigram baseline",
+            score_bigrams,
+            role=tables.BIGRAM,
+            model=first,
+            model_identity=identified[first].content,
+            words=ready.need(INCLUDED),
+            kinds=spec.scored_kinds,
+            pairs=spec.pairs,
+            **given,
+        )
+    ]
+    for ref, head in heads.items():
+        tasks += [
+            Task.of(
+                f"{kind}: {ref}",
+                score_pairs,
+                role=(PAIRS, ref, kind),
+                group=ref,
+                model=ref,
+                model_identity=identified[ref].content,
+                head=head,
+                kind=kind,
+                pairs=spec.pairs,
+                **given,
+            )
+            for kind in spec.scored_kinds
+        ]
+    if spec.probes:
+        treebank: Treebank = ready.need(TREEBANK)
+        common = training_arguments(treebank)
+        labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
+        for ref in heads:
+            probes, edges = spec.as_probes(ref), spec.as_edges(ref)
+            layers = chosen_layers(probes, identified[ref])
+            tasks.append(model_task(probes, identified[ref], common, layers, maps=False))
+            tasks += [edge_task(edges, identified[ref], each) for each in labelled]
+    return tasks
 
 
 def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:

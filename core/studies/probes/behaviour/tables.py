@@ -25,6 +25,7 @@ from core.studies.probes.minimal_pairs.accuracy import (
     grouped_interval,
 )
 from core.studies.probes.minimal_pairs.templates import joined_groups
+from core.studies.probes.trees.tables import rows_where
 
 BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
 MARGINS = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
@@ -125,8 +126,7 @@ def _groups(hits: Hits, members: Sequence[str], own: NDArray[np.int64] | None) -
 
 def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Set each model's best probe scores beside its accuracy on all kinds of pairs."""
-    kind = whole_kind(behaviour)
-    whole = behaviour[behaviour["kind"] == kind].set_index("model")
+    whole = rows_where(behaviour, kind=whole_kind(behaviour)).set_index("model")
     rows = []
     for row in best:
         if row["model"] in whole.index:
@@ -160,11 +160,8 @@ def unrelated(models: Iterable[str]) -> tuple[str, ...]:
     origins: dict[str, list[str]] = {}
     for ref in dict.fromkeys(models):
         origins.setdefault(origin_of(ref), []).append(ref)
-    chosen = []
-    for origin, alike in origins.items():
-        own_run = [ref for ref in alike if run_of(ref) == origin]
-        chosen.append(in_order_of_training(own_run or alike)[-1])
-    return tuple(chosen)
+    runs = ([ref for ref in alike if run_of(ref) == at] or alike for at, alike in origins.items())
+    return tuple(in_order_of_training(run)[-1] for run in runs)
 
 
 def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) -> pd.DataFrame:

@@ -1,30 +1,40 @@
-"""Every sentence of the study of behaviour: the headline, made of statements, and other texts."""
+"""What the study of behaviour shows: its statements, and its sentences, made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.maths.statistics import SIGNIFICANT
+from core.models import parse_ref
 from core.studies.probes.behaviour.spec import BehaviourSpec
-from core.studies.probes.behaviour.statements import (
-    BELOW_CHANCE,
-    CHANCE,
-    CORRELATES,
-    HIGHEST,
-    LOWEST,
-    OTHERWISE,
-    TOO_FEW,
-    UNDECIDED,
+from core.studies.probes.behaviour.tables import (
+    ALL,
+    BIGRAM,
+    EVERY,
+    UNRELATED,
+    WHOLE,
+    Hits,
+    corrected_share,
+    longest_run,
+    whole_kind,
 )
-from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.minimal_pairs.pairs_file import OWN
 from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR
+from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR, verdict_of
+from core.studies.probes.trees.tables import rows_where
 from core.studies.probes.trees.text import beside
 from core.studies.text_kit import (
     TWO_LINES,
+    Estimate,
     Statement,
+    by_number,
+    estimate_of,
     leading,
     listed,
     short_name,
@@ -32,13 +42,18 @@ from core.studies.text_kit import (
     words_beside,
 )
 
+OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
+CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"
+TOO_FEW = "too few models to tell"
+BELOW_CHANCE = "accuracy below chance"
+OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
+CHANCE = 50.0  # per cent
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
     *("wilson1927", "korn1998", "bonett2000", "hu2020"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 OFTEN = {SIMILAR: "Not detectably more", ABOVE: "More", BELOW: "Less"}
 FURTHER = {OTHERWISE: "whole", CORRELATES: "correlated", UNDECIDED: "not_correlated"}  # sentences
 DOUBTS = {BELOW_CHANCE: "below_chance", OTHERWISE: "otherwise"}  # sentences
@@ -65,9 +80,108 @@ INSTEAD = {
 }  # what a model does that has a kind wrong
 
 
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """State the first trained model's accuracy, its margins, its best and worst kinds of pairs, and
+    how each probe's score correlates with accuracy over unrelated models; nothing without a
+    model."""
+    table = tables["behaviour"]
+    if not models:
+        return ()
+    first = next((ref for ref in models if not parse_ref(ref).random), models[0])
+    mine = rows_where(table, model=first)
+    kind = whole_kind(mine)
+    whole = rows_where(mine, kind=kind).iloc[0]
+    statements = [Statement(first, OVERALL, estimate_of(whole, "value"))]
+    margins = rows_where(tables["behaviour_margins"], model=first, kind=kind)
+    for _, row in margins.iterrows():
+        margin = estimate_of(row, "margin")
+        if row["rival"] != WHOLE:
+            statements.append(Statement(first, verdict_of(margin), margin, (), str(row["rival"])))
+        elif margin.clear:
+            statements.append(Statement(first, OTHERWISE, _whole(row)))
+    kinds = mine[mine["kind"] != ALL]
+    if len(kinds) > 1:
+        places = {HIGHEST: kinds["value"].idxmax(), LOWEST: kinds["value"].idxmin()}
+        ends = {verdict: kinds.loc[place] for verdict, place in places.items()}
+        statements += [
+            Statement(first, verdict, estimate_of(row, "value"), metric=str(row["kind"]))
+            for verdict, row in ends.items()
+        ]
+    return (*statements, *_correlations(tables, kind))
+
+
+def _whole(row: pd.Series) -> Estimate:
+    """The accuracy of whole sentences, of a row that compares it."""
+    return Estimate(float(row["rival_value"]), kind="points")
+
+
+def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Statement]:
+    """State the correlation of each probe's score with accuracy, over unrelated models; over all of
+    them where fewer than three are unrelated, which nobody can test."""
+    if "rank_correlations" not in tables:
+        return []
+    table = tables["rank_correlations"]
+    among = UNRELATED if UNRELATED in set(table["among"]) else EVERY
+    return [
+        Statement(
+            f"{row['metric']} of {row['probe']}",
+            _verdict(row),
+            estimate_of(row, "correlation", "share"),
+            (),
+            among_models(int(row["models"]), int(row["origins"])),
+        )
+        for _, row in rows_where(table, kind=kind, among=among).iterrows()
+        if row["correlation"] == row["correlation"]
+    ]
+
+
+def _verdict(row: pd.Series) -> str:
+    """Tell whether a correlation is significant, or could be with this many models."""
+    if not row["smallest_p"] < SIGNIFICANT:  # related models have none
+        return TOO_FEW
+    return CORRELATES if row["corrected_p"] < SIGNIFICANT else UNDECIDED
+
+
+def among_models(count: int, origins: int) -> str:
+    """Name the models of a correlation, as in "5 unrelated models"."""
+    if origins == count:
+        return f"{count} unrelated models"
+    return f"{count} models, of which only {origins} {by_number(origins, 'is', 'are')} unrelated,"
+
+
+def doubts_of(
+    hits: Mapping[str, Hits],
+    margins: pd.DataFrame,
+    models: Sequence[str],
+    own: NDArray[np.int64] | None = None,
+) -> tuple[Statement, ...]:
+    """State which kinds of pairs final models have wrong more often than chance, corrected for all
+    models and kinds, and which they judge otherwise where whole sentences are scored."""
+    run = longest_run(models)
+    final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
+    tried = [(ref, kind) for ref in final for kind in hits[ref]]
+    shares = [(*each, corrected_share(hits[each[0]], each[1], len(tried), own)) for each in tried]
+    below = [
+        Statement(model, BELOW_CHANCE, share, metric=kind)
+        for model, kind, share in shares
+        if share.high < CHANCE
+    ]
+    differing = margins[
+        (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))
+    ]
+    otherwise = [
+        Statement(row["model"], OTHERWISE, _whole(row), (), WHOLE, row["kind"])
+        for _, row in differing.iterrows()
+        if row["model"] in final and row["kind"] != ALL
+    ]
+    return (*below, *otherwise)
+
+
 def make_headline(statements: Sequence[Statement]) -> str:
     """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
-    return " ".join(_sentences(statements)) or NOTHING
+    return " ".join(_sentences(statements)) or said("nothing")
 
 
 def pairs_sentence(statements: Sequence[Statement]) -> str:

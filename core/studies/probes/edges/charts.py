@@ -8,12 +8,12 @@ import pandas as pd
 
 from core.studies.chart_kit import Panels, metric_of, short_names
 from core.studies.kit import PAGE, Chart, Context, Result
-from core.studies.probes.edges.statements import statements_of
 from core.studies.probes.edges.tables import (
     ACCURACY,
     BITS,
     CONTROL,
     GAIN,
+    NAMES,
     REAL,
     SELECTIVITY,
     SHOWN,
@@ -21,16 +21,16 @@ from core.studies.probes.edges.tables import (
     rows_of,
 )
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.studies.probes.edges.text import statements_of
 from core.studies.probes.trees.charts import (
     baseline_rules,
     chart_of_scores,
     gains_chart,
 )
 from core.studies.probes.trees.statements import leave_first
-from core.studies.probes.trees.tables import TAGS, WINDOW, models_in
+from core.studies.probes.trees.tables import TAGS, WINDOW, models_in, rows_where
 
 HEIGHT = 268
-NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
     **{metric: metric_of(metric).label for metric in (ACCURACY, UNSEEN, BITS)},
     SELECTIVITY: "Selectivity: accuracy minus that on control labels, points",
@@ -60,9 +60,8 @@ def edges_chart(
     """Draw one of the targets that are `drawable` in this view by layer."""
     title, label = NAMES[target].capitalize(), VIEWS[view]
     if view == GAIN:
-        added = rows_of(result, GAIN)["added"]
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
-        rows = added[added["probe"] == target]
+        rows = rows_where(rows_of(result, GAIN)["added"], probe=target)
         return gains_chart(result, rows, company, title, label, HEIGHT, context=context)
     rows = _rows(result, target, view)
     return chart_of_scores(
@@ -96,7 +95,7 @@ def drawable(result: Result, view: str) -> list[str]:
         added = result.tables.get("added")
         return [] if added is None else [name for name in NAMES if (added["probe"] == name).any()]
     labels, metric = (SELECTIVITY, ACCURACY) if view == SELECTIVITY else (REAL, view)
-    rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
+    rows = rows_where(result.table, labels=labels, metric=metric)
     there = set(rows.loc[rows["layer"].notna(), "probe"])
     return [target for target in NAMES if target in there]
 
@@ -111,10 +110,8 @@ def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAG
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     """The rows of a panel, with the models' short names."""
     names = short_names(dict.fromkeys(result.table["model"]))
-    table = result.table[result.table["probe"] == target]
-    wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
-    rows = table[
-        table["labels"].isin(wanted)
-        & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))
-    ]
+    metric = ACCURACY if view == SELECTIVITY else view
+    labels = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
+    rows = rows_where(result.table, probe=target, metric=metric)
+    rows = rows[rows["labels"].isin(labels)]
     return rows.assign(name=rows["model"].map(names))

@@ -33,7 +33,7 @@ from core.studies.kit import (
 from core.studies.probes.edges import charts, tables, text
 from core.studies.probes.edges.planning import RIVALS, TAGGED, plan
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.edges.statements import doubts_of, statements_of
+from core.studies.probes.edges.text import doubts_of, statements_of
 from core.studies.probes.trees import comparisons
 from core.studies.probes.trees.planning import (
     TREEBANK,

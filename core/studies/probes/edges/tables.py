@@ -17,7 +17,17 @@ from core.maths.structural.bands import Group, Sample, draw_sample
 from core.studies.kit import Result, Value
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees import comparisons
-from core.studies.probes.trees.tables import EMBEDDINGS, LABELS, TAGS, WINDOW, Rows
+from core.studies.probes.trees.tables import (
+    EMBEDDINGS,
+    LABELS,
+    TAGS,
+    WINDOW,
+    Rows,
+    as_table,
+    best_row,
+    rows_where,
+    score_rows,
+)
 
 SCORES = (
     "model",
@@ -63,6 +73,7 @@ SHOWN = {
     TAGS[1]: "parts of speech of three words",
     EMBEDDINGS: "embeddings (layer 0)",
 }  # what a reader sees for a cell
+NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 Groups = dict[str, Group]
 
 
@@ -88,6 +99,15 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         group = Group.of_shares(parts, value[whole], sample[metric], layers, dev[fitted], **ends)
         groups[metric] = group.pooled(shared=control)
     return groups
+
+
+def best_score_of(ref: str, target: str, value: Value, draws: int, seed: int) -> pd.Series | None:
+    """Score a task's classifiers at the model's layer with the best accuracy: a row of
+    `SCORES`."""
+    sample = samples(value, draws, seed)
+    groups = groups_of(value, sample)
+    frames = score_rows(groups, model=ref, probe=target, labels=REAL)
+    return best_row(as_table(frames, SCORES), ref, ACCURACY)
 
 
 def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[Rows]:
@@ -118,12 +138,11 @@ def code_rows(model: str | Sequence[str], probe: str, value: Value) -> list[Rows
 def rows_of(result: Result, metric: str = ACCURACY) -> dict[str, pd.DataFrame]:
     """Rows of the tables that belong to one measure, to selectivity, or to what layers add."""
     if metric == GAIN:
-        added = result.tables["added"]
-        return {"added": added[added["metric"] == ACCURACY]}
-    selective = metric == SELECTIVITY
-    measured, labels = (ACCURACY, SELECTIVITY) if selective else (metric, REAL)
-    scores, margins = result.table, result.tables["edge_margins"]
-    rows = {"edges": scores[(scores["metric"] == measured) & (scores["labels"] == labels)]}
-    if not selective:
-        rows["edge_margins"] = margins[margins["metric"] == metric]
+        return {"added": rows_where(result.tables["added"], metric=ACCURACY)}
+    if metric == SELECTIVITY:
+        return {"edges": rows_where(result.table, metric=ACCURACY, labels=SELECTIVITY)}
+    rows = {
+        "edges": rows_where(result.table, metric=metric, labels=REAL),
+        "edge_margins": rows_where(result.tables["edge_margins"], metric=metric),
+    }
     return rows | ({"codes": result.tables["codes"]} if metric == BITS else {})

@@ -18,8 +18,7 @@ import numpy as np
 from core.models import describe, load_tokenizer
 from core.studies.probes.edges import coding, prices
 from core.studies.probes.edges.items import Tags, drawn_controls, edge_items
-from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
-from core.studies.probes.trees.data import Trees
+from core.studies.probes.trees.data import PartSizes, Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
 from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.tasks import read_vectors
@@ -41,7 +40,7 @@ def probe_edges(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: coding.Sizes,
+    sizes: PartSizes,
     layers: tuple[int, ...],
     penalty: float,
     controls: int,
@@ -75,11 +74,7 @@ def probe_edges(
         with span(low + 0.3 * (high - low), high):
             sets = labels if chosen[0] in controlled else labels[:1]
             parts.append(coding.score_classifiers(features, sets, penalty, frame))
-    return (
-        coding.joined_layers(parts)
-        | frame.counted()
-        | {"layers": np.array(layers), "notices": notices}
-    )
+    return frame.output(parts, layers, notices)
 
 
 @pure("probes.edge_window", version=5, guard=as_identified, cost=prices.window_cost)
@@ -89,7 +84,7 @@ def probe_window(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: coding.Sizes,
+    sizes: PartSizes,
     penalty: float,
 ) -> Value:
     """Fit a linear classifier to the model's static window, the score that no layer is needed for;
@@ -102,8 +97,7 @@ def probe_window(
         window, reach, chosen = _chosen_window(embeddings, trees, frame, penalty)
     with span(0.6, 1.0):
         scored = _fitted(window, frame, chosen)
-    named = {"layers": np.arange(1), "reach": np.array([reach]), "notices": notices}
-    return scored | frame.counted() | named
+    return frame.output([scored], [0], notices, reach=np.array([reach]))
 
 
 @pure("probes.edge_conditional", version=4, guard=as_identified, cost=prices.beside_cost)
@@ -113,7 +107,7 @@ def probe_beside_window(
     target: str,
     trees: Trees,
     tags: Tags,
-    sizes: coding.Sizes,
+    sizes: PartSizes,
     layers: tuple[int, ...],
     penalty: float,
 ) -> Value:
@@ -142,9 +136,8 @@ def probe_beside_window(
                 features = torch.cat([features, nothing])
             features = torch.cat([beside.expand(len(features), -1, -1), features], dim=2)
             parts.append(coding.score_classifiers(features, labels, penalty, frame))
-    numbers = np.array([*layers, max(layers) + 1])
-    named = {"layers": numbers, "reach": np.full(len(numbers), reach), "notices": notices}
-    return coding.joined_layers(parts) | frame.counted() | named
+    numbers = (*layers, max(layers) + 1)
+    return frame.output(parts, numbers, notices, reach=np.full(len(numbers), reach))
 
 
 def _chosen_window(
@@ -167,7 +160,7 @@ def _chosen_window(
 
 @pure("probes.edge_tags", version=4, cost=prices.tags_cost)
 def score_tags(
-    target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, classes: Tags, penalty: float
+    target: str, trees: Trees, tags: Tags, sizes: PartSizes, classes: Tags, penalty: float
 ) -> Value:
     """Fit a linear classifier to parts of speech, the score that word classes reach; the two
     "layers" are those of `trees.tables.TAGS`."""
@@ -175,41 +168,31 @@ def score_tags(
     for number, reach in enumerate(TAGS):
         with span(number / len(TAGS), (number + 1) / len(TAGS)):
             parts.append(_fitted(tag_windows(classes, reach), frame, penalty))
-    return (
-        coding.joined_layers(parts)
-        | frame.counted()
-        | {"layers": np.arange(len(TAGS)), "notices": []}
-    )
+    return frame.output(parts, range(len(TAGS)))
 
 
-@pure("probes.edge_rivals", version=5, cost=lambda sizes, /, **_: Cost(BASELINES))
-def score_rivals(
-    target: str, trees: Trees, tags: Tags, sizes: coding.Sizes, penalty: float
-) -> Value:
+@pure("probes.edge_rivals", version=5, cost=lambda models, /, **_: Cost(BASELINES))
+def score_rivals(target: str, trees: Trees, tags: Tags, sizes: PartSizes, penalty: float) -> Value:
     """Code and score baselines like a model; the three "layers" are MAJORITY, LOOKUP and PLACES."""
     import torch
 
     frame = _frame(target, trees, tags, sizes)
     items = frame.items
-    contexts = word_contexts(items, trees.words)
-    nothing: Contexts = [()] * len(items)
+    contexts = coding.word_contexts(items, trees.words)
+    nothing: coding.Contexts = [()] * len(items)
     tables = [coding.score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
-    features = place_features(items, trees.lengths)
+    features = coding.place_features(items, trees.lengths)
     # in one unit for all: divided by its own deviation, a rare position would hardly be penalised
     features = features / features[: frame.training].std()
     features = np.concatenate([features, np.ones((len(items), 1, 1), features.dtype)], axis=2)
     wide = torch.from_numpy(features).transpose(0, 1).contiguous()
     with span(0.3, 1.0):
         places = coding.score_classifiers(wide, _labels(frame), penalty, frame)
-    return (
-        coding.joined_layers([*tables, places])
-        | frame.counted()
-        | {"layers": np.arange(3), "notices": []}
-    )
+    return frame.output([*tables, places], range(3))
 
 
-def _frame(target: str, trees: Trees, tags: Tags, sizes: coding.Sizes) -> coding.Frame:
+def _frame(target: str, trees: Trees, tags: Tags, sizes: PartSizes) -> coding.Frame:
     """The items of a target."""
     items = edge_items(target, trees.heads, trees.keep, tags)
     return coding.Frame(items, trees.words, sizes)

@@ -1,23 +1,47 @@
-"""Every sentence of the edge-probing study: the headline, made of statements, and other texts."""
+"""What an edge-probing study shows: its statements, and its sentences, made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
 
 from core.maths.structural.bands import TWO_DRAWS
-from core.studies.probes.edges.charts import NAMES
+from core.models import parse_ref
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN
-from core.studies.probes.edges.tables import SHOWN
+from core.studies.probes.edges.tables import (
+    ACCURACY,
+    NAMES,
+    SHOWN,
+    UNSEEN,
+)
+from core.studies.probes.edges.tasks import LOOKUP
 from core.studies.probes.trees.data import Treebank
-from core.studies.probes.trees.statements import ABOVE, BEST, SIMILAR, TIED
-from core.studies.probes.trees.tables import TAGS, WINDOW
+from core.studies.probes.trees.statements import (
+    ABOVE,
+    BEST,
+    SIMILAR,
+    TIED,
+    compared,
+    overfitted,
+    strongest_rival,
+    tied_of,
+    unbeaten,
+)
+from core.studies.probes.trees.tables import (
+    TAGS,
+    WINDOW,
+    best_row,
+    rows_where,
+)
 from core.studies.probes.trees.text import NOTHING, notice_of
 from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     Statement,
+    estimate_of,
     layers_in_words,
     listed,
     short_names,
@@ -25,6 +49,8 @@ from core.studies.text_kit import (
     words_beside,
 )
 
+BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
+ADDED = "added to the static window"
 said = words_beside(__file__).sentence
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
@@ -34,6 +60,80 @@ PLURALS = {
     "distance": "head distances",
 }
 SHORT = {**PLURALS, "label": "labels"}  # in the first sentence
+
+
+def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
+    """By target, the model's row at the layer with the best accuracy on development sentences."""
+    rows = {name: best_row(of, model, ACCURACY) for name, of in table.groupby("probe", sort=False)}
+    return {str(target): row for target, row in rows.items() if row is not None}
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """State by target the first model's best accuracy, its margin over the strongest baseline that
+    knows no parts of speech, what its layers add to the window, the other models' differences from
+    it, and the layers tied with a best one."""
+    trained_first = sorted(models, key=lambda ref: parse_ref(ref).random)
+    best = {ref: rows for ref in trained_first if (rows := best_rows(tables["edges"], ref))}
+    if not best:
+        return ()
+    first, *others = best
+    statements = []
+    for target, row in best[first].items():
+        layer = int(row["layer"])
+        score = estimate_of(row, "value")
+        statements.append(Statement(first, BEST, score, (layer,), metric=target))
+        margins = rows_where(tables["edge_margins"], probe=target)
+        for _, margin in strongest_rival(margins, first, ACCURACY, layer).iterrows():
+            rival, score = str(margin["rival"]), estimate_of(margin, "rival_value")
+            statements.append(Statement(rival, BASELINE, score, metric=target))
+            statements.append(compared(first, margin, "margin", rival, target))
+        if "added" in tables:
+            statements += _largest_gain(rows_where(tables["added"], probe=target), first, target)
+    for ref in (ref for ref in others if not parse_ref(ref).random):
+        for target, row in best[ref].items():
+            at = {"probe": target, "model": ref, "metric": ACCURACY, "layer": row["layer"]}
+            statements += [
+                compared(ref, difference, "difference", first, target)
+                for _, difference in rows_where(tables["differences"], **at).iterrows()
+            ]
+    named = {(each.subject, each.metric) for each in statements}
+    for ref, rows in best.items():
+        for target in rows:
+            tied = tied_of(rows_where(tables["best_layers"], probe=target), ref, ACCURACY)
+            if (ref, target) in named and len(tied) > 1:
+                statements.append(Statement(ref, TIED, layers=tied, metric=target))
+    return tuple(statements)
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[Statement, ...]:
+    """State which baselines the models are not above, where training sentences are too few, and for
+    which targets no test word is unseen."""
+    table, doubts = tables["edges"], []
+    for ref in spec.models:
+        for target, row in best_rows(table, ref).items():
+            margins = rows_where(tables["edge_margins"], probe=target)
+            similar = unbeaten(margins, ref, ACCURACY, int(row["layer"]))
+            doubts += [replace(each, metric=target) for each in similar]
+    if "added" in tables:
+        for target, rows in tables["added"].groupby("probe", sort=False):
+            doubts += [replace(each, metric=str(target)) for each in overfitted(rows, ACCURACY)]
+    unscored = rows_where(table[table["value"].isna()], metric=UNSEEN, model=LOOKUP)
+    doubts += [Statement(LOOKUP, NO_UNSEEN, metric=str(target)) for target in unscored["probe"]]
+    return tuple(doubts)
+
+
+def _largest_gain(added: pd.DataFrame, model: str, target: str) -> Iterator[Statement]:
+    """What the layer that adds most adds to the static window, alone or beside layer 0, whichever
+    scores higher."""
+    rows = rows_where(added, model=model, metric=ACCURACY)
+    gains = rows[rows["layer"] > 0]
+    gains = gains[gains["rival_value"] == gains["rival_value"].max()]
+    if len(gains):
+        gain = gains.loc[gains["margin"].idxmax()]
+        number, rival = estimate_of(gain, "margin"), str(gain["rival"])
+        yield Statement(model, ADDED, number, (int(gain["layer"]),), rival, target)
 
 
 def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:

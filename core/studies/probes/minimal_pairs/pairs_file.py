@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import CorpusError
 from core.runs.tasks import pure
-from core.studies.probes.minimal_pairs.templates import Pair
+from core.studies.probes.minimal_pairs.templates import Pair, number_alike
 from core.text.labelled import read_columns
 
 OWN = "own"  # the kind of these pairs
@@ -68,5 +68,4 @@ def own_groups(rows: Own) -> NDArray[np.int64]:
         good, bad = pair.good[pair.region :], pair.bad[pair.region :]
         end = min(_shared(good[::-1], bad[::-1]), len(good), len(bad))
         contrasts.append((good[: len(good) - end], bad[: len(bad) - end]))
-    number = {contrast: place for place, contrast in enumerate(dict.fromkeys(contrasts))}
-    return np.array([number[contrast] for contrast in contrasts], dtype=np.int64)
+    return number_alike(contrasts)

@@ -17,7 +17,7 @@ Deviations: templates and words are our own, so scores are not comparable with B
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -73,22 +73,17 @@ def make_pairs(kind: str, count: int) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def pair_groups(kind: str, count: int) -> NDArray[np.int64]:
-    """Number the lexical groups of the first `count` pairs of a kind, (pair,): those with the same
-    contrast."""
-    contrasts = [pair.contrast for pair in make_pairs(kind, count)]
-    number = {contrast: place for place, contrast in enumerate(dict.fromkeys(contrasts))}
-    return np.array([number[contrast] for contrast in contrasts], dtype=np.int64)
+def number_alike(contrasts: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Number contrasts in the order in which they appear, equal ones alike."""
+    numbers = {contrast: number for number, contrast in enumerate(dict.fromkeys(contrasts))}
+    return np.array([numbers[contrast] for contrast in contrasts], dtype=np.int64)
 
 
 def joined_groups(counts: Mapping[str, int]) -> NDArray[np.int64]:
     """Number the lexical groups of the pairs of several kinds, one kind after the other,
     (pair,)."""
-    parts: list[NDArray[np.int64]] = []
-    for kind, count in counts.items():
-        first = parts[-1].max() + 1 if parts else 0
-        parts.append(pair_groups(kind, count) + first)
-    return np.concatenate(parts)
+    pairs = ((kind, pair) for kind, count in counts.items() for pair in make_pairs(kind, count))
+    return number_alike([(kind, pair.contrast) for kind, pair in pairs])
 
 
 def region_scores(
@@ -106,9 +101,8 @@ def _agreement(rng: np.random.Generator, place: int) -> Pair:
     number, clause = place % 2, place // 2 % 2
     subject, attractor = _two(rng, lexicon.PEOPLE)
     verb = _any(rng, lexicon.MEETING)
-    inside = [verb, "the", attractor[1 - number]]
-    if clause:
-        inside = ["the", attractor[1 - number], verb]
+    between = ("the", attractor[1 - number])
+    inside = (*between, verb) if clause else (verb, *between)
     if rng.random() < 1 / 3:
         forms, rest = lexicon.HAVE, _any(rng, lexicon.PARTICIPLES)
     else:
@@ -138,14 +132,10 @@ def _polarity(rng: np.random.Generator, place: int) -> Pair:
     negative, positive = lexicon.LICENSORS[place % len(lexicon.LICENSORS)]
     subject, inner = _two(rng, lexicon.PEOPLE)
     verb = _any(rng, lexicon.MEETING)
-    end = ["ever"]
-    end += (
-        [_any(rng, lexicon.PARTICIPLES)]
-        if rng.random() < 1 / 2
-        else ["been", _any(rng, lexicon.STATES)]
-    )
+    simple = rng.random() < 1 / 2
+    rest = [_any(rng, lexicon.PARTICIPLES)] if simple else ["been", _any(rng, lexicon.STATES)]
     good, bad = (
-        [first, subject[PLURAL], "that", second, inner[PLURAL], verb, "had", *end]
+        [first, subject[PLURAL], "that", second, inner[PLURAL], verb, "had", "ever", *rest]
         for first, second in ((negative, positive), (positive, negative))
     )
     return _pair(good, bad, good.index("ever"))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.maths.structural.predict import Edges, SentenceView
+from core.maths.structural.predict import SentenceView
+from core.maths.trees import Edges
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.studies.probes.sentence.parts import (
@@ -68,16 +69,16 @@ def arcs_chart(view: SentenceView) -> Chart:
         *_root_layers(view, centres, x, y),
     ]
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-    said = (
+    description = (
         f"{' '.join(view.words)} Parse above the words, predicted tree below: "
         f"{agreed} of {edges} edges are in both, {len(view.invented)} are only predicted."
     )
     if view.labels:
-        said += f" {view.labelled} have the same head and label."
+        description += f" {view.labelled} have the same head and label."
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     # Also alone one above another: the page gives a single chart a height of its own.
     depths = [] if view.depths is None else [_depths(view, centres, width)]
-    drawn = Chart(vconcat=[arcs, *depths], spacing=6, description=said)
+    drawn = Chart(vconcat=[arcs, *depths], spacing=6, description=description)
     return drawn.scales(color="independent", strokeDash="independent").properties(
         config={"view": {"stroke": None}}
     )

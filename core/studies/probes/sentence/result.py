@@ -105,14 +105,12 @@ def predicted_tree(
 def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
     """State how many edges of the sentence's tree are predicted; `baseline` is the number of
     edges."""
-    agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    edges = len(view.agreed) + len(view.missed)
     if not edges:
         return Statement(model, NO_EDGES, None, (layer,))
-    if view.labels:
-        right = Estimate(view.labelled, kind="whole")
-        return Statement(model, LABELLED, right, (layer,), counted(edges, "edge"))
-    right = Estimate(agreed, kind="whole")
-    return Statement(model, PREDICTED, right, (layer,), counted(edges, "edge"))
+    verdict, right = (LABELLED, view.labelled) if view.labels else (PREDICTED, len(view.agreed))
+    estimate = Estimate(right, kind="whole")
+    return Statement(model, verdict, estimate, (layer,), counted(edges, "edge"))
 
 
 def sentence_headline(statement: Statement, *, parsed: bool, adjacent: int | None = None) -> str:

@@ -11,7 +11,7 @@ from core.errors import CorpusError
 from core.runs.runner import run
 from core.runs.tasks import pure
 from core.studies.kit import Result, Task
-from core.studies.probes.trees.data import Tree
+from core.studies.probes.trees.data import Tree, as_tree
 from core.studies.probes.trees.result import TrainedResult
 from core.studies.probes.trees.tasks import read_vectors
 from core.vectors.model_files import with_model_files
@@ -33,7 +33,7 @@ LONGEST = 200  # words; longer sentences are illegible in arcs and heatmaps
 def read_text(text: str, pipeline: str = "box") -> list[Tree]:
     """Cut typed text into sentences and parse them. Raises CorpusError if there is no word in it or
     a sentence is too long to draw, ModelError if the parser is not installed."""
-    from core.text.conllu import Sentence, is_punctuation
+    from core.text.conllu import Sentence
     from core.text.parsing import parse_sentences, tokenize_lines
 
     line = "".join(character if character.isprintable() else " " for character in text)
@@ -46,12 +46,10 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
             f"A sentence has {longest} words, too many for a legible drawing. "
             f"Type at most {LONGEST}."
         )
-    trees = []
-    for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
-        marks = is_punctuation(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos))
-        keep = tuple(bool(kept) for kept in ~marks)
-        trees.append(Tree(words, parse.heads, keep, labels=parse.deprel))
-    return trees
+    return [
+        as_tree(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos, deprel=parse.deprel))
+        for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.maths.structural.predict import Edges, SentenceView
+from core.maths.structural.predict import SentenceView
+from core.maths.trees import Edges
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.labels import free_labels
@@ -89,13 +90,13 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
         fontSize=letter, dx={"expr": "datum.dx"}, dy={"expr": "datum.dy"}
     )
     layers.append(letters.encode(text="shown:N", opacity=opacity))
-    what = "Words in the probe's subspace, first two components"
+    title = "Words in the probe's subspace, first two components"
     edges = ", ".join(f"{len(kind)} {name}" for name, kind in pairs.items())
     return layered(*layers).properties(
         width="container",
         height=height,
-        title=heading(what),
-        description=f"{what}. Scatter plot of {len(words)} words with edges: {edges}.",
+        title=heading(title),
+        description=f"{title}. Scatter plot of {len(words)} words with edges: {edges}.",
     )
 
 
@@ -136,7 +137,7 @@ def _heatmap(
         words = channel("true:Q") if field == "true" else channel("predicted:Q", format=".1f")
         letters = base.mark_text(baseline="middle", fontSize=context.letter - 1)
         layers.append(letters.encode(text=words, color=ink))
-    said = cells_in_words(
+    description = cells_in_words(
         rows[rows["row"] != rows["column"]],
         title,
         row="row",
@@ -149,7 +150,7 @@ def _heatmap(
         width="container",
         height=context.height(max(220, min(520, 20 * n + 60))),
         title=heading(title),
-        description=said,
+        description=description,
     )
 
 

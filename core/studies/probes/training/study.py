@@ -39,8 +39,7 @@ from core.studies.kit import (
     identity_tasks,
     words_beside,
 )
-from core.studies.probes.training import text
-from core.studies.probes.training.charts import METRICS, draw_training
+from core.studies.probes.training import report
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.trees import comparisons, planning
 from core.studies.probes.trees.data import Treebank
@@ -115,25 +114,25 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "margins": with_progress(as_table(above, comparisons.MARGINS)),
         "loss": loss_table(there),
     }
-    statements, doubts = text.statements_of(tables, text.METRIC), text.doubts_of(tables)
+    statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
     notices = (
-        *text.make_notices(doubts, tables["best"]),
+        *report.make_notices(doubts, tables["best"]),
         *treebank.notices,
         *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
         *outputs.notices,
     )
     result = Findings(
-        headline=text.make_headline(statements),
+        headline=report.make_headline(statements),
         tables=tables,
         notices=notices,
         statements=(*statements, *doubts),
         models=tuple(there),
         corpus=treebank.corpus,
-        methods=text.make_methods(
+        methods=report.make_methods(
             spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)
         ),
-        cites=text.CITATIONS,
+        cites=report.CITATIONS,
     )
     return planning.with_limits(result, ready, there)
 
@@ -185,12 +184,12 @@ STUDY = Study(
     collect=collect,
     views=(
         View(
-            draw=draw_training,
+            draw=report.draw_training,
             choices=lambda result: [
-                (metric,) for metric in metrics_in(result.tables["best"], METRICS)
+                (metric,) for metric in metrics_in(result.tables["best"], report.METRICS)
             ],
-            headline=lambda result, metric=text.METRIC: text.view_sentence(result.tables, metric),
-            tables=lambda result, metric=text.METRIC: rows_of_metric(result.tables, metric),
+            headline=report.view_sentence,
+            tables=lambda result, metric=report.METRIC: rows_of_metric(result.tables, metric),
         ),
     ),
 )

@@ -31,6 +31,7 @@ from core.studies.probes.trees.tables import (
     SHOWN,
     TAGS,
     WINDOW,
+    rows_where,
 )
 
 ON_CONTROL = ", control trees"  # after a model's name
@@ -124,8 +125,7 @@ def scores_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
 
 def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Every model minus the base by layer, with the band of the difference and a line at zero."""
-    table = result.tables["differences"]
-    rows = table[table["metric"] == metric]
+    rows = rows_where(result.tables["differences"], metric=metric)
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
     rows, base = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]]
     looks = looks_of([rows["base"].iloc[0], *result.table["model"]], rows["model"])
@@ -145,9 +145,11 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
 
 def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """What each layer adds to the static window, one curve per model, with a line at zero."""
-    added, label = result.tables["added"], metric_of(metric).difference("gain over the window")
-    rows, title = added[added["metric"] == metric], "What each layer adds"
-    return gains_chart(result, rows, result.table["model"], title, label, context=context)
+    return gains_chart(
+        result, rows_where(result.tables["added"], metric=metric), result.table["model"],
+        "What each layer adds", metric_of(metric).difference("gain over the window"),
+        context=context,
+    )  # fmt: skip
 
 
 def gains_chart(
@@ -163,7 +165,7 @@ def gains_chart(
     """Margins over the static window by layer, one curve per model in the looks of its company,
     with a line at zero."""
     names = short_names(dict.fromkeys(result.table["model"]))
-    rows = added[added["rival"] == WINDOW]
+    rows = rows_where(added, rival=WINDOW)
     return layer_chart(
         rows.assign(name=rows["model"].map(names)), "margin", looks_of(company, rows["model"]),
         title, "bands: 95 % intervals, simultaneous for all layers of a model", y_title=label,
@@ -173,7 +175,7 @@ def gains_chart(
 
 def _rows(result: Result, metric: str) -> pd.DataFrame:
     """Rows of one metric, with the models' short names."""
-    rows = result.table[result.table["metric"] == metric]
+    rows = rows_where(result.table, metric=metric)
     if rows.empty:
         there = ", ".join(dict.fromkeys(result.table["metric"])) or "nothing"
         raise SpecError(f"This result has no scores of {metric!r}; choose one of: {there}.")
@@ -236,7 +238,7 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
 
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Score by rank of the probe, one curve per model, rank on a logarithmic axis."""
-    rows = sweep[sweep["metric"] == metric]
+    rows = rows_where(sweep, metric=metric)
     short = short_names(dict.fromkeys(rows["model"]))
     names = [
         f"{short[model]}, layer {layer}"

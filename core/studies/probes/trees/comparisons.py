@@ -221,15 +221,15 @@ def margins(groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any
         for rival, theirs in rivals.items():
             has_layers = ":" in rival or rival == EMBEDDINGS  # a model, or its own layer 0
             for metric, every in scores.items():
-                kept = [layer for layer in every.layers if layer or rival != EMBEDDINGS]
-                if metric not in theirs or not kept:
+                layers = [layer for layer in every.layers if layer or rival != EMBEDDINGS]
+                if metric not in theirs or not layers:
                     continue
                 best = theirs[metric].layers[best_place(theirs[metric])]
-                best_rows = theirs[metric].only([best] * len(kept))
-                gap = summary((1, every.only(kept)), (-1, best_rows), level=level)
+                best_rows = theirs[metric].only([best] * len(layers))
+                gap = summary((1, every.only(layers)), (-1, best_rows), level=level)
                 named = {
                     "model": model,
-                    "layer": kept,
+                    "layer": layers,
                     "metric": metric,
                     "rival": rival,
                     "rival_layer": best if has_layers else None,

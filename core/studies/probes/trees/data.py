@@ -26,6 +26,7 @@ from core.text.reading import SENTENCE, Text, UnreadCorpus, read_text
 from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
 
 PARTS = ("train", "dev", "test")
+PartSizes = tuple[int, int, int]  # sentences of each
 FEWEST = {"train": 20, "dev": 2, "test": 2}
 NAMED = {"train": "training", "dev": "development", "test": "test"}
 said = words_beside(__file__).sentence
@@ -264,13 +265,13 @@ def as_tree(sentence: Sentence) -> Tree:
 
 def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None) -> Gold:
     """Gold trees for the scores; with `heads` in place of the trees' own, control trees."""
-    chosen = [tree.heads for tree in trees] if heads is None else heads
-    distances = [tree_distances(row).astype(np.int16) for row in chosen]
-    depths = [tree_depths(row).astype(np.int16) for row in chosen]
+    heads = [tree.heads for tree in trees] if heads is None else heads
+    distances = [tree_distances(row).astype(np.int16) for row in heads]
+    depths = [tree_depths(row).astype(np.int16) for row in heads]
     for number, tree in enumerate(trees):
         sinks = list(tree.sinks)
         distances[number][sinks] = distances[number][:, sinks] = depths[number][sinks] = -1
-    return Gold(chosen, distances, depths, [np.array(tree.keep) for tree in trees])
+    return Gold(heads, distances, depths, [np.array(tree.keep) for tree in trees])
 
 
 def _sources(spec: ProbeSpec) -> dict[str, tuple[str, int | None]]:

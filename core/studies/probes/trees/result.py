@@ -97,8 +97,8 @@ class TrainedResult(Result, ABC):
     def best_layer(self, model: str) -> int:
         """Return the layer at which a model scores highest on the development sentences, in the
         main metric."""
-        chosen = best_row(self.table, model, self.metric)
-        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
+        best = best_row(self.table, model, self.metric)
+        return self.probes[model].layers[0] if best is None else int(best["layer"])
 
     @abstractmethod
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:

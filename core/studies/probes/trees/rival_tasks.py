@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
-from core.maths.structural.costs import training
+from core.maths.structural.costs import training_seconds
 from core.maths.structural.positions import (
     SIZE,
     beside_positions,
@@ -29,7 +29,7 @@ from core.maths.structural.positions import (
 )
 from core.maths.structural.schedule import AT_HAND
 from core.studies.probes.prices import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
-from core.studies.probes.trees.data import Trees, gold_of
+from core.studies.probes.trees.data import PartSizes, Trees, gold_of
 from core.studies.probes.trees.tasks import (
     Regime,
     columns,
@@ -46,45 +46,49 @@ TAGS = CLASSES["pos"]  # numbers of a word's part of speech
 BASELINES = 0.1  # processor seconds of the chain and random trees
 
 
-def parser_cost(sizes: Mapping[str, Any], /, trees: Trees, **_: Any) -> Cost:
+def parser_cost(models: Mapping[str, Any], /, trees: Trees, **_: Any) -> Cost:
     """Estimate parsing these sentences."""
     return Cost(costs.PARSING * len(trees.words))
 
 
 def _cost(
-    sizes: Mapping[str, Any], /, trees: Trees, probes: tuple[str, ...], rank: int, draws: int,
+    models: Mapping[str, Any], /, trees: Trees, probes: tuple[str, ...], rank: int, draws: int,
     epochs: int, reach: int | None = None, **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate probes on position codes, with the parts of speech of the words around."""
     width = SIZE + (0 if reach is None else (2 * reach + 1) * TAGS)
-    return Cost(draws * training(probes, rank, width, costs.WORDS * len(trees.words), epochs))
+    return Cost(
+        draws * training_seconds(probes, rank, width, costs.WORDS * len(trees.words), epochs)
+    )
 
 
 def _window_cost(
-    sizes: Mapping[str, Size], /, model: str, trees: Trees, probes: tuple[str, ...], rank: int,
+    models: Mapping[str, Size], /, model: str, trees: Trees, probes: tuple[str, ...], rank: int,
     draws: int, epochs: int, exact: bool = True, **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate a probe on the window of each reach, and all draws on one of them."""
-    width, words = sizes[model].d_model, costs.WORDS * len(trees.words)
+    width, words = models[model].d_model, costs.WORDS * len(trees.words)
     seconds = sum(
-        training(probes, rank, wide * width, words, epochs, exact)
+        training_seconds(probes, rank, wide * width, words, epochs, exact)
         for wide in (*WINDOW_WORDS, *[USED] * draws)
     )
     return Cost(seconds)
 
 
 def _beside_cost(
-    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
+    models: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
     exact: bool = True, **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate the choice of a window beside zeros, and probes on each layer beside it, with
     further copies of the vectors."""
     words, tried = costs.WORDS * len(trees.words), how.draws * (len(layers) + 1)
     seconds = sum(
-        training(how.probes, max(how.ranks), width * sizes[model].d_model, words, how.epochs, exact)
+        training_seconds(
+            how.probes, max(how.ranks), width * models[model].d_model, words, how.epochs, exact
+        )
         for width in (1 + wide for wide in (*WINDOW_WORDS, *[USED] * tried))
     )
-    shared = probing(sizes, model, trees, len(layers))
+    shared = probing(models, model, trees, len(layers))
     held = COPIES_BESIDE * shared[model].memory
     return Cost(seconds, shared={**shared, "beside": Cost(0.0, held)})
 
@@ -92,7 +96,7 @@ def _beside_cost(
 @pure("probes.positions", version=2, cost=_cost)
 def score_positions(
     trees: Trees,
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     probes: tuple[str, ...],
     rank: int,
     draws: int,
@@ -110,7 +114,7 @@ def score_window(
     model: str,
     model_identity: str,
     trees: Trees,
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     probes: tuple[str, ...],
     rank: int,
     draws: int,
@@ -136,7 +140,7 @@ def score_window(
 def score_tags(
     trees: Trees,
     tags: tuple[tuple[str, ...], ...],
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     reach: int,
     probes: tuple[str, ...],
     rank: int,
@@ -157,7 +161,7 @@ def score_beside_window(
     model: str,
     model_identity: str,
     trees: Trees,
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     layers: tuple[int, ...],
     position: bool,
     how: Regime,
@@ -255,11 +259,10 @@ def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, 
 def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
     """Vectors (word, layer, d_model), centred and divided by their mean deviation in training."""
     centres, deviations = measure_vectors(vectors[:training])
-    scaled: np.ndarray = (vectors.astype(np.float32) - centres) / deviations[:, None]
-    return scaled
+    return np.asarray((vectors.astype(np.float32) - centres) / deviations[:, None])
 
 
-@pure("probes.baselines", cost=lambda sizes, /, **_: Cost(BASELINES))
+@pure("probes.baselines", cost=lambda models, /, **_: Cost(BASELINES))
 def score_baselines(trees: Trees, seed: int) -> Value:
     """Score the linear chain and random trees on the test sentences."""
     gold = gold_of(trees.rows)

@@ -19,6 +19,7 @@ from core.studies.probes.trees.tables import (
     WINDOW,
     best_rows,
     real_rows,
+    rows_where,
     windows_of,
 )
 from core.studies.text_kit import Estimate, Statement, estimate_of, text_of
@@ -53,15 +54,9 @@ def compared(
     return Statement(subject, verdict_of(estimate), estimate, layers, baseline, metric)
 
 
-def at_layer(table: pd.DataFrame, model: str, metric: str, layer: int) -> pd.DataFrame:
-    """The rows of one model, metric and layer."""
-    chosen = (table["model"] == model) & (table["metric"] == metric) & (table["layer"] == layer)
-    return table[chosen]
-
-
 def tied_of(table: pd.DataFrame, model: str, metric: str) -> tuple[int, ...]:
     """The layers of a model that are not distinguishable from its best one, which is among them."""
-    rows = table[(table["model"] == model) & (table["metric"] == metric) & table["tied"]]
+    rows = rows_where(table, model=model, metric=metric, tied=True)
     return tuple(sorted(int(layer) for layer in rows["layer"]))
 
 
@@ -78,7 +73,7 @@ def statements_of(
     first = next(iter(best))
     layer = int(best[first]["layer"])
     if bare != metric:
-        rows = tables["scores"].query("model == @first and metric == @metric")
+        rows = rows_where(tables["scores"], model=first, metric=metric)
         if rows.empty:
             return ()
         nearest = rows.loc[(rows["layer"] - layer).abs().idxmin()]
@@ -89,7 +84,7 @@ def statements_of(
     others = [ref for ref in best if ref != first and not parse_ref(ref).random]
     for ref in others:
         at = int(best[ref]["layer"])
-        gaps = at_layer(tables["differences"], ref, metric, at)
+        gaps = rows_where(tables["differences"], model=ref, metric=metric, layer=at)
         if len(others) == 1 and len(gaps):  # the fine-tuned model that the page asks about
             statements.append(Statement(ref, SCORES, estimate_of(best[ref], "value"), (at,)))
             statements += beside_rival(tables["margins"], ref, metric, at)
@@ -102,7 +97,7 @@ def statements_of(
 
 def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
     """State which baselines a model is not detectably above at a layer."""
-    rows = at_layer(margins, model, metric, layer)
+    rows = rows_where(margins, model=model, metric=metric, layer=layer)
     return [
         Statement(model, SIMILAR, estimate_of(row, "margin"), (layer,), str(row["rival"]))
         for _, row in rows[rows["low"] <= 0].iterrows()
@@ -110,9 +105,9 @@ def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list
 
 
 def strongest_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> pd.DataFrame:
-    """A model's margin over the baseline that scores highest, other than parts of speech: a row, or
-    none."""
-    rows = at_layer(margins, model, metric, layer)
+    """A model's margin over the baseline that scores highest, other than parts of speech, which the
+    model was not given: a row, or none."""
+    rows = rows_where(margins, model=model, metric=metric, layer=layer)
     return rows[~rows["rival"].isin(TAGS.values())].nlargest(1, "rival_value")
 
 
@@ -131,7 +126,7 @@ def leading_of(statements: Sequence[Statement]) -> Statement:
 def first_shown(statements: Sequence[Statement], margins: pd.DataFrame) -> set[str]:
     """The models and the baseline that a headline compares first: what a page draws at first."""
     leader = leading_of(statements).subject
-    windows = windows_of(margins.loc[margins["rival"] == WINDOW, "model"])
+    windows = windows_of(rows_where(margins, rival=WINDOW)["model"])
     rivals = {each.baseline for each in statements if each.subject == leader}
     named = {windows[leader] if rival == WINDOW else rival for rival in rivals}
     trained = {ref for ref in margins["model"] if not parse_ref(ref).random}
@@ -164,10 +159,8 @@ def arc_statements(
     drawn = [*ARC_RIVALS, *(ref for ref in models if parse_ref(ref).random)]
     statements = []
     for arcs in (FAR, ADJACENT):
-        scores, margins = (
-            at_layer(table[table["arcs"] == arcs], first.subject, "uuas", first.layers[0])
-            for table in (tables["arcs"], tables["arc_margins"])
-        )
+        at = {"arcs": arcs, "model": first.subject, "metric": "uuas", "layer": first.layers[0]}
+        scores, margins = (rows_where(tables[name], **at) for name in ("arcs", "arc_margins"))
         margins = margins[margins["rival"].isin(drawn)].nlargest(1, "rival_value")
         statements += [
             Statement(first.subject, BEST, estimate_of(row, "value"), first.layers, arcs)
@@ -183,12 +176,12 @@ def arc_statements(
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Statement, ...]:
     """Expectations from the literature that these numbers do not meet."""
     scores, margins = tables["scores"], tables["margins"]
-    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
-    chain = rows.loc[rows["model"] == CHAIN]
+    rows = rows_where(scores, metric="uuas", probe="distance")
+    chain = rows_where(rows, model=CHAIN)
     doubts: list[Statement] = []
     trained = [ref for ref in spec.models if not parse_ref(ref).random]
     for ref, peak in best_rows(scores, trained, "uuas").items():
-        of_model, layer = rows[rows["model"] == ref], int(peak["layer"])
+        of_model, layer = rows_where(rows, model=ref), int(peak["layer"])
         score, first = estimate_of(peak, "value"), int(of_model["layer"].min())
         if not chain.empty and score.low <= float(chain["high"].iloc[0]):
             verdict = BELOW if score.high < float(chain["low"].iloc[0]) else OVERLAPS
@@ -206,9 +199,8 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
 def overfitted(added: pd.DataFrame, metric: str) -> Iterator[Statement]:
     """Yield a statement on each model with a layer beside which the window predicts less than
     alone, as no probe does with enough training sentences."""
-    alone = added[(added["metric"] == metric) & (added["rival"] == WINDOW)]
-    below = alone[alone["high"] < 0]
-    for model, rows in below.groupby("model", sort=False):
+    alone = rows_where(added, metric=metric, rival=WINDOW)
+    for model, rows in alone[alone["high"] < 0].groupby("model", sort=False):
         worst = rows.loc[rows["margin"].idxmin()]
         layers = tuple(int(layer) for layer in rows["layer"])
         yield Statement(str(model), TOO_FEW, estimate_of(worst, "margin"), layers, WINDOW)
@@ -218,7 +210,7 @@ def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
     """For each model the smallest rank within `NEAR` of its best UUAS, then that UUAS."""
     statements: list[Statement] = []
     for model in dict.fromkeys(table["model"]):
-        rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
+        rows = rows_where(table, model=model, metric="uuas").sort_values("rank")
         best = rows.loc[rows["value"].idxmax()]
         near = rows[rows["value"] >= best["value"] - NEAR].iloc[0]
         at, full = (int(best["layer"]),), str(int(rows["rank"].max()))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from core.maths.structural.bands import summary
@@ -93,8 +94,9 @@ def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataF
     sample = sample_of(treebank, spec.draws, spec.seed)
     frames = []
     for (_, model), value in outputs.values.items():
+        ranks = np.asarray(value["ranks"])[np.asarray(value["draws"]) == 0]
         for metric, group in probe_groups(value, sample).items():
-            columns = {"model": model, "layer": group.layers, "rank": group.ranks, "metric": metric}
+            columns = {"model": model, "layer": group.layers, "rank": ranks, "metric": metric}
             frames.append(pd.DataFrame(columns | summary((1, group))))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
 

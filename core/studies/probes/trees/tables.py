@@ -10,7 +10,8 @@ error of that mean, with a variance pooled over a model's layers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
-from core.maths.structural.scores import SentenceScores, score
+from core.maths.structural.scores import STORED, SentenceScores, score
 from core.models import parse_ref
 from core.results.metrics import OF_SELECTIVITY, metric_of
 from core.studies.probes.trees.data import Treebank
@@ -40,7 +41,6 @@ ARC_RIVALS = (WINDOW, TAGS[1])  # baselines that are drawn by arc length
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
-STORED = {"uuas": "hits"}  # names of metrics in a task's output, where these are other ones
 Scores = Mapping[str, Group]  # by metric
 Rows = Mapping[str, Any]  # by column: its cells, or one value for all of them
 Role = Any  # of a task, by which its output is found
@@ -75,13 +75,18 @@ def real_rows(table: pd.DataFrame) -> pd.DataFrame:
     return table[real]
 
 
+def rows_where(table: pd.DataFrame, **cells: object) -> pd.DataFrame:
+    """The rows that have these cells, by column."""
+    return table[reduce(and_, (table[name] == cell for name, cell in cells.items()))]
+
+
 def rows_of_metric(
     tables: Mapping[str, pd.DataFrame], metric: str, *names: str
 ) -> dict[str, pd.DataFrame]:
     """The rows of one metric in the tables of these names, of those that there are, or in all
     tables; whole ones where there are no metrics."""
     return {
-        name: table[table["metric"] == metric] if "metric" in table else table
+        name: rows_where(table, metric=metric) if "metric" in table else table
         for name, table in tables.items()
         if not names or name in names
     }
@@ -96,12 +101,12 @@ def metrics_in(table: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
 def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
     """A model's row of a metric at the layer that is best on the development sentences, so that the
     score on the test sentences is not chosen to be high; CHOOSERS name the metric that chooses."""
-    rows = real_rows(table[table["model"] == model])
-    dev = rows.loc[rows["metric"] == CHOOSERS.get(metric, metric)].set_index("layer")["dev"]
-    rows = rows[rows["metric"] == metric]
+    real = real_rows(rows_where(table, model=model))
+    dev = rows_where(real, metric=CHOOSERS.get(metric, metric)).set_index("layer")["dev"]
+    rows = rows_where(real, metric=metric)
     if rows.empty or dev.isna().all():
         return None
-    return rows.loc[rows["layer"] == dev.idxmax()].iloc[0]
+    return rows_where(rows, layer=dev.idxmax()).iloc[0]
 
 
 def best_rows(table: pd.DataFrame, models: Iterable[str], metric: str) -> dict[str, pd.Series]:
@@ -122,13 +127,16 @@ def probe_groups(
 ) -> dict[str, Group]:
     """Scores by metric, as percentages or correlations; with a `prefix`, of trees that come from no
     layer, whose rows are draws; `control` says that probes were trained on control trees."""
-    layers, ranks = (0,), (0,)
+    layers: tuple[int, ...] = (0,)
     if "layers" in value and not prefix:
-        first = np.asarray(value["draws"]) == 0
-        layers, ranks = (
-            tuple(np.asarray(value[name])[first].tolist()) for name in ("layers", "ranks")
-        )
-    scores, groups = as_scores(value, sample.lengths, prefix), {}
+        layers = tuple(np.asarray(value["layers"])[np.asarray(value["draws"]) == 0].tolist())
+    parts = {
+        name: np.asarray(value[prefix + name], dtype=np.float64)
+        for name in ("hits", "dspr", "nspr", "root")
+        if prefix + name in value
+    }
+    edges = np.asarray(value.get("edges", np.zeros(len(sample.lengths))), dtype=np.float64)
+    scores, groups = SentenceScores(sample.lengths, edges, **parts), {}
     for metric in PROBE_OF:
         if prefix + STORED.get(metric, metric) not in value:
             continue
@@ -137,9 +145,9 @@ def probe_groups(
         points = (score(scores, metric) * scale).reshape(len(layers), -1)
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, *points.shape)
         dev = np.asarray(value.get(f"dev_{CHOOSERS.get(metric, metric)}", points * np.nan)) * scale
-        chosen = dev.reshape(points.shape).mean(axis=1)
-        group = Group(layers, ranks, points, resampled, chosen, bounds=bounds)
-        groups[metric] = replace(group, seed=sample.seed).pooled(shared=control)
+        dev = dev.reshape(points.shape).mean(axis=1)
+        group = Group(layers, points, resampled, dev, bounds=bounds, seed=sample.seed)
+        groups[metric] = group.pooled(shared=control)
     return groups
 
 
@@ -151,19 +159,6 @@ def rival_groups(values: Mapping[Role, Value], sample: Sample) -> dict[Role, dic
         for role, value in values.items()
         if role in kinds or role[0] in kinds
     }
-
-
-def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceScores:
-    """A task's output as scores."""
-    parts = {
-        name: np.asarray(value[prefix + name], dtype=np.float64)
-        for name in ("hits", "dspr", "nspr", "root")
-        if prefix + name in value
-    }
-    edges = value.get("edges")
-    return SentenceScores(
-        lengths, np.zeros(len(lengths)) if edges is None else np.asarray(edges, np.float64), **parts
-    )
 
 
 def metric_rows(*terms: tuple[int, Group], **columns: Any) -> Rows:

@@ -5,13 +5,15 @@ for the key, the sentences themselves. Vectors come from `core.vectors.activatio
 them by sentence; here they are read in chunks of sentences and held once, in half precision unless
 a value would overflow.
 
-A value holds `layers`, `ranks` and `draws` (probe,); of the test sentences `edges` (sentence,) and
-`hits`, `dspr`, `nspr`, `root` (probe, sentence); of each kind of probe `..._dev` (epoch, probe),
-development losses, and `..._best` (probe,), the epoch kept; and `notices`. On the trees given also
-`dev_uuas` and `dev_root` (probe,), shares on the development sentences; of the first draw the maps
-`..._maps` (layer and rank, rank, d_model), and, with both kinds of one rank, the `heads` (layer,
-word) of the predicted trees; with position codes `centres` (layer, d_model) and `deviations`
-(layer,) of the vectors. On control trees `chain_...` (draw, sentence), the linear chain's scores.
+Trees are those of training, then development, then test, `sizes` of each; costs are estimated from
+the sizes of `models`. A value holds `layers`, `ranks` and `draws` (probe,); of the test sentences
+`edges` (sentence,) and `hits`, `dspr`, `nspr`, `root` (probe, sentence); of each kind of probe
+`..._dev` (epoch, probe), development losses, and `..._best` (probe,), the epoch kept; and
+`notices`. On the trees given also `dev_uuas` and `dev_root` (probe,), shares on the development
+sentences; of the first draw the maps `..._maps` (layer and rank, rank, d_model), and, with both
+kinds of one rank, the `heads` (layer, word) of the predicted trees; with position codes `centres`
+(layer, d_model) and `deviations` (layer,) of the vectors. On control trees `chain_...` (draw,
+sentence), the linear chain's scores.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ import numpy as np
 from core.maths.devices import choose_device
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.control import control_heads
-from core.maths.structural.costs import training
+from core.maths.structural.costs import training_seconds
 from core.maths.structural.positions import with_positions
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.models import describe, load_tokenizer
 from core.runs.process.turns import turn
 from core.studies.probes.prices import bytes_to_train
-from core.studies.probes.trees.data import Tree, Trees, gold_of
+from core.studies.probes.trees.data import PartSizes, Tree, Trees, gold_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
@@ -75,30 +77,30 @@ class Regime:
 
 
 def probing(
-    sizes: Mapping[str, Size], model: str, trees: Trees, layers: int
+    models: Mapping[str, Size], model: str, trees: Trees, layers: int
 ) -> dict[Hashable, Cost]:
     """Estimate what tasks on a model's vectors share: parsing and reading the text."""
-    size, count = {model: sizes[model]}, len(trees.words)
+    size, count = {model: models[model]}, len(trees.words)
     words = costs.WORDS * count
     held = bytes_to_train(size, range(layers), words)
-    read = Cost(costs.vectors(sizes[model], count), held, costs.stored(sizes[model], count))
+    read = Cost(costs.vectors(models[model], count), held, costs.stored(models[model], count))
     return {"parser": Cost(costs.PARSING * count), model: read}
 
 
 def train_cost(
-    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
+    models: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
     exact: bool = True, **_: Any,
 ) -> Cost:  # fmt: skip
     """Estimate the training of a bank, which is as wide as its widest probe."""
-    width, words = sizes[model].d_model, costs.WORDS * len(trees.words)
-    once = training(how.probes, max(how.ranks), width, words, how.epochs, exact)
+    width, words = models[model].d_model, costs.WORDS * len(trees.words)
+    once = training_seconds(how.probes, max(how.ranks), width, words, how.epochs, exact)
     banks = len(layers) * how.draws * len(how.ranks)
-    return Cost(banks * once, shared=probing(sizes, model, trees, len(layers)))
+    return Cost(banks * once, shared=probing(models, model, trees, len(layers)))
 
 
-def _scored_cost(sizes: Mapping[str, Size], /, *, how: Regime, **arguments: Any) -> Cost:
+def _scored_cost(models: Mapping[str, Size], /, *, how: Regime, **arguments: Any) -> Cost:
     """Estimate probes without maps: of one rank on the steps of a run, of several for a sweep."""
-    cost = train_cost(sizes, how=how, **arguments)
+    cost = train_cost(models, how=how, **arguments)
     return replace(cost, seconds=EARLY * cost.seconds) if len(how.ranks) == 1 else cost
 
 
@@ -107,7 +109,7 @@ def train_probes(
     model: str,
     model_identity: str,
     trees: Trees,
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     layers: tuple[int, ...],
     position: bool,
     how: Regime,
@@ -178,7 +180,7 @@ def read_vectors(
 
 
 def read_for_probes(
-    model: str, trees: Trees, layers: Sequence[int], sizes: tuple[int, int, int], position: bool,
+    model: str, trees: Trees, layers: Sequence[int], sizes: PartSizes, position: bool,
     control: bool,
 ) -> tuple[np.ndarray, Value]:  # fmt: skip
     """Vectors that the probes of a model read, (item, layer, feature), and what its task returns of
@@ -196,7 +198,7 @@ def train_and_score(
     vectors: np.ndarray,
     layers: tuple[int, ...],
     golds: Sequence[Gold],
-    sizes: tuple[int, int, int],
+    sizes: PartSizes,
     how: Regime,
     exact: bool = True,
 ) -> Value:
@@ -273,13 +275,10 @@ def _score(
         np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))])
     )
     joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])[back]
-        for name in ("hits", "dspr", "nspr", "root")
-        if getattr(parts[0], name) is not None
+        name: np.concatenate([part.computed[name] for part in parts])[back]
+        for name in parts[0].computed
     }
-    return SentenceScores(
-        parts[0].lengths, parts[0].edges, **joined
-    )  # control trees of a sentence have equal edges
+    return replace(parts[0], **joined)  # control trees of a sentence have equal edges
 
 
 def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
@@ -294,12 +293,7 @@ def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> 
 
 def columns(prefix: str, scores: SentenceScores) -> Value:
     """The scores that were computed, by name."""
-    scored = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
-    return {
-        prefix + name: values.astype(np.float32)
-        for name, values in scored.items()
-        if values is not None
-    }
+    return {prefix + name: part.astype(np.float32) for name, part in scores.computed.items()}
 
 
 def training_device() -> str:

@@ -21,6 +21,7 @@ from core.studies.probes.trees.tables import (
     metrics_in,
     models_in,
     rows_of_metric,
+    rows_where,
 )
 from core.studies.probes.trees.text import arcs_sentence, scores_sentence
 
@@ -76,8 +77,8 @@ def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
     """Scores by arc length, and margins over baselines without adjacent arcs."""
     if "arcs" not in result.tables:
         return {}
-    margins = result.tables["arc_margins"]
-    return {"arcs": result.tables["arcs"], "arc_margins": margins[margins["arcs"] == FAR]}
+    margins = rows_where(result.tables["arc_margins"], arcs=FAR)
+    return {"arcs": result.tables["arcs"], "arc_margins": margins}
 
 
 VIEWS = (

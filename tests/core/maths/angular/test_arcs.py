@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.errors import ShapeError, SpecError
-from core.maths.angular.arcs import Edges, direct_edges, fit_labels, score_arcs
+from core.maths.angular.arcs import LabelledEdges, direct_edges, fit_labels, score_arcs
 from core.maths.angular.directions import AngularSums, one_hot, unit_vectors
 from core.maths.angular.training import EdgeData, train_polar_bank
 from core.maths.structural.predict import predict_distances, project_sentences
@@ -21,7 +21,7 @@ SHARE = 0.4  # of an edge's squared length that lies along its label's axis
 
 def planted(
     count: int, rng: np.random.Generator
-) -> tuple[list[tuple[int, ...]], Edges, np.ndarray, list[np.ndarray]]:
+) -> tuple[list[tuple[int, ...]], LabelledEdges, np.ndarray, list[np.ndarray]]:
     """Trees with labels, and vectors in which every edge has its label's axis and one of its own.
 
     The edges are the shortest distances: an edge is 1 long, siblings of one label are 1.2
@@ -41,7 +41,7 @@ def planted(
         vectors.append(points)
     sentence, head, dependent, label = (np.array(column) for column in zip(*rows, strict=True))
     order = np.lexsort((dependent, sentence))
-    edges = Edges(sentence[order], head[order], dependent[order], label[None, order])
+    edges = LabelledEdges(sentence[order], head[order], dependent[order], label[None, order])
     return trees, edges, np.concatenate(vectors), [np.full(len(row), True) for row in trees]
 
 
@@ -49,7 +49,7 @@ def scores_of(
     maps: np.ndarray,
     means: np.ndarray,
     vectors: np.ndarray,
-    edges: Edges,
+    edges: LabelledEdges,
     keep: list[np.ndarray],
 ) -> dict[str, float]:
     lengths = np.array([len(row) for row in keep])
@@ -64,7 +64,7 @@ def scores_of(
     }
 
 
-def error_of(maps: np.ndarray, vectors: np.ndarray, edges: Edges) -> float:
+def error_of(maps: np.ndarray, vectors: np.ndarray, edges: LabelledEdges) -> float:
     """The angular loss of all edges, mean over probes."""
     sizes = np.zeros(int(edges.sentence.max()) + 1, dtype=int)
     np.maximum.at(sizes, edges.sentence, np.maximum(edges.head, edges.dependent) + 1)
@@ -150,7 +150,9 @@ def test_each_set_of_labels_trains_its_own_probe() -> None:
     rng = np.random.default_rng(3)
     trees, edges, points, _ = planted(30, rng)
     shuffled = rng.permutation(edges.labels[0])
-    both = Edges(edges.sentence, edges.head, edges.dependent, np.stack([edges.labels[0], shuffled]))
+    both = LabelledEdges(
+        edges.sentence, edges.head, edges.dependent, np.stack([edges.labels[0], shuffled])
+    )
     vectors = torch.from_numpy(points.astype(np.float32))[:, None]
     gold = [tree_distances(heads)[None] for heads in trees]
     probes = [Probe(0, 8, target=1), Probe(0, 8, target=0)]
@@ -158,7 +160,7 @@ def test_each_set_of_labels_trains_its_own_probe() -> None:
     bank, means = train_polar_bank(data, data, probes, weight=10.0, layers=[0], epochs=3)
     for place, target in enumerate((1, 0)):
         alone = EdgeData(
-            vectors, gold, Edges(edges.sentence, edges.head, edges.dependent, both.labels[[target]]), CLASSES
+            vectors, gold, LabelledEdges(edges.sentence, edges.head, edges.dependent, both.labels[[target]]), CLASSES
         )  # fmt: skip
         one, mean = train_polar_bank(alone, alone, [Probe(0, 8)], weight=10.0, layers=[0], epochs=3)
         np.testing.assert_allclose(bank.maps[place], one.maps[0], atol=1e-5)
@@ -173,7 +175,9 @@ def test_what_cannot_be_trained_is_refused() -> None:
     data = EdgeData(vectors, gold, edges, CLASSES)
     with pytest.raises(SpecError, match="0 or more"):
         train_polar_bank(data, data, [Probe(0, 4)], weight=-1.0, layers=[0])
-    unknown = Edges(edges.sentence, edges.head, edges.dependent, np.full_like(edges.labels, -1))
+    unknown = LabelledEdges(
+        edges.sentence, edges.head, edges.dependent, np.full_like(edges.labels, -1)
+    )
     with pytest.raises(ShapeError, match="no training edge"):
         train_polar_bank(
             EdgeData(vectors, gold, unknown, CLASSES), data, [Probe(0, 4)], weight=1.0, layers=[0]

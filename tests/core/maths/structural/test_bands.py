@@ -14,7 +14,7 @@ def scored(points: np.ndarray, spread: float = 0.5, **scale: tuple[float, float]
     """Scores (layer, draw), each resampled around itself."""
     noise = np.random.default_rng(1).normal(0, spread, (RESAMPLES, 1, 1))
     layers = tuple(range(len(points)))
-    return Group(layers, layers, points, points + noise, points.mean(1), **scale)
+    return Group(layers, points, points + noise, points.mean(1), **scale)
 
 
 def width(band: dict[str, np.ndarray]) -> np.ndarray:

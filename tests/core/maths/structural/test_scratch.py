@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from core.maths.structural.scratch import Scratch
+from core.maths.structural.bank import Scratch
 
 CPU = torch.device("cpu")
 

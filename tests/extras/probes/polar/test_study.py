@@ -39,12 +39,10 @@ from core.studies.probes.trees.tables import (
     windows_of,
 )
 from extras.probes.polar.charts import draw_polar
-from extras.probes.polar.planning import plan
-from extras.probes.polar.result import PolarResult
+from extras.probes.polar.result import LAS, METRICS, SCORES, PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
-from extras.probes.polar.study import STUDY
-from extras.probes.polar.tables import LAS, METRICS, SCORES
+from extras.probes.polar.study import STUDY, plan
 from extras.probes.polar.text import GIVEN, UNDIRECTED, statements_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny

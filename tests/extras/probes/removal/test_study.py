@@ -12,11 +12,10 @@ from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.results.export import Result
 from core.runs.runner import run
-from core.studies.probes.minimal_pairs.templates import pair_groups
+from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.data import Tree
 from core.vectors.forward import cut_sentences
-from extras.probes.removal.charts import removal_chart
-from extras.probes.removal.parsing import attached
+from extras.probes.removal.report import COST, removal_chart
 from extras.probes.removal.spec import RemovalSpec as Spec
 from extras.probes.removal.study import STUDY, plan, prepare
 from extras.probes.removal.tables import (
@@ -28,8 +27,7 @@ from extras.probes.removal.tables import (
     measured,
     tables_of,
 )
-from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, find_head
-from extras.probes.removal.text import COST
+from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, attached, find_head
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -137,7 +135,7 @@ def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
 
 def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
     """All pairs of a group are right or wrong: the accuracy of a resample is one of few."""
-    groups = pair_groups("reflexive", 40)
+    groups = joined_groups({"reflexive": 40})
     sides = {f"good/{name}": np.where(groups < 2, 0.0, -2.0)[None] for name in ("reflexive",)}
     value = {
         "likelihood": -np.ones((1, 3)), "tokens": np.ones(3), **sides,

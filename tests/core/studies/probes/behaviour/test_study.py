@@ -18,20 +18,23 @@ from core.results.columns import meaning
 from core.runs.process import second
 from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.spec import BehaviourSpec
-from core.studies.probes.behaviour.statements import (
+from core.studies.probes.behaviour.study import STUDY
+from core.studies.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
+from core.studies.probes.behaviour.text import (
     BELOW_CHANCE,
     HIGHEST,
     LOWEST,
+    NAMES,
     OTHERWISE,
     OVERALL,
     doubts_of,
+    make_headline,
+    make_notices,
+    pairs_sentence,
     statements_of,
 )
-from core.studies.probes.behaviour.study import STUDY
-from core.studies.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
-from core.studies.probes.behaviour.text import NAMES, make_headline, make_notices, pairs_sentence
 from core.studies.probes.minimal_pairs.pairs_file import OWN
-from core.studies.probes.minimal_pairs.templates import KINDS, pair_groups
+from core.studies.probes.minimal_pairs.templates import KINDS, joined_groups
 from core.studies.probes.trees.statements import ABOVE, SIMILAR
 from tests.core.results.statements import false_statements
 from tests.core.tiny_models import save_tiny
@@ -97,7 +100,7 @@ def test_differences_are_paired_by_pairs() -> None:
     whole = rows.loc[(SEED, FIRST, ALL)]
     assert whole["margin"] == pytest.approx(5.0)
     groups, difference = (
-        pair_groups("agreement", 100),
+        joined_groups({"agreement": 100}),
         100 * (MADE[SEED]["agreement"] - MADE[FIRST]["agreement"]),
     )
     totals = np.array(

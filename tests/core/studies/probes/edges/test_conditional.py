@@ -18,10 +18,15 @@ from core.studies.probes.edges import tables, tasks
 from core.studies.probes.edges.charts import drawable
 from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of
 from core.studies.probes.edges.study import STUDY, plan
 from core.studies.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
-from core.studies.probes.edges.text import make_headline, make_notices
+from core.studies.probes.edges.text import (
+    ADDED,
+    doubts_of,
+    make_headline,
+    make_notices,
+    statements_of,
+)
 from core.studies.probes.trees.comparisons import gains_over_window
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.planning import prepare_same
@@ -215,7 +220,7 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     """What layer 0 adds, no layer has computed."""
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
-    group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
+    group = Group((0, 1, 2, 3), points, points + noise, points[:, 0])
     frames = map(pd.DataFrame, gains_over_window("zoo:seed-0", {ACCURACY: group}))
     gains = pd.concat(frames).set_index(["rival", "layer"])
     assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}

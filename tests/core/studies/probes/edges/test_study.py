@@ -21,16 +21,14 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
-from core.studies.probes.edges.coding import PENALTIES
+from core.studies.probes.edges.coding import PENALTIES, place_features
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.studies.probes.edges.planning import RIVALS, plan
-from core.studies.probes.edges.rivals import place_features
 from core.studies.probes.edges.spec import EdgeSpec as Spec
-from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of
 from core.studies.probes.edges.study import STUDY
 from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
-from core.studies.probes.edges.text import make_methods
+from core.studies.probes.edges.text import BASELINE, best_rows, make_methods, statements_of
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import TREEBANK, prepare_same
 from core.studies.probes.trees.statements import BEST, verdict_of

@@ -8,8 +8,7 @@ import pytest
 
 from core.results.estimates import Estimate
 from core.results.statements import Statement
-from core.studies.probes.edges.statements import BASELINE
-from core.studies.probes.edges.text import make_headline
+from core.studies.probes.edges.text import BASELINE, make_headline
 from core.studies.probes.trees.statements import ABOVE, BELOW, BEST, SIMILAR
 from core.studies.probes.trees.tables import WINDOW
 

@@ -9,7 +9,7 @@ import pytest
 from core.catalogue import STUDIES
 from core.errors import CorpusError
 from core.studies.probes.minimal_pairs.pairs_file import FEWEST_OWN, own_groups, own_pairs, read_own
-from core.studies.probes.minimal_pairs.templates import make_pairs, pair_groups
+from core.studies.probes.minimal_pairs.templates import joined_groups, make_pairs
 
 GOOD = "The boys that the girl saw were happy.\tThe boys that the girl saw was happy.\n"
 COUNT = 20
@@ -73,6 +73,6 @@ def test_a_file_of_the_templates_pairs_has_their_scores(tmp_path: Path) -> None:
         mine, theirs = (result.tables[name].drop(columns="kind") for result in (own, made))
         assert mine.equals(theirs)
     assert {*own.table["kind"]} == {"own"}
-    assert int(own.table["groups"].iloc[0]) == len({*pair_groups("agreement", COUNT)})
+    assert int(own.table["groups"].iloc[0]) == len({*joined_groups({"agreement": COUNT})})
     assert f"{COUNT} minimal pairs of pairs.tsv" in own.methods
     assert study.figures(own)["behaviour-kinds"].to_dict()

@@ -16,7 +16,6 @@ from core.studies.probes.minimal_pairs.templates import (
     Pair,
     joined_groups,
     make_pairs,
-    pair_groups,
     region_scores,
 )
 from tests import ROOT
@@ -79,7 +78,7 @@ def test_the_critical_region_is_what_the_rule_concerns(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_of_one_contrast_are_a_group(kind: str) -> None:
-    pairs, groups = make_pairs(kind, 100), pair_groups(kind, 100)
+    pairs, groups = make_pairs(kind, 100), joined_groups({kind: 100})
     assert len(set(groups)) == groups.max() + 1 == len({pair.contrast for pair in pairs})
     assert groups.max() >= 3, "an interval over groups needs some"
     for pair, group in zip(pairs, groups, strict=True):
@@ -88,7 +87,7 @@ def test_pairs_of_one_contrast_are_a_group(kind: str) -> None:
 
 def test_groups_of_several_kinds_are_apart() -> None:
     joined = joined_groups({"polarity": 100, "reflexive": 8})
-    assert joined[:100].tolist() == pair_groups("polarity", 100).tolist()
+    assert joined[:100].tolist() == joined_groups({"polarity": 100}).tolist()
     assert joined[100:].tolist() == [6, 7, 8, 9] * 2
 
 

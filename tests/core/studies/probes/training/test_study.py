@@ -11,21 +11,22 @@ from core.errors import SpecError
 from core.maths.structural.bands import Group
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
-from core.studies.probes.training.charts import BEST, UNREAL
-from core.studies.probes.training.spec import ProbeTrainingSpec
-from core.studies.probes.training.study import STUDY, find_peaks, untaught
-from core.studies.probes.training.text import (
+from core.studies.probes.training.report import (
+    AT_BEST,
     HIGHEST,
     LOSS,
     LOWEST,
     MOVES,
     STAYS,
     UNDECIDED,
+    UNREAL,
     doubts_of,
     make_headline,
     statements_of,
     view_sentence,
 )
+from core.studies.probes.training.spec import ProbeTrainingSpec
+from core.studies.probes.training.study import STUDY, find_peaks, untaught
 from core.studies.probes.trees.comparisons import lead
 from core.studies.probes.trees.statements import CONTROL_TREES
 from core.studies.probes.trees.tables import (
@@ -49,9 +50,7 @@ def group(levels: list[float], *, dev: list[float] | None = None, noise: float =
     points = np.array(levels)[:, None] + drawn.normal(0, noise, (len(levels), 2))
     shared = drawn.normal(0, 5, (200, 1, 1))
     resampled = points[None] + shared + drawn.normal(0, noise, (200, len(levels), 2))
-    return Group(
-        tuple(range(len(levels))), (4,) * len(levels), points, resampled, np.array(dev or levels)
-    )
+    return Group(tuple(range(len(levels))), points, resampled, np.array(dev or levels))
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +167,9 @@ def test_its_figures_and_sentences(result: Result) -> None:
         f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7)
     )
     words = drawn["uuas-best"].to_dict()["description"]
-    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, WINDOW, SHOWN[POSITION]))
+    assert all(f"{name}: " in words for name in (AT_BEST, UNREAL, CHAIN, WINDOW, SHOWN[POSITION]))
     for metric in ("uuas", "dspr"):
-        sentence = view_sentence(result.tables, metric)
+        sentence = view_sentence(result, metric)
         assert sentence.endswith(".")
         assert 40 < len(sentence) <= 160
         start, final, *_ = statements_of(result.tables, metric)

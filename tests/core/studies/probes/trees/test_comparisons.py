@@ -54,7 +54,7 @@ def group(
     points = 50 + 5 * rng.standard_normal((len(layers), draws))
     resampled = points + rng.standard_normal((RESAMPLES, len(layers), draws))
     chosen = np.asarray(dev) if dev is not None else rng.standard_normal(len(layers))
-    return Group(layers, (8,) * len(layers), points, resampled, chosen)
+    return Group(layers, points, resampled, chosen)
 
 
 def difference_table(model: Group, base: Group) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def test_only_layers_that_both_have_are_compared_each_with_its_own() -> None:
 
 def test_draws_are_paired_so_that_a_shift_common_to_all_has_no_error() -> None:
     base = group(0, draws=4)
-    shifted = Group(base.layers, base.ranks, base.points + 2, base.resampled + 2, base.dev)
+    shifted = Group(base.layers, base.points + 2, base.resampled + 2, base.dev)
     table = difference_table(shifted, base)
     np.testing.assert_allclose(table[["difference", "low", "high"]], 2.0)
     unpaired = margin_table({MODEL: {"uuas": shifted}}, {POSITION: {"uuas": base}})
@@ -180,7 +180,7 @@ def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied()
     rng = np.random.default_rng(11)
     points = np.array([[40.0], [50.0], [50.2], [51.0]])
     resampled = points + rng.standard_normal((RESAMPLES, 4, 1)) * [[0.1], [0.1], [0.1], [5.0]]
-    mine = Group((0, 2, 4, 6), (8,) * 4, points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
+    mine = Group((0, 2, 4, 6), points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
     table = best_table(mine).set_index("layer")
     assert set(table["best_layer"]) == {4}
     for place, (layer, row) in enumerate(table.iterrows()):
@@ -205,7 +205,7 @@ def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewe
         None
     ]
     whole = Group(
-        (3,), (8,), np.array([[50.0, 56.0, 53.0]]), np.zeros((RESAMPLES, 1, 3)), np.ones(1)
+        (3,), np.array([[50.0, 56.0, 53.0]]), np.zeros((RESAMPLES, 1, 3)), np.ones(1)
     ).pooled()
     alone, several = (arc_groups(predicted, gold, sample, probes) for probes in (None, whole))
     total = sum(len(row) - 1 for row in heads)

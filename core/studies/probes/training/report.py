@@ -1,18 +1,25 @@
-"""Every sentence of probes through training: the headline, made of statements, and other texts."""
+"""What probes through training show: statements, sentences made of them, charts by step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
+import core.results.drawing.training as drawing
 from core.maths.statistics import SIGNIFICANT
-from core.results.drawing.training import progress_notices
-from core.results.metrics import metric_of
+from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.curves import Look, graded
+from core.results.drawing.style import BLUE
+from core.results.metrics import metric_label, metric_of
+from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.probes.trees.charts import baseline_rules
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
-from core.studies.probes.trees.tables import OF_CONTROL, POSITION, WINDOW
+from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, compared
+from core.studies.probes.trees.tables import CHAIN, OF_CONTROL, POSITION, WINDOW, rows_where
 from core.studies.probes.trees.text import CITATIONS as PROBES
 from core.studies.probes.trees.text import compared_with
 from core.studies.probes.trees.text import make_methods as probes_methods
@@ -31,7 +38,6 @@ from core.studies.text_kit import (
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 # Verdicts
 START = "first step"
 MOVES = "best layer is not that of the final model"
@@ -41,12 +47,14 @@ LOSS = "held-out loss"
 NOT_CLEAR = "best layer is not significantly better than every other"
 LAYER = {MOVES: "moves", STAYS: "stays", UNDECIDED: "undecided"}  # sentences
 LOWEST, HIGHEST = "lowest score of any layer", "highest score of any layer"
+METRICS = (METRIC, "dspr")
+AT_BEST, UNREAL = "best layer", "best layer, control trees"  # names of lines
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Statement, ...]:
     """State of one metric the first step's and the final model's best scores, the latter's margins,
     whether the best layer moves, and both losses; nothing where no model was probed."""
-    best = tables["best"][tables["best"]["metric"] == metric]
+    best = rows_where(tables["best"], metric=metric)
     if best.empty:
         return ()
     first, last = best.iloc[0], best.iloc[-1]
@@ -55,7 +63,7 @@ def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Stat
     if len(best) == 1:
         return (score,)
     start = estimate_of(first, "value")
-    margins = at_layer(tables["margins"], final, metric, layer)
+    margins = rows_where(tables["margins"], model=final, metric=metric, layer=layer)
     losses = tables["loss"].iloc[[0, -1] if len(tables["loss"]) > 1 else []]
     return (
         Statement(str(first["model"]), START, start, (int(first["layer"]),)),
@@ -85,12 +93,12 @@ def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
 
 def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> str:
     """The statements in sentences: the change of the score, its layer, the baseline, the loss."""
-    return " ".join(_sentences(statements, metric)) or NOTHING
+    return " ".join(_sentences(statements, metric)) or said("nothing")
 
 
-def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
+def view_sentence(result: Result, metric: str = METRIC) -> str:
     """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    return leading(_sentences(statements_of(tables, metric), metric), TWO_LINES)
+    return leading(_sentences(statements_of(result.tables, metric), metric), TWO_LINES)
 
 
 def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
@@ -165,11 +173,11 @@ def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
     best, scores = tables["best"], tables["scores"]
     doubts = [
         Statement(str(row["model"]), NOT_CLEAR, None, (int(row["layer"]),))
-        for _, row in best[best["metric"] == METRIC].iterrows()
+        for _, row in rows_where(best, metric=METRIC).iterrows()
         if not row["clear"]
     ]
-    control = scores[(scores["probe"] == f"distance{OF_CONTROL}") & (scores["metric"] == METRIC)]
-    control = control[control["layer"].notna()]
+    control = rows_where(scores, probe=f"distance{OF_CONTROL}", metric=METRIC)
+    control = control.dropna(subset="layer")
     if len(control):
         ends = {LOWEST: control["value"].min(), HIGHEST: control["value"].max()}
         doubts += [
@@ -191,10 +199,73 @@ def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
     if ends:
         low, high = ends[0].value_text, ends[-1].value_text
         notices.append(said("control", low=low, high=high))
-    return [*notices, *progress_notices(best[best["metric"] == METRIC])]
+    return [*notices, *drawing.progress_notices(rows_where(best, metric=METRIC))]
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...], layers: str) -> str:
     """The methods paragraph of the probe study, with what is added for steps of training."""
     added = said("methods", models=", ".join(models), level=text_of(SIGNIFICANT, "setting"))
     return f"{probes_methods(spec, treebank, (), layers)} {added}"
+
+
+def best_chart(result: Result, metric: str = METRIC, *, context: Context = PAGE) -> Chart:
+    """The best layer of each step with its band and number, control trees dotted, baselines
+    grey."""
+    best, scores = (
+        rows_where(table, metric=metric) for table in (result.tables["best"], result.table)
+    )
+    layered, learned = scores["layer"].notna(), scores["probe"].str.endswith(OF_CONTROL)
+    control = scores[layered & learned].merge(best[["model", "layer"]], on=["model", "layer"])
+    plain = scores[~layered & ~learned & scores["model"].isin([CHAIN, POSITION, WINDOW])]
+    parts = [best.assign(name=AT_BEST), control.assign(name=UNREAL)]
+    looks = {AT_BEST: Look(BLUE)}
+    if len(control):
+        looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
+    below = "numbers: layer; bands: 95 % intervals over sentences and probes"
+    below += "; control trees: range of two draws" if (control["probes"] == 2).any() else ""
+    return drawing.step_chart(
+        pd.concat(parts, ignore_index=True),
+        "value",
+        metric_label(metric),
+        looks,
+        f"Best layer of each step, up to {short_name(str(result.spec['end']))}",
+        below,
+        rules=baseline_rules(plain),
+        under=[partial(_numbers, best)],
+        context=context,
+    )
+
+
+def layers_chart(result: Result, metric: str = METRIC, *, context: Context = PAGE) -> Chart:
+    """Every layer by training step, with a ring at the best of each step."""
+    rows = rows_where(result.table, metric=metric, probe="distance").dropna(subset="layer")
+    layers = sorted({int(layer) for layer in rows["layer"]})
+    return drawing.step_chart(
+        rows.assign(name=[f"layer {layer}" for layer in rows["layer"]]),
+        "value",
+        metric_label(metric),
+        graded([f"layer {layer}" for layer in layers], point=False, band=False),
+        "Every layer",
+        "rings: best layer of the step; bands are in the table",
+        ends=span_of(rows["value"]),
+        under=[drawing.rings(rows_where(result.tables["best"], metric=metric))],
+        context=context,
+    )
+
+
+def draw_training(
+    result: Result, metric: str = METRIC, *, context: Context = PAGE
+) -> dict[str, Chart]:
+    """The best layer in one score, the loss, and every layer."""
+    charts = {f"{metric}-best": best_chart(result, metric, context=context)}
+    if len(losses := result.tables["loss"]) > 1:
+        charts["loss"] = drawing.loss_chart(losses, context=context)
+    return charts | {f"{metric}-layers": layers_chart(result, metric, context=context)}
+
+
+def _numbers(best: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
+    """The layer's number above each point, for `under` of a `step_chart`."""
+    rows, _ = drawing.along_training(best, plane.y, "", (0.0, 1.0), context=plane.context)
+    rows = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
+    words = Chart(rows).mark_text(dy=-13, fontSize=plane.context.letter)
+    return words.encode(x=x, y=plane.y_of(), text="number:N")
