@@ -38,15 +38,9 @@ S = TypeVar("S", bound=Spec)
 def asked_for(
     form: Form[S], study: Study, below: Callable[[], None] | None = None, **fixed: Any
 ) -> tuple[S, View]:
-    """Return the spec that a drawn form asks for, and the view that is shown; end the page without
-    a valid spec, before a lesson's guess, and after an experiment's view.
-
-    Args:
-        form: The page's, with its controls drawn.
-        study: The page's main one.
-        below: Draws what only this page has below the form's controls.
-        fixed: Options whose values replace those of the controls.
-    """
+    """Return the spec that a drawn form asks for, with the `fixed` options, and the view that is
+    shown; end the page without a valid spec, before a lesson's guess, and after an experiment's
+    view."""
     folder_picker(form, study.Spec)
     if below is not None:
         with form.fold:
@@ -74,17 +68,7 @@ def studied(
     again: bool | None = None,
 ) -> Result | None:
     """Return a study's result, asked for from a page; None while there is none, with the reason on
-    the page.
-
-    Args:
-        form: The page's.
-        study: The study.
-        spec: What is asked for.
-        refs: The models that it reads.
-        texts: Uploads, by the name that the spec has for them.
-        name: The study's name for people.
-        again: As for `ui.study.price.priced_panel`.
-    """
+    the page. `texts` are uploads, by the name that the spec has for them."""
     identity = contents(*refs, texts=texts)
     request = request_of(study, spec, texts, name=name, identity=identity)
     return priced_panel(form, request, study.price, again=again)
@@ -101,11 +85,7 @@ def main_result(
     reads: S | None = None,
 ) -> Result:
     """Return the result of a page's main study; end the page where there is none, or nothing in it.
-
-    Args:
-        form, study, spec, refs, texts, name: As for `studied`.
-        reads: The spec whose line says how many sentences were read, where that is another.
-    """
+    `reads` is the spec whose line says how many sentences were read, where that is another."""
     result = studied(form, study, spec, refs, texts, name=name)
     if result is None:
         form.without_result()

@@ -63,11 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def read_factors(given: Sequence[str]) -> dict[str, float]:
-    """Read the factor of each model from MODEL=FACTOR; 1 where there is none.
-
-    Raises:
-        ModelError: If something is no reference.
-        SpecError: If a factor is no number, or a model is named twice.
+    """Read the factor of each model from MODEL=FACTOR; 1 where there is none. Raises ModelError if
+    something is no reference, SpecError if a factor is no number, or a model is named twice.
 
     Example:
         >>> read_factors(["zoo:parse-0", "zoo:nli-0=-0.5"])

@@ -50,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Check the pair, run what fits it, write the report; return 0 if any study ran.
-
-    Raises:
-        PalimpsestError: If a model cannot be read, or the folder cannot be written.
-    """
+    """Check the pair, run what fits it, write the report; return 0 if any study ran."""
     from core.commands.pair_page import make_sentences
     from core.runs.runner import open_executor
     from core.runs.store import default_store
@@ -117,14 +113,8 @@ def _headless(check: Check, name: str) -> str:
 
 
 def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[Path]:
-    """Write the report, its figures, and each study's numbers in a folder.
-
-    Returns:
-        The written files, the report first.
-
-    Raises:
-        ExportError: If the folder cannot be created or written.
-    """
+    """Write the report, its figures, and each study's numbers in a folder; return the files, the
+    report first. Raises ExportError if the folder cannot be written."""
     from core.commands.pair_page import make_figures, make_page
     from core.results.export import NUMBERS, draw_figures, result_json, result_numbers, table_csv
     from core.results.folder import RECORD, write_folder

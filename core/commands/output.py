@@ -71,12 +71,7 @@ def prepare_streams() -> None:
 
 
 def draw_bar(share: float, text: str) -> None:
-    """Draw a progress bar on a terminal, over the last one.
-
-    Args:
-        share: What is done of the whole, from 0 to 1.
-        text: What is written behind the bar.
-    """
+    """Draw a progress bar on a terminal, over the last one, with the text behind it."""
     if sys.stderr.isatty():
         bar = ("█" * round(share * BAR)).ljust(BAR, "·")
         line = f"{bar} {text}"

@@ -134,17 +134,8 @@ class Part:
 
 
 def check_pair(base: str, model: str, **options: Any) -> Check:
-    """Check a pair: architecture, vocabulary, whether one was fine-tuned from the other, and the
-    price.
-
-    Args:
-        base, model: References.
-        options: For `core.runs.runner.run`.
-
-    Raises:
-        ModelError: If one cannot be read.
-        SpecError: If both are one.
-    """
+    """Check architecture, vocabulary, whether one was fine-tuned from the other, and the price;
+    options are for `run`. Raises ModelError if one cannot be read, SpecError if both are one."""
     if parse_ref(base) == parse_ref(model):
         raise nothing_but_base(base)
     unrelated = _unrelated(base)
@@ -231,13 +222,8 @@ def specs_of(check: Check) -> dict[str, Spec]:
 def run_pair(
     check: Check, said: Callable[[str], None] = lambda line: None, **options: Any
 ) -> list[Part]:
-    """Run every study that fits the pair; one that cannot be run gives its reason.
-
-    Args:
-        check: Of the pair.
-        said: Receives the name of each part when it starts.
-        options: For `Study.run`.
-    """
+    """Run every study that fits the pair, each announced when it starts; one that cannot be run
+    gives its reason."""
 
     def run_part(name: str, spec: Spec) -> Part:
         command = command_line(PARTS[name], spec)

@@ -75,15 +75,7 @@ def make_page(
     figures: Mapping[str, bytes],
     command: str,
 ) -> bytes:
-    """Make the report.
-
-    Args:
-        check: Of the pair.
-        parts: The studies, run or not.
-        charts: By name, see `make_figures`; they give the alternative texts.
-        figures: Their SVG, see `draw_figures`.
-        command: The command that reproduces the report.
-    """
+    """Make the report; the charts give the alternative texts of the figures, which are SVG."""
     cited = dict.fromkeys(
         paper for part in parts if part.result is not None for paper in part.result.citations
     )

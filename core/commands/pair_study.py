@@ -52,17 +52,9 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
 def run_study(
     spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any
 ) -> PairResult:
-    """Run every study that fits the pair, and make the report.
-
-    Args:
-        spec: The pair.
-        progress: Receives the progress of all studies together.
-        more: For `Study.run`: store, signal.
-
-    Raises:
-        ModelError: If a model cannot be read.
-        SpecError: If both are one, or the price exceeds the limits of a shared instance.
-    """
+    """Run every study that fits the pair, and make the report; `progress` receives that of all
+    together. Raises ModelError if a model cannot be read, SpecError if both are one, or the price
+    exceeds a limit."""
     check = check_pair(spec.base, spec.model, **more)
     check.cost.refuse_where_shared()
     done: list[str] = []

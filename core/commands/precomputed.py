@@ -184,15 +184,9 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Compute what neither the store nor the file has, write the precomputed results and the cards
-    of the examples; return the file.
-
-    What another processor computed differs in the last digits, and stays as it is. All is computed
-    anew where no file is to be used (`PALIMPSEST_PRECOMPUTED=none`).
-
-    Raises:
-        NotStoredError: If the store could not keep a result.
-    """
+    """Compute what neither store nor file has, write precomputed results and cards, and return the
+    file. Other processors' results differ in the last digits, and stay; all is computed anew where
+    no file is to be used. Raises NotStoredError if a result could not be kept."""
     store = runs_store.default_store()
     asked = requests()
     for number, (name, study) in enumerate(asked.items(), start=1):
@@ -218,11 +212,8 @@ def make(say: Callable[[str], None]) -> Path:
 
 
 def make_cards() -> Path:
-    """Write the cards of the examples from the precomputed results; return the file.
-
-    Raises:
-        NotStoredError: If a precomputed result is missing.
-    """
+    """Write the cards of the examples from the precomputed results; return the file. Raises
+    NotStoredError if one is missing."""
     precomputed = default_precomputed()
     walked = walk(precomputed.get_many) if precomputed is not None else None
     if precomputed is None or walked is None or walked.missing or walked.unanswered:

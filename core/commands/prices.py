@@ -29,13 +29,7 @@ def check_price(pricing: Pricing, spec: Any) -> Price:
 
 
 def advice(pricing: Pricing, spec: Any, what: str) -> str:
-    """Name the option that lowers the price most, as an instruction.
-
-    Args:
-        pricing: The study's `price`.
-        spec: The study's settings.
-        what: The part of the price to lower, such as "memory".
-    """
+    """Name the option that lowers a part of the price most, such as "memory", as an instruction."""
     costs: list[tuple[float, Option]] = []
     for option, smaller in _smaller(spec) if isinstance(spec, Spec) else ():
         # the smaller study may be invalid, such as a split that is too small
@@ -69,14 +63,7 @@ def _smaller(spec: Any) -> Iterator[tuple[Option, Spec]]:
 
 def agree(price: Price, yes: bool) -> None:
     """Print what a large study costs, and go on only with --yes or a confirmation at the terminal.
-
-    Args:
-        price: Of the study; a small one needs no confirmation.
-        yes: Whether --yes was given.
-
-    Raises:
-        SpecError: If the user did not confirm.
-    """
+    Raises SpecError if there is none."""
     if not price.asks:
         return
     print(price.sentence, file=sys.stderr)

@@ -18,11 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command; return the exit status.
-
-    Raises:
-        StoreError: If the store cannot be read or emptied.
-    """
+    """Run the command; return the exit status."""
     store = default_store()
     if arguments.action == "clear":
         store.clear()

@@ -108,11 +108,8 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
-    """Make the spec from the flags; options without a flag have their defaults.
-
-    Raises:
-        SpecError: If a value is invalid.
-    """
+    """Make the spec from the flags; options without a flag have their defaults. Raises SpecError if
+    a value is invalid."""
     study = STUDIES[command]
     values: dict[str, Any] = {}
     for option in options_of(study.Spec):
@@ -127,13 +124,8 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
 
 
 def main(command: str, arguments: argparse.Namespace) -> int:
-    """Run the study, print its headline and write the result; return 1 if a task failed.
-
-    A stored study starts without a confirmation.
-
-    Raises:
-        PalimpsestError: As the study does; `core.commands.main` prints it.
-    """
+    """Run the study, print its headline and write the result; return 1 if a task failed. A stored
+    study starts without a confirmation."""
     from core.results.export import NUMBERS, write_result
     from core.results.numbers import text_of
     from core.results.shelf.archive import is_shelved

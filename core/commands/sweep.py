@@ -37,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Read what is finished, price the rest and run it; return 1 if a cell failed.
-
-    Raises:
-        PalimpsestError: If the file is invalid, or the folder cannot be written.
-    """
+    """Read what is finished, price the rest and run it; return 1 if a cell failed."""
     from core.runs.runner import open_executor
     from core.runs.store import default_store
     from core.sweep.folder import ROWS, open_folder

@@ -129,15 +129,8 @@ def public() -> str:
 
 def real(name: str | None = None, out: Path | None = None) -> str:
     """List the results of models that are not included, each with the command that opens it; or
-    write one into a folder, and return its headline and its files.
-
-    Args:
-        name: Key of a result; None for the list.
-        out: The folder.
-
-    Raises:
-        SpecError: If there is no such result, or no folder for it.
-    """
+    write one into a folder, and return its headline and files. Raises SpecError if there is no such
+    result, or no folder for it."""
     from core.results.export import write_result
     from core.results.shelf.archive import default_shelf, whereabouts_of
 
@@ -181,15 +174,8 @@ class Problem:
 def find_problems(
     folder: Path, entries: list[dict[str, Any]], tick: Callable[[str], None] = lambda ref: None
 ) -> list[Problem]:
-    """Check every file's sha256 and open every model; return an empty list if all are intact.
-
-    An adapter is opened with the base that its entry names, where that is included.
-
-    Args:
-        folder: Folder of the included models.
-        entries: Entries of its manifest, of models and of adapters.
-        tick: Called with each model's reference after its check.
-    """
+    """Check every file's sha256 and open every model, an adapter with the base that its entry
+    names, where that is included; `tick` is called after each."""
     problems = []
     for entry in entries:
         damaged = [
@@ -206,12 +192,8 @@ def find_problems(
 
 
 def open_model(folder: Path) -> int:
-    """Open a model without and with its head; return its number of parameters.
-
-    Raises:
-        ModelError: If weights are missing or the head is unknown; other errors are transformers'
-            own.
-    """
+    """Open a model without and with its head; return its number of parameters. Raises ModelError if
+    weights are missing or the head is unknown."""
     from core.models.loading.construction import MAKING_A_MODEL, import_transformers
     from core.models.loading.heads import load_task_model
 
@@ -229,14 +211,9 @@ def open_model(folder: Path) -> int:
 
 
 def open_adapter(folder: Path, base: Path | None) -> int:
-    """Match an adapter's factors with its base's matrices; return its number of parameters.
-
-    Args:
-        base: Folder of the base; None for one that is not included, whose matrices are not read.
-
-    Raises:
-        ModelError: If it is damaged, or the factors are not those of this base.
-    """
+    """Match an adapter's factors with the matrices of its base, if that is included; return its
+    number of parameters. Raises ModelError if it is damaged, or the factors are not those of this
+    base."""
     from core.models.weights.adapters import Adapter, match_adapter
     from core.models.weights.tensors import open_checkpoint, open_folder
 

@@ -47,17 +47,8 @@ def zip_result(
     say: Say = silent,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
-    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG
-    and PNG into a zip.
-
-    Args:
-        result: What the study returned.
-        figures: Draws the figures by file name.
-        extra: Further files by name, each made by its function, after the tables and before the
-            figures.
-        say: Called with the progress from 0 to 1 and what is being made.
-        clock: Seconds, for the bound on the figures.
-    """
+    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, `extra` files made by
+    their functions, and every figure as SVG and PNG into a zip, as far as the `clock` allows."""
     tables = tables_by_file(result)
     say(0.0, "Tables")
     files: dict[str, Callable[[], bytes]] = {

@@ -56,17 +56,9 @@ class ComparedTable:
 def banded_differences(
     first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str], value: str
 ) -> pd.DataFrame:
-    """Subtract the first table's values from the second's, in the rows that both have.
-
-    Args:
-        first, second: The keys, the value, and its interval `low` and `high`, where there is one.
-        keys: Columns that identify a row.
-        value: Column of the value.
-
-    Returns:
-        The keys, difference, low, high (NaN where a value has no interval), in the first table's
-        order.
-    """
+    """Subtract the first table's values from the second's, in the rows whose keys both have: the
+    keys, difference, low and high (NaN where a value has no interval), in the first table's
+    order."""
     columns = [*keys, value, "low", "high"]
     left, right = (table.reindex(columns=columns) for table in (first, second))
     pairs = left.merge(right, on=list(keys), suffixes=("", "_second"))
@@ -125,14 +117,7 @@ def small_multiples(
     context: Context = PAGE,
 ) -> list[Chart]:
     """Draw what is compared of a pinned result and of another one, on one axis, and their
-    differences with their bands.
-
-    Args:
-        first, second: The pinned result, and the other one.
-        of: What is compared.
-        differences: Of `result_differences`; None where they measure different things.
-        context: What they are drawn for.
-    """
+    differences with bands; without `differences`, where they measure different things."""
     low, high = ends_of(of.value)
     tables = [_drawn(result.tables[of.table], of) for result in (first, second)]
     held = [

@@ -50,16 +50,7 @@ class Findings:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def result(self, study: str, spec: Any, *outputs: Outputs) -> Result:
-        """Make the result.
-
-        Args:
-            study: Its name.
-            spec: What was asked for.
-            outputs: Of the study's stages.
-
-        Raises:
-            ModelError: If a model cannot be found.
-        """
+        """Make the study's result. Raises ModelError if a model cannot be found."""
         failures = {name: why for stage in outputs for name, why in stage.reasons.items()}
         return self.kind(
             study=study,

@@ -31,11 +31,8 @@ def former_files(folder: Path) -> list[str]:
 
 
 def try_folder(out: Path) -> None:
-    """Check that files can be written to a folder, which is left as it is.
-
-    Raises:
-        ExportError: If the folder cannot be made or written.
-    """
+    """Check that files can be written to a folder, which is left as it is. Raises ExportError if
+    not."""
     made: list[Path] = []
     try:
         for folder in (*reversed(out.parents), out):
@@ -54,23 +51,9 @@ def try_folder(out: Path) -> None:
 
 
 def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> list[Path]:
-    """Write files by name so that no reader of the folder sees only some of them.
-
-    They are written next to the folder and moved into place. A new folder appears with all of its
-    files; in an existing one, the first file is removed before the others are replaced and written
-    last: where it is present, all are.
-
-    Args:
-        out: The folder.
-        files: Contents by name; the first is the one that says what the others are.
-        gone: Files in the folder that are removed, unless they are written.
-
-    Returns:
-        The files written, in order.
-
-    Raises:
-        ExportError: If the folder cannot be made or written; its previous contents are unchanged.
-    """
+    """Write files so that no reader of the folder sees some of them: the first, which says what the
+    others are, is removed before and written last. Raises ExportError and changes nothing if it
+    cannot be written."""
     try:
         partial = (out if out.is_dir() else out.parent) / _partial_name()
         try:

@@ -30,9 +30,7 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def short_name(ref: str) -> str:
-    """Name a model for readers: `parse-0` for zoo:parse-0, `name` for a Hub model or a folder.
-
-    Inside `renamed`, the model's name there.
+    """Name a model for readers: its name inside `renamed`, or the last part of its reference.
 
     Example:
         >>> short_name("hub:organisation/model"), short_name("random:zoo:seed-0")
@@ -48,7 +46,7 @@ def short_name(ref: str) -> str:
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
     """Name each model by its reference; folders that share a name get the folders above it as far
-    as needed, other models keep their references.
+    as needed.
 
     Example:
         >>> list(short_names(["path:/a/full/step-3", "path:/b/frozen/step-3"]).values())
@@ -66,11 +64,8 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
 
 
 def layers_in_words(layers: Sequence[int], to: str = " to ") -> str:
-    """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
-
-    Args:
-        layers: In order.
-        to: Between the ends of several in a row.
+    """Name layers in order: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no
+    layer".
 
     Example:
         >>> layers_in_words([2, 3, 4]), layers_in_words([1, 3])

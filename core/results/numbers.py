@@ -12,19 +12,19 @@ import re
 from typing import Literal
 
 Kind = Literal[
-    "share",
-    "change",
-    "points",
-    "gain",
-    "per cent",
-    "setting",
-    "amount",
-    "measure",
-    "whole",
-    "p",
-    "probability",
-    "seconds",
-    "degrees",
+    "share",  # .25
+    "change",  # +.25, +.034
+    "points",  # 57, 5.2: percentage points
+    "gain",  # +5.2: percentage points, too
+    "per cent",  # 25 %, of a share of 1
+    "setting",  # 99.5 %, of a share of 1 that a user chose, with all its digits
+    "amount",  # two significant digits: 8.7, 0.0012, 1,234
+    "measure",  # three: 8.69, 0.00123, 1,230
+    "whole",  # 1,234
+    "p",  # p = .012, p < .001
+    "probability",  # .0012
+    "seconds",  # 12 s, 2 min
+    "degrees",  # 41°
 ]
 MINUS = "\u2212"
 UNKNOWN = "n/a"
@@ -44,16 +44,7 @@ LONG = 99.5  # seconds from which minutes are written
 
 
 def text_of(value: float, kind: Kind = "share") -> str:
-    """Format a number; "n/a" where there is none.
-
-    Args:
-        value: The number; for "per cent" a share of 1.
-        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: percentage points), "gain"
-            (+5.2), "per cent" (25 %), "setting" (99.5 %: a share of 1 that a user chose, with all
-            its digits), "amount" (two significant digits: 8.7, 0.0012, 1,234), "measure" (three:
-            8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012, p < .001), "probability" (.0012),
-            "seconds" (12 s, 2 min) or "degrees" (41°).
-    """
+    """Format a number as the comments at `Kind` show; "n/a" where there is none."""
     if not math.isfinite(value):
         return UNKNOWN
     if kind == "p":
@@ -69,14 +60,7 @@ def text_of(value: float, kind: Kind = "share") -> str:
 
 def band_text(value: float, low: float, high: float, kind: Kind = "share") -> str:
     """Format a value with its unit and its interval, to the same decimals: ".29 [.27, .31]", "57 %
-    [55, 59]".
-
-    Args:
-        value: The number; for "per cent" a share of 1.
-        low, high: Ends of its interval; NaN where it has none.
-        kind: As for `text_of`; "points" are written with " %", "gain" with " points", both without
-            a plus.
-    """
+    [55, 59]"; without the interval where its ends are NaN."""
     if not math.isfinite(value):
         return UNKNOWN
     if kind == "p":

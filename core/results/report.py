@@ -41,17 +41,8 @@ def report_html(
     formulas: Mapping[str, str] | None = None,
     say: Say = silent,
 ) -> bytes:
-    """Write the report of a result as HTML.
-
-    Args:
-        result: What the study returned.
-        figures: Charts by name, in the order in which they are shown.
-        title: The study's, of the page and its first heading.
-        link: Address of the page that shows the result; none where empty.
-        command: The command that reproduces it; none where empty.
-        caveats, formulas: Of the study, see `core.study.Study`.
-        say: Called with the progress from 0 to 1 and what is being made.
-    """
+    """Write the report of a result as HTML: figures in their order, and link, command, caveats and
+    formulas where there are any."""
     records = {"Settings": result.spec, "Provenance": result.provenance}
     drawings, lacks = [], []
     try:

@@ -40,11 +40,7 @@ class Statement:
 
     @property
     def number(self) -> Estimate:
-        """The number behind it, of a statement that has one.
-
-        Raises:
-            ValueError: If it has none.
-        """
+        """The number behind it. Raises ValueError if it has none."""
         if self.estimate is None:
             raise ValueError(f"{self} has no number.")
         return self.estimate
@@ -71,11 +67,8 @@ class Statement:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Statement:
-        """Read a statement from a record of `as_record`.
-
-        Raises:
-            TypeError, KeyError: If it is not such a record.
-        """
+        """Read a statement from a record of `as_record`. Raises TypeError or KeyError if it is
+        none."""
         estimate = record["estimate"]
         parts: dict[str, Any] = {
             name: nan if part is None else part for name, part in (estimate or {}).items()

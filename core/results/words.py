@@ -99,11 +99,8 @@ class Words:
             ) from None
 
     def filled(self, **values: object) -> Words:
-        """Put values into the caveats that have `{name}`.
-
-        Raises:
-            PalimpsestError: If no caveat has one of the names.
-        """
+        """Put values into the caveats that have `{name}`. Raises PalimpsestError if no caveat has
+        one of the names."""
         caveats = dict(self.caveats)
         for name, value in values.items():
             mark = f"{{{name}}}"
@@ -121,8 +118,7 @@ class Words:
 
 
 def words_beside(module: str) -> Words:
-    """Read the words of a study, in the folder of one of its modules (`__file__`). Raises
-    PalimpsestError if there are none, or something is missing, empty or misspelt."""
+    """Read the words of a study, in the folder of one of its modules (`__file__`)."""
     return _words_in(Path(module).with_name(FILE))
 
 
@@ -154,11 +150,7 @@ def _lent(path: Path, name: str, point: str, text: Any) -> Any:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises:
-        PalimpsestError: If it is missing or not TOML.
-    """
+    """Read a TOML file. Raises PalimpsestError if it is missing or not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf8"))
     except FileNotFoundError:
@@ -168,18 +160,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def as_record(kind: type[Record], values: Any, place: str) -> Record:
-    """Make a dataclass of a table of TOML, whose values are checked by the fields' types.
-
-    Args:
-        kind: Its fields are texts, numbers, choices (`Literal`), lists of texts (`tuple`), and
-            tables of texts or of records (`Mapping`).
-        values: The table.
-        place: Where it stands, for messages.
-
-    Raises:
-        PalimpsestError: If a key is not a field's, a field without default is missing, or a value
-            is empty or of another type.
-    """
+    """Make a dataclass of a table of TOML; messages say its place. Raises PalimpsestError if a key
+    is not a field's, a field without default is missing, or a value is empty or of another type
+    than its field."""
     if not isinstance(values, dict):
         raise PalimpsestError(f"{place} is {values!r}: write a table.")
     hints, names = _hints(kind), [each.name for each in fields(kind)]  # type: ignore[arg-type]
@@ -196,15 +179,7 @@ def as_record(kind: type[Record], values: Any, place: str) -> Record:
 
 def checked(hint: Any, value: Any, place: str) -> Any:
     """Return a value of TOML as a type has it, such as `Mapping[str, str]` for texts by name.
-
-    Args:
-        hint: A type that a field of a record may have, see `as_record`.
-        value: What was read.
-        place: Where it stands, for messages.
-
-    Raises:
-        PalimpsestError: If it is empty or of another type.
-    """
+    Raises PalimpsestError if it is empty or of another type."""
     kinds = get_args(hint)
     if get_origin(hint) is Literal:
         if value not in kinds:
@@ -230,11 +205,8 @@ MEANINGS: dict[str, str] = checked(Mapping[str, str], read_toml(GLOSSARY), str(G
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Match every term, longer ones first, but never inside a name such as nli-0.
-
-    Raises:
-        PalimpsestError: If a term is no pattern.
-    """
+    """Match every term, longer ones first, but never inside a name such as nli-0. Raises
+    PalimpsestError if a term is no pattern."""
     for term in MEANINGS:
         try:
             re.compile(term)

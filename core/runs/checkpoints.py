@@ -46,10 +46,8 @@ class StoredCheckpoint(Checkpoint):
         return None if self._store is None else self._store.get(self._key)
 
     def keep(self, state: Value) -> None:
-        """Store `state` in place of the previous one; on a full disk, warn and go on.
-
-        A state of more than `LARGEST` of the store is not kept, nor any after it.
-        """
+        """Store `state` in place of the previous one; on a full disk, warn and go on. One of more
+        than `LARGEST` of the store is not kept, nor any after it."""
         size = sum(getattr(part, "nbytes", 0) for part in state.values())
         if self._store is not None and size > LARGEST * self._store.size_limit:
             self._store = None

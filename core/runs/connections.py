@@ -67,12 +67,9 @@ class PooledConnections:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
-        """Lend this thread a connection for the block; blocks do not nest.
-
-        Raises:
-            sqlite3.OperationalError: If none comes free in time.
-            UnfinishedError: If the database is another than this object has opened, and half made.
-        """
+        """Lend this thread a connection for the block; blocks do not nest. Raises
+        sqlite3.OperationalError if none comes free in time, UnfinishedError if the database is
+        another than before, and half made."""
         pool = self._current_pool()
         if not pool.room.acquire(timeout=PATIENCE):
             raise sqlite3.OperationalError(
@@ -133,11 +130,8 @@ class PooledConnections:
         return connection
 
     def _current_pool(self) -> _Pool:
-        """Find the pool of this process and the current file.
-
-        Threads that come at once get the same one. There is no lock, which a fork could take over
-        as held: `setdefault` and `pop` are done by one thread at a time.
-        """
+        """Find the pool of this process and the current file, without a lock, which a fork could
+        take over as held: `setdefault` and `pop` are done by one thread at a time."""
         owner = os.getpid(), identity(self._folder)
         pool = self._pools.get(owner) or self._pools.setdefault(owner, _Pool())
         for earlier in self._pools.keys() - {owner}:

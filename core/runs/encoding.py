@@ -26,16 +26,8 @@ LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 def key_of(*parts: object) -> str:
-    """Calculate the sha256 hex of the parts as canonical JSON, equal on every machine.
-
-    Args:
-        parts: str, int, float, bool, None, and tuples, lists and dicts (with str keys) of them. A
-            tuple and a list of the same items are the same; 1, 1.0, True and "1" are four different
-            things.
-
-    Raises:
-        TypeError: For anything else, whose text might change from process to process.
-    """
+    """Calculate the sha256 hex of the parts as canonical JSON, equal on every machine. A tuple and
+    a list are the same; 1, 1.0, True and "1" differ. Raises TypeError for what is not JSON."""
     _check(parts)
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -50,15 +42,8 @@ def identified(identity: str) -> str:
 
 
 def encode(value: Value) -> bytes:
-    """Encode a value as safetensors bytes.
-
-    Args:
-        value: Arrays (any shape, types as in DTYPES) and JSON values by name.
-
-    Raises:
-        TypeError: If a name is not a string, or a value is neither an array nor JSON. That is a bug
-            in the caller.
-    """
+    """Encode a value as safetensors bytes. Raises TypeError if a name is not a string, or a value
+    neither an array of `DTYPES` nor JSON."""
     from safetensors.numpy import save
 
     arrays: dict[str, np.ndarray] = {}
@@ -81,11 +66,8 @@ def encode(value: Value) -> bytes:
 
 
 def decode(payload: bytes) -> Value:
-    """Decode what `encode` wrote; tuples become lists.
-
-    Raises:
-        OSError: If the bytes are not what `encode` writes (damaged, cut short, foreign).
-    """
+    """Decode what `encode` wrote; tuples become lists. Raises OSError if the bytes are damaged or
+    foreign."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -106,16 +88,9 @@ def decode(payload: bytes) -> Value:
 
 
 def byte_planes(payload: bytes, *, back: bool = False) -> bytes:
-    """Sort an encoded value's bytes by their place in a number: all first bytes of an array, then
-    all second ones. Bytes of one place are alike, so that they compress better.
-
-    Args:
-        payload: What `encode` wrote.
-        back: Whether to sort back what this function sorted.
-
-    Raises:
-        OSError: If the bytes are not what `encode` writes.
-    """
+    """Sort an encoded value's bytes by their place in a number, all first bytes of an array before
+    all second ones, which compresses better, or sort them `back`. Raises OSError for foreign
+    bytes."""
     start = 8 + int.from_bytes(payload[:8], "little")
     body = np.frombuffer(payload[start:], np.uint8).copy()
     try:

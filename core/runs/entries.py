@@ -60,12 +60,8 @@ class EntryFormat:
         return key
 
     def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
-        """Write a value; return size, mode, file and row.
-
-        Raises:
-            OSError: If it cannot be written.
-            TypeError: If the value is not bytes.
-        """
+        """Write a value; return size, mode, file and row. Raises OSError if it cannot be written,
+        TypeError if it is not bytes."""
         if type(value) is not bytes or read:
             raise TypeError(f"the store keeps bytes, not {type(value).__name__}")
         if len(value) < self.min_file_size:
@@ -77,11 +73,8 @@ class EntryFormat:
         return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
-        """Read the value of an entry.
-
-        Raises:
-            OSError: If it is damaged or foreign; the one thing that diskcache takes for a miss.
-        """
+        """Read the value of an entry. Raises OSError, which diskcache takes for a miss, if it is
+        damaged or foreign."""
         if mode != MODE_SAFETENSORS or read or type(value) is not bytes:
             raise OSError(f"an entry of mode {mode}, which this store neither writes nor reads")
         if filename is not None:
@@ -105,10 +98,8 @@ def settings_read() -> Iterator[None]:
 
 
 def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
-    """Read the entries of those keys that are present and sound.
-
-    Two statements for all, which nothing public offers: `get` needs three for each.
-    """
+    """Read the entries of those keys that are present and sound, in two statements for all:
+    diskcache's `get` needs three for each."""
     for key in keys:
         cache.disk.put(key)
     marks = ",".join("?" * len(keys))
@@ -145,11 +136,8 @@ def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> bool:
 
 
 def trim(cache: Any) -> None:
-    """Evict entries one at a time until the size is within the limit; keep the newest.
-
-    diskcache's own `cull` takes ten at a time, and its eviction in `set` counts pages that the
-    commit will free.
-    """
+    """Evict entries one at a time until the size is within the limit; keep the newest. diskcache's
+    `cull` takes ten at a time, and its `set` counts pages that the commit will free."""
     for number in range(len(cache) - 1):
         if cache.volume() <= cache.size_limit:
             return

@@ -52,11 +52,8 @@ def new_filename() -> str:
 
 
 def write_whole(path: str, payload: bytes) -> None:
-    """Write a file and move it to its place, so that no part of it is ever visible.
-
-    Raises:
-        OSError: If it cannot be written; then nothing is left of it.
-    """
+    """Write a file and move it to its place, so that no part of it is ever visible. Raises OSError
+    and leaves nothing if it cannot be written."""
     partial = path + ".part"
     for attempt in range(ATTEMPTS):
         try:
@@ -73,11 +70,8 @@ def write_whole(path: str, payload: bytes) -> None:
 
 
 def write_beside(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, into a folder that exists.
-
-    Raises:
-        OSError: If it cannot be written; then nothing is left of it.
-    """
+    """Write a file beside its place and move it there, into a folder that exists. Raises OSError
+    and leaves nothing if it cannot be written."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         partial.write_bytes(content)
@@ -94,12 +88,8 @@ def remove(paths: Iterable[str]) -> None:
 
 
 def read_checked(directory: str, filename: str, check: bytes) -> bytes:
-    """Read a file that `write_whole` wrote, and check it.
-
-    Raises:
-        OSError: If it is not there, its name is not of that kind, or its content does not match
-            `check`.
-    """
+    """Read a file that `write_whole` wrote. Raises OSError if it is missing, its name is not of
+    that kind, or its content does not match `check`."""
     if not FILENAME.fullmatch(filename):
         raise OSError("an entry whose file is not one that this store names")
     with open(f"{directory}/{filename}", "rb") as file:  # noqa: PTH123
@@ -142,11 +132,8 @@ def named_folder(variable: str) -> Path | None:
 
 
 def named_size(variable: str, minimum: int) -> int | None:
-    """Read a number of bytes from an environment variable; None if it is not set.
-
-    Raises:
-        StoreError: If it is not a whole number, or below `minimum`.
-    """
+    """Read a number of bytes from an environment variable; None if it is not set. Raises StoreError
+    if it is not a whole number, or below `minimum`."""
     text = os.environ.get(variable, "").strip()
     if not text:
         return None
@@ -164,12 +151,9 @@ def identity(folder: Path) -> int | None:
 
 
 def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books:
-    """Open the database; set a damaged one aside and begin a new one.
-
-    Raises:
-        OSError, sqlite3.Error: If the folder cannot be made or written.
-        StoreError: If a damaged database cannot be moved.
-    """
+    """Open the database; set a damaged one aside and begin a new one. Raises OSError or
+    sqlite3.Error if the folder cannot be made or written, StoreError if a damaged database cannot
+    be moved."""
     for _ in range(ATTEMPTS):
         before = identity(folder)
         try:

@@ -19,11 +19,7 @@ COLUMNS, INDEX = "columns", "index"
 
 
 def packed(table: pd.DataFrame) -> Value:
-    """Turn a table into a value that `core.runs.encoding.encode` takes.
-
-    Args:
-        table: With names of columns, and labels of rows, that are JSON.
-    """
+    """Turn a table whose columns and row labels are JSON into a value that `encode` takes."""
     names = [
         [_plain(name), str(kind)] for name, kind in zip(table.columns, table.dtypes, strict=True)
     ]
@@ -39,11 +35,8 @@ def packed(table: pd.DataFrame) -> Value:
 
 
 def unpacked(value: Value) -> pd.DataFrame:
-    """Restore the table from the value that `packed` made.
-
-    Raises:
-        ValueError, TypeError, KeyError: If the value is no table's.
-    """
+    """Restore the table from the value that `packed` made. Raises ValueError, TypeError or KeyError
+    if it is no table's."""
     rows = value[INDEX]
     index = pd.RangeIndex(rows) if isinstance(rows, int) else pd.Index(rows)
     columns = [

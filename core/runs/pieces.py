@@ -26,13 +26,7 @@ class Pieces(Generic[Name]):
     """The pieces of one value by name, with those of an earlier run."""
 
     def __init__(self, store: Store, keys: Mapping[Name, str], lasting: bool) -> None:
-        """Find what there is.
-
-        Args:
-            store: Where they lie.
-            keys: The key of each piece.
-            lasting: Whether pieces stay in the store when the value is there.
-        """
+        """Find what there is."""
         self._store, self._keys, self._lasting = store, keys, lasting
         stored = store.get_many(keys.values())
         self.values: dict[Name, Value] = {
@@ -62,13 +56,8 @@ class Pieces(Generic[Name]):
 
 @contextmanager
 def keep_pieces(keys: Mapping[Name, str], *, lasting: bool = False) -> Iterator[Pieces[Name]]:
-    """Keep the pieces of the current task's value, however the block ends.
-
-    Args:
-        keys: The key of each piece by its name.
-        lasting: Whether the pieces stay when the task has its value, such as what came over the
-            network.
-    """
+    """Keep the pieces of the current task's value, however the block ends. `lasting` ones, such as
+    what came over the network, stay when the task has its value."""
     pieces = Pieces(current_store(), keys, lasting)
     try:
         yield pieces

@@ -104,15 +104,8 @@ class Price:
         return f"Expected: {work}{', '.join(parts)}{doubt}."
 
     def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:
-        """Refuse a study that this instance does not allow.
-
-        Args:
-            advice: What to lower, as a command.
-
-        Raises:
-            SpecError: If it takes longer, needs more memory or downloads more than this instance
-                allows.
-        """
+        """Raise SpecError, with the advice on what to lower, if the study takes longer, needs more
+        memory or downloads more than this shared instance allows."""
         limits = current_limits()
         sentences = {
             "download": f"download {gigabytes(self.download)}, "

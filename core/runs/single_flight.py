@@ -48,15 +48,8 @@ class SingleFlight:
     @contextlib.contextmanager
     def hold(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
         """Hold `key` for the block; check again inside whether the work is still to be done.
-
-        Args:
-            key: What to hold. Not re-entrant.
-            waiting: Called a few times a second while another holds the key; may raise to
-                give up.
-
-        Raises:
-            RuntimeError: If this thread holds the key already: it would wait for itself.
-        """
+        `waiting`, called a few times a second meanwhile, may raise to give up. Raises RuntimeError
+        if this thread holds the key already."""
         with self._guard:
             flight = self._flights.setdefault(key, Flight())
             if flight.owner == threading.get_ident():

@@ -12,16 +12,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def places_of(loads: Mapping[Key, float], places: int) -> dict[Key, range]:
-    """Divide places among cells in proportion to their loads.
-
-    Cells are laid end to end on a line as long as there are places. A cell shorter than a place
-    gets the one in which its middle lies, a longer one those that it covers by half or more, so
-    that neighbouring cells share a place.
-
-    Args:
-        loads: Expected seconds of each cell by key, those of the same models beside each other.
-        places: Number of workers.
-    """
+    """Divide the workers' places among cells by their expected seconds. Cells are laid end to end
+    on a line of all places; each gets those that it covers by half or more, or the one in which its
+    middle lies."""
     total = sum(loads.values()) or 1.0
     divided, start = {}, 0.0
     for key, load in loads.items():
@@ -54,14 +47,8 @@ class Waiting:
             self._queues[homes[cell.key]].append(cell)
 
     def take(self, busy: Sequence[float]) -> tuple[Cell, range]:
-        """Take a cell for the place that has the least to do; return it with its places.
-
-        Args:
-            busy: How much each place is at work on.
-
-        Raises:
-            IndexError: If no cell is left.
-        """
+        """Take a cell for the place that has the least to do; return it with its places. Raises
+        IndexError if no cell is left."""
         left = {home: queue for home, queue in self._queues.items() if queue}
         if not left:
             raise IndexError("no cell is left")

@@ -14,15 +14,9 @@ from core.sweep.grid import Cell
 
 
 def price_cells(cells: Iterable[Cell]) -> tuple[Price, dict[str, float]]:
-    """Price cells that have not been computed.
-
-    Work that cells share is counted in each of them, so that a sweep over measures or seeds of one
-    model takes less than is said. A cell without a price, because its model cannot be found, fails
-    when it is run.
-
-    Returns:
-        The price of all; expected seconds by the cells' keys.
-    """
+    """Price cells that have not been computed: the price of all, and expected seconds by key. Work
+    that cells share is counted in each; one whose model cannot be found has no price, and fails
+    when it is run."""
     prices: dict[str, Price] = {}
     downloads: dict[str, float] = {}
     stores: dict[tuple[str, ...], float] = {}

@@ -36,15 +36,8 @@ def picture_of(address: str) -> str:
 
 
 def keep_report(page: bytes, picture: bytes = b"") -> str:
-    """Keep a report; return its key, which only its content decides.
-
-    Args:
-        page: The report.
-        picture: A PNG that previews of links to the report show; none where empty.
-
-    Raises:
-        NotStoredError: If the store could not keep it.
-    """
+    """Keep a report, and the PNG that previews of links to it show, if any; return its key, which
+    only its content decides. Raises NotStoredError if the store could not keep it."""
     text = page.decode("utf8")
     key = key_of(KIND, text)
     store = default_store()

@@ -28,13 +28,8 @@ S = TypeVar("S", bound=Spec)
 
 
 def folder_picker(form: Form[S], spec: type[S]) -> None:
-    """Draw the button of the dialog below the form; nothing on a shared instance, or if the view
-    has no form.
-
-    Args:
-        form: The page's.
-        spec: Of its study; the options that take models can be filled.
-    """
+    """Draw the button of the dialog below the form, for the spec's options that take models;
+    nothing on a shared instance, or if the view has no form."""
     if current_limits().shared or (form.experiment is not None and not form.experiment.read):
         return
     fields = {

@@ -174,10 +174,8 @@ class Address:
 
     def among(self, name: str, offered: Collection[Any], otherwise: Any) -> Any:
         """Return the option's value if it is offered; otherwise fall back, with a warning if the
-        link asked for it.
-
-        Call it before the option's widget is drawn, which then offers `offered` and `otherwise`.
-        """
+        link asked for it. Call it before the widget is drawn, which then offers `offered` and
+        `otherwise`."""
         value = self[name]
         if value in offered or value == otherwise:
             return value
@@ -299,10 +297,8 @@ class Address:
 
 
 def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
-    """Read the option's value; the second part says what was refused, and why.
-
-    Of several values those that are valid are kept, if they are enough for the option.
-    """
+    """Read the option's value, and what was refused, and why. Of several values the valid ones are
+    kept, if they are enough for the option."""
     try:
         return option.read(texts), ""
     except PalimpsestError as error:

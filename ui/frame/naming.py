@@ -76,11 +76,7 @@ def models_in(result: Result) -> tuple[str, ...]:
 
 
 def names_control(models: Sequence[str]) -> None:
-    """Draw a text field for each model, with the button that applies the names.
-
-    Args:
-        models: References.
-    """
+    """Draw a text field for each model, with the button that applies the names."""
     if not models:
         return
     state, page, names = st.session_state, st.session_state.get(PAGE), names_here()

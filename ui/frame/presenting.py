@@ -105,12 +105,8 @@ def clear_stage() -> None:
 
 
 def show_keys(address: Address, *, leave_only: bool = False) -> None:
-    """Draw the buttons that the arrow keys press; do nothing outside presentation mode.
-
-    Args:
-        address: The page's.
-        leave_only: Draw only the button that leaves, as when a lesson's slider uses the arrow keys.
-    """
+    """Draw the buttons that the arrow keys press, or only the one that leaves, where a lesson's
+    slider uses these keys; nothing outside presentation mode."""
     if not presenting():
         return
     with st.container(horizontal=True, key=KEYS_ROW):

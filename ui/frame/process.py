@@ -49,15 +49,9 @@ def _import_all() -> None:
 
 
 def freeze_heavy_imports() -> bool:
-    """Freeze the objects of the heavy imports for the garbage collector, once for each import.
-
-    Each of Python's full collections takes half a second under the interpreter's lock once torch
-    and transformers are loaded, which delays everybody in a class of thirty; it takes a hundredth
-    once their objects are frozen, which the collector skips.
-
-    Returns:
-        Whether there was something new to freeze.
-    """
+    """Freeze the objects of the heavy imports, once for each; return whether there were any. With
+    torch loaded, each full garbage collection would hold the interpreter's lock for half a
+    second."""
     new = {name for name in HEAVY if name in sys.modules} - _frozen
     if new:
         gc.collect()
@@ -77,11 +71,8 @@ def server_ends() -> bool:
 
 
 def until_server_ends(run: Work) -> Work:
-    """Make the same work end as cancelled when the server is told to stop.
-
-    The interpreter waits for its threads before it ends: without this, an interrupted server would
-    stay until every task of a running study has been computed.
-    """
+    """Make the same work end as cancelled when the server is told to stop: the interpreter waits
+    for its threads, and an interrupted server would stay until a running study is done."""
 
     def work(report: Callable[[Progress], None], signal: Signal) -> Any:
         def note(progress: Progress) -> None:

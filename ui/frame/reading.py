@@ -11,12 +11,7 @@ LABEL = "How to read this"
 
 
 def show_reading(line: str) -> None:
-    """Show the line below the views, after its label; nothing without one, and nothing in
-    presentation.
-
-    Args:
-        line: What the axes are, what their ends mean, what is grey; **bold**, *emphasis* and
-            `code`.
-    """
+    """Show the line below the views, in Markdown, after its label; nothing without one, and nothing
+    in presentation."""
     if line and not presenting():
         st.html(f'<p class="reading"><b>{LABEL}</b> {marked(line)}</p>')

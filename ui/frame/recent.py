@@ -66,11 +66,8 @@ def shown_here() -> OrderedDict[Link, None]:
 
 
 def show_links(page: str) -> None:
-    """Draw the button and the list.
-
-    Args:
-        page: The file of the page that is about to be drawn, such as "pages/rsa.py".
-    """
+    """Draw the button and the list; `page` is the file of the page about to be drawn, such as
+    "pages/rsa.py"."""
     st.session_state[HERE] = page
     copy_link = st.components.v2.component("palimpsest_copy_link", html=BUTTON, css=STYLE, js=COPY)
     with st.sidebar:
@@ -97,12 +94,7 @@ def note_study(spec: Any) -> None:
 
 
 def words_of(spec: type[Spec], given: Given) -> str:
-    """Describe a study by the settings in its address; "" for a page's default study.
-
-    Args:
-        spec: The study's spec, whose options have labels.
-        given: The address's parameters.
-    """
+    """Describe a study by the settings in its address; "" for a page's default study."""
     labels = {
         option.name: option.label
         for option in options_of(spec)

@@ -21,7 +21,7 @@ A_MOMENT = 1.0  # seconds in which sessions that redraw ask once; a study looks 
 
 def made_once(owner: object, name: Hashable, make: Callable[[], Value]) -> Value:
     """Return what is made from an object, such as a result, and forgotten with it (see
-    `Memory.get`); the name is all else that it depends on, such as view and theme."""
+    `Memory.get`)."""
     return cast(Value, _made.get(name, make, owner))
 
 

@@ -76,11 +76,8 @@ def file_of(path: str) -> Path:
 
 
 def navigation() -> Page:
-    """Return the requested page.
-
-    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another
-    server.
-    """
+    """Return the requested page. The tab's icon is set first: streamlit would otherwise fetch a
+    page's Material icon from another server."""
     st.session_state[ROUTED] = True
     st.set_page_config(
         page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide"
@@ -120,13 +117,8 @@ def _with_hyphens(entry: PageEntry) -> Page:
 
 
 def open_page(title: str, lead: str, *, brief: bool = True) -> None:
-    """Draw the title of a page without a study, and what the page shows.
-
-    Args:
-        title: One line.
-        lead: What the page shows, in a sentence or two.
-        brief: Whether the lead is the title's help; otherwise it stands below the title.
-    """
+    """Draw the title of a page without a study, and what the page shows: as the title's help if
+    `brief`, otherwise below it."""
     enter()
     with st.container(key="title"):
         st.title(title, anchor=False, help=lead if brief else None)
@@ -136,12 +128,8 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> None:
 
 
 def enter() -> None:
-    """Make sure that the page has its frame and its style; call it first.
-
-    A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its
-    first link without the frame; calling st.navigation ends that, and the second run goes through
-    app.py.
-    """
+    """Make sure that the page has its frame and its style; call it first. A server that has not run
+    app.py yet runs the page of its first link alone; calling st.navigation makes it run app.py."""
     if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
         # Without this icon the browser would fetch the page's Material icon from another server.
         st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
@@ -151,11 +139,8 @@ def enter() -> None:
 
 
 def show_head(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Draw the first line of a study's page: its title.
-
-    Returns:
-        Two places at the right: the origin of the result, and the menu.
-    """
+    """Draw the first line of a study's page: its title; return two places at its right, for the
+    origin of the result and the menu."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):

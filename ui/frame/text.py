@@ -20,8 +20,7 @@ def plain(text: str) -> str:
 
 
 def plain_label(text: str) -> str:
-    """Escape a widget's label as `plain` does, but only if Markdown would change it: a screen
-    reader says the escapes, too."""
+    """Escape a label only if Markdown would change it: a screen reader says the escapes, too."""
     return text if _BARE.fullmatch(text) else plain(text)
 
 

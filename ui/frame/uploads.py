@@ -68,10 +68,8 @@ class BoundedUploads(MemoryUploadedFileManager):
     def get_upload_urls(
         self, session_id: str, file_names: Sequence[str]
     ) -> list[UploadFileUrlInfo]:
-        """Return the addresses to send files to; note the last as chosen in the page's uploader.
-
-        A page asks for one at a time: beyond as many as are kept there are none.
-        """
+        """Return the addresses to send files to, as many as are kept; note the last, as a page asks
+        for one at a time, as chosen in its uploader."""
         urls = super().get_upload_urls(session_id, file_names[-MOST_FILES:])
         uploader = self.shown.get(session_id)
         if urls and uploader is not None and len(file_names[-1]) <= LONGEST_NAME:
@@ -80,10 +78,8 @@ class BoundedUploads(MemoryUploadedFileManager):
         return urls
 
     def add_file(self, session_id: str, file: UploadedFileRec) -> None:
-        """Keep a file, and remove the session's oldest files beyond its limit.
-
-        A file that arrives after its session has ended is refused: nothing would ever remove it.
-        """
+        """Keep a file, and remove the session's oldest files beyond its limit. One that arrives
+        after its session has ended is refused: nothing would ever remove it."""
         if not runtime.get_instance().is_active_session(session_id):
             return
         super().add_file(session_id, file)
@@ -147,10 +143,8 @@ def uploaded(address: Address) -> UploadedFile | None:
 
 
 def awaits_upload(address: Address) -> bool:
-    """Say so if the file that the page's form was submitted with has not arrived, and return True.
-
-    The page reruns when it has. No study runs on another text than the chosen one in silence.
-    """
+    """Whether the file that the page's form was submitted with has not arrived, which is said; the
+    page reruns when it has. No study runs on another text than the chosen one in silence."""
     late = _late(key := address.key(WIDGET))
     if late is None or _arrived(late) is not None:
         return False

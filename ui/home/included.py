@@ -28,14 +28,9 @@ COLUMNS = ("models", "trained for", "started from", "score")
 
 
 def included_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Make the table: one row per task, base and training recipe.
-
-    Args:
-        entries: As `core.models.read_manifest` gives them; an entry may lack any field but `ref`.
-
-    Returns:
-        Columns of `COLUMNS`; a score is shown with its trivial baseline.
-    """
+    """Make the table with the columns `COLUMNS`: one row per task, base and training recipe.
+    Entries of the manifest may lack any field but `ref`; a score is shown with its trivial
+    baseline."""
     import pandas as pd
 
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}

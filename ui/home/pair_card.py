@@ -53,8 +53,8 @@ def show_pair_card() -> None:
 
 
 def as_typed(text: str) -> str:
-    """Read a reference that somebody typed or pasted: a folder's path needs no `path:`, and may
-    stand in quotation marks."""
+    """Read a typed or pasted reference, also a folder's path without `path:` or in quotation
+    marks."""
     return FOLDER.sub(r"path:\g<0>", text.strip().strip("\"'"))
 
 

@@ -26,13 +26,8 @@ class Mark:
 
 
 def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
-    """Draw the mark into a chart, or into every panel of a chart with several.
-
-    Args:
-        spec: Vega-Lite, as `Chart.to_dict` gives it; it is not changed.
-        mark: The mark.
-        colour: Colour of the rule and its label, in CSS.
-    """
+    """Draw the mark into a copy of a chart's Vega-Lite, or into every panel of a chart with
+    several."""
     for panels in ("hconcat", "vconcat", "concat"):
         if panels in spec:
             return {**spec, panels: [marked(panel, mark, colour) for panel in spec[panels]]}

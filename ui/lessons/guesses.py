@@ -49,10 +49,8 @@ def _recent(page: str) -> dict[str, tuple[float, float]]:
 
 
 def count_guesses(guesses: Sequence[float], asked: Guess) -> tuple[tuple[float, int], ...]:
-    """Count how many guessed each number: the steps of the slider, joined to at most BINS.
-
-    Returns:
-        The middle of each bin that has guesses, and their number.
+    """Count guesses in steps of the slider, joined to at most BINS: the middle and number of each
+    bin that has any.
 
     Example:
         >>> from ui.lessons.rsa import RSA

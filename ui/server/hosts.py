@@ -32,10 +32,8 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.IGNORECASE | re.AS
 
 
 def name_this_computer() -> None:
-    """Add this computer's names to those that Streamlit lets a socket come by, if they are limited.
-
-    Streamlit's list then says the same as `answers_to`, also where others were named.
-    """
+    """Add this computer's names to those that Streamlit lets a socket come by, if they are limited,
+    so that its list says what `answers_to` says."""
     listed = list(st.get_option(NAMES))
     local = not current_limits().shared and is_loopback(st.get_option("server.address"))
     if listed or local:
@@ -43,11 +41,8 @@ def name_this_computer() -> None:
 
 
 def answers_to(host: str) -> bool:
-    """Whether this instance answers to the name in a `Host` header.
-
-    Args:
-        host: The header's value, with or without a port; "" if there is none.
-    """
+    """Whether this instance answers to the name in a `Host` header, with or without a port; "" if
+    there is no header."""
     listed = st.get_option(NAMES)
     if not listed and current_limits().shared:
         return True
@@ -63,11 +58,9 @@ def answers_to(host: str) -> bool:
 
 
 def comes_from(origin: str, host: str) -> bool:
-    """Whether a socket may come from the page of this `Origin`.
-
-    Streamlit would ask a server elsewhere for this network's address to decide about a stranger's,
-    and answer nobody meanwhile.
-    """
+    """Whether a socket may come from the page of this `Origin`. Streamlit would ask a server
+    elsewhere for this network's address to decide about a stranger's, and answer nobody
+    meanwhile."""
     if not st.get_option("server.enableCORS") and current_limits().shared:
         return True  # behind a proxy that changes Host, as Streamlit documents
     try:

@@ -86,21 +86,9 @@ def show_downloads(
     caption: str = "",
     more: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """Draw the button that opens all downloads: the table, the figure, the report, and everything;
-    nothing but the line beside it in presentation mode.
-
-    Args:
-        result: What the study returned.
-        draw: Draws what the page shows: a chart, several, or `Panels`; a file holds all of them as
-            one figure.
-        figures: Draws every figure of the report.
-        table: Name of the table written as CSV and Parquet; the main table by default.
-        view: What `draw` depends on besides the result and the table. If given, image files are
-            made once and shared by all sessions, as the report is.
-        name: End of the files' names; made from the view by default.
-        caption: The line beside the button.
-        more: Further files, alone and in the zip: file name -> function that makes its content.
-    """
+    """Draw the button that opens all downloads, with the caption beside it; the caption alone in
+    presentation mode. `draw` makes one figure of what the page shows, which sessions share where
+    `view`, what it depends on besides result and table, is given."""
     row = st.container(horizontal=True, key=f"downloads_{result.study}")
     row.caption(caption, width="stretch")
     if presenting():
@@ -185,15 +173,9 @@ def _file_button(study: str, label: str, make: Callable[[], bytes], called: str)
 def file_dialog(
     called: str, make: Callable[..., bytes], picture: Callable[[], bytes] = bytes
 ) -> None:
-    """Make a file that may take long, with a progress bar, and offer it for download; a report
-    can be kept at an address, too.
-
-    Args:
-        called: The file's name, of letters, digits, hyphens and dots.
-        make: Makes the file's content; its argument `say` takes the progress as a share and in
-            words.
-        picture: Makes the PNG that a link to the kept report shows in a chat.
-    """
+    """Make a file that may take long, with a progress bar told through `say`, and offer it for
+    download; a report can be kept at an address, too, with a picture that links to it show in a
+    chat."""
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
     bar.empty()
@@ -221,14 +203,7 @@ def file_dialog(
 @errors_shown()
 def figure_dialog(result: Result, draw: drawing_paper.Drawing, view: Hashable, stem: str) -> None:
     """Offer what the page shows as a figure for a journal: width, height, colours, title, legend,
-    files, caption, methods and BibTeX.
-
-    Args:
-        result: What the study returned.
-        draw: Draws what the page shows.
-        view: What `draw` depends on besides the result.
-        stem: Beginning of the files' names.
-    """
+    files, caption, methods and BibTeX."""
     left, right = st.columns([2, 3])
     paper = _paper(left, right)
 
@@ -320,14 +295,8 @@ def _link() -> str:
 
 
 def held(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]:
-    """Wrap the function so that it also registers its file for the session that is drawing its page
-    now.
-
-    Args:
-        make: Makes the file's content.
-        name: The file's name.
-        mime: Its media type; streamlit identifies a file by name, type and content.
-    """
+    """Make the function also register its file, which streamlit identifies by name, type and
+    content, for the session that is drawing its page now."""
     session = get_script_run_ctx(suppress_warning=True)
 
     def make_and_hold() -> bytes:

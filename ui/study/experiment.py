@@ -81,15 +81,8 @@ class Experiment:
         )
 
     def asked(self, address: Address, spec: Spec) -> Spec:
-        """Make the experiment's spec.
-
-        Args:
-            address: The page's, which holds the experiment's own options.
-            spec: Of the page's main study.
-
-        Raises:
-            PalimpsestError: If the values are invalid, such as a pattern of models without a match.
-        """
+        """Make the experiment's spec from the page's and the options in its address. Raises
+        PalimpsestError if values are invalid, such as a pattern of models without a match."""
         values = {name: getattr(spec, name) for name in self.shared}
         values |= {name: make(getattr(spec, source)) for name, (source, make) in self.taken.items()}
         values |= {option.name: address[self.key(option.name)] for option in self.own}
@@ -99,12 +92,8 @@ class Experiment:
 
 
 def views_of(*studies: Study, experiments: Mapping[str, Experiment]) -> dict[str, View]:
-    """List the views of a page by name, those of its experiments last.
-
-    Args:
-        studies: The page's main study, and others that it always shows.
-        experiments: The experiments by the name of their view.
-    """
+    """List the views of a page by name: those of the studies that it always shows, its main one
+    first, then those of its experiments."""
     every = (*studies, *(experiment.study for experiment in experiments.values()))
     return {view.name: view for study in every for view in study.views}
 
@@ -112,13 +101,8 @@ def views_of(*studies: Study, experiments: Mapping[str, Experiment]) -> dict[str
 def with_added(
     room: str, spec: type[Spec], experiments: Mapping[str, Experiment]
 ) -> dict[str, Experiment]:
-    """Add the studies of other packages to a page's experiments, by the title of their view.
-
-    Args:
-        room: The first word of their names.
-        spec: Of the page's form, whose options they share.
-        experiments: Those of the house.
-    """
+    """Add the studies of other packages, whose names begin with the room, to a page's experiments,
+    by the title of their view; they share the options of its spec."""
     shared, all_of_them = {option.name for option in options_of(spec)}, dict(experiments)
     for name in STUDIES.added:
         if name.split()[0] == room:
@@ -128,11 +112,7 @@ def with_added(
 
 
 def view_option(views: Mapping[str, View]) -> Any:
-    """Declare the option that says which view is shown, the first at first.
-
-    Args:
-        views: As `views_of` lists them.
-    """
+    """Declare the option that says which view is shown, the first at first."""
     purposes = {name: view.purpose for name, view in views.items()}
     return choice("View", next(iter(views)), purposes, help="The figure that is shown.")
 

@@ -35,13 +35,7 @@ HELP = "Starts the experiment. The time is for two idle cores; stored results ta
 
 def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None:
     """Draw the view: controls and the Run button, then headline, charts, downloads, tables and
-    method.
-
-    Args:
-        form: The page's.
-        experiment: The experiment.
-        spec: Of the page's main study, with which it shares options.
-    """
+    method."""
     study, result = experiment.study, experiment_result(form, experiment, spec)
     if result is None:
         return
@@ -89,11 +83,7 @@ def choose_titled(experiment: Experiment, address: Address, result: Result) -> t
 
 
 def experiment_result(form: Form[Any], experiment: Experiment, spec: Spec) -> Result | None:
-    """Draw the controls and the Run button; return the result if it was started or is stored.
-
-    Args:
-        form, experiment, spec: As for `show_experiment`.
-    """
+    """Draw the controls and the Run button; return the result if it was started or is stored."""
     if problem := experiment.problem(spec):
         st.info(problem, icon=":material/info:")
         return None
@@ -107,11 +97,7 @@ def experiment_result(form: Form[Any], experiment: Experiment, spec: Spec) -> Re
 
 def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:
     """Draw the experiment's controls; return its result if it has been started or is stored.
-
-    Args:
-        form, experiment: As for `show_experiment`.
-        asked: The experiment's spec; None if the values are invalid.
-    """
+    Invalid values make no spec."""
     study = experiment.study
     if asked is None:
         _controls(form, experiment, None, None, lambda: False)
@@ -148,18 +134,8 @@ def _controls(
     stored: Callable[[], bool],
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then in a popover of
-    the views' row.
-
-    Stored and precomputed results are shown at once.
-
-    Args:
-        form, experiment, asked: As for `_result_of`.
-        said: The price; None if it is unknown.
-        stored: Whether the result is stored already.
-
-    Returns:
-        Whether the Run button was just pressed; None if the experiment has not been started.
-    """
+    the views' row. Return whether the Run button was just pressed; None if it has not been
+    started."""
     state, name = st.session_state, experiment.study.name
     pressed_key = form.address.key(f"{name} pressed")
     started: set[Spec] = state.setdefault(form.address.key("started"), set())

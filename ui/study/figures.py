@@ -57,24 +57,9 @@ def show_charts(
     pick: Pick | None = None,
     at: str = "",
 ) -> int:
-    """Draw charts in rows, below each other on a phone, each under its title.
-
-    Args:
-        charts: Charts that stretch to their container, or, with `result`, a function that draws
-            them.
-        key: Unique on the page.
-        across: Charts per row, unless `Panels` say it.
-        alt_text: Alternative text of charts that have none.
-        result: What the charts are drawn from. They are drawn once per result, key, view, theme and
-            names of models, and shared by all sessions that hold the same object.
-        view: Everything else that the charts depend on.
-        mark: A reader's guess, drawn into the first chart.
-        pick: Makes points clickable: `ui.study.layers.Picking.made`.
-        at: Where their points have moved to, such as a layer; said behind each title.
-
-    Returns:
-        The number of charts.
-    """
+    """Draw charts in rows, below each other on a phone, each under its title, and return their
+    number. With a result, they are drawn once for all sessions per key, view, theme and names of
+    models. `mark` is a reader's guess, `at` where points have moved to."""
     specs = page_specs(charts, key=key, result=result, view=view)
     if not specs:
         return 0
@@ -101,16 +86,8 @@ def show_charts(
 def show_spec(
     spec: Mapping[str, Any], *, key: str, alt_text: str = "", at: str = "", **more: Any
 ) -> Any:
-    """Draw one of `page_specs`: its title as text, then the chart with its alternative text.
-
-    Args:
-        spec: The specification; it is not changed.
-        key: Unique on the page.
-        alt_text: Alternative text of a chart that has none.
-        at: As for `show_charts`.
-        more: Arguments of `st.vega_lite_chart` (`on_select`, `width` ...), whose return value is
-            returned.
-    """
+    """Draw one of `page_specs`: its title as text, then the chart with its alternative text. `more`
+    is for `st.vega_lite_chart`, whose value is returned."""
     title, below = title_of(dict(spec))
     title = ", ".join(filter(None, (title, at)))
     if title or below:
@@ -129,18 +106,8 @@ def show_spec(
 
 
 def draw_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
-    """Draw a specification unchanged, with its alternative text: every chart of the app is drawn
-    here.
-
-    If a chart has two alternative texts, Streamlit writes both to the server's log, and they may
-    hold typed text.
-
-    Args:
-        spec: The specification; it is not changed.
-        key: Unique on the page.
-        alt_text: Alternative text of a chart that has none.
-        more: Arguments of `st.vega_lite_chart`, whose return value is returned.
-    """
+    """Draw a specification, as every chart of the app, with its alternative text: of two in one
+    chart, Streamlit would write both, and typed text in them, to the server's log."""
     wordless = {name: part for name, part in spec.items() if name != "description"}
     words = words_of(dict(spec)).strip() or alt_text.strip()
     return st.vega_lite_chart(wordless, key=key, alt=words or None, **more)
@@ -222,13 +189,8 @@ def paired_colours() -> dict[str, str]:
 
 
 def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:
-    """Give a chart's specification the page's colours, and keep the height of its plot.
-
-    Args:
-        spec: Vega-Lite, as `Chart.to_dict` gives it.
-        theme: "light" or "dark".
-        colours: Colours to replace, in lower case.
-    """
+    """Give a chart's specification the colours of the page ("light" or "dark"), and keep the height
+    of its plot."""
     faint, ink = FAINT[theme], INK[theme]
     recoloured: dict[str, Any] = replaced(spec, lambda text: colours.get(text.lower(), text))
     # Streamlit's own "fit" would shrink the plot to make room for the legend below it.

@@ -62,16 +62,9 @@ class Form(Generic[S]):
         experiments: Mapping[str, Experiment] | None = None,
         asked: Mapping[str, Callable[[Address, Any], Spec]] | None = None,
     ) -> None:
-        """Read the address, see `ui.frame.links.Address.open`, and draw the page's first line.
-
-        Args:
-            page: The page's name in widget keys.
-            spec: The study's spec.
-            display: Options in the address that are not part of the study (view, layer).
-            title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
-            views: The page's views by name.
-            experiments, asked: Views that show another study, with its options; or -> its spec.
-        """
+        """Read the address and draw the page's first line, none for a form inside a page. `display`
+        are options in the address that are not the study's; `asked` makes the spec of a view that
+        shows another study."""
         self._views, self._experiments, self._asked = views or {}, experiments or {}, asked or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
@@ -112,10 +105,7 @@ class Form(Generic[S]):
     @contextmanager
     def body(self) -> Iterator[None]:
         """Draw the form, folded to a line that summarises the study; changes apply when its button
-        is pressed.
-
-        It is open while a value is invalid, and after `unfold`.
-        """
+        is pressed. It is open while a value is invalid, and after `unfold`."""
         state, key = st.session_state, self.address.key("fold")
         study = self._study()
         if study is None:
@@ -202,15 +192,9 @@ class Form(Generic[S]):
             return None
 
     def control(self, name: str, *, anew: bool = False, **layout: Any) -> None:
-        """Draw an option's control, with an error below it if its value is invalid.
-
-        Args:
-            name: The option's name.
-            anew: Send the value to the browser in every run: for a control in a popover, which the
-                browser creates when the popover is opened, with its lowest value if only an earlier
-                run has sent one.
-            layout: Further arguments of the control.
-        """
+        """Draw an option's control, with an error below it if its value is invalid. `anew` sends
+        the value in every run: a popover's control is made when that opens, with its lowest value
+        if only an earlier run sent one."""
         self._drawn.add(name)
         if anew:
             self.address.tell(name)
@@ -258,12 +242,8 @@ class Form(Generic[S]):
         )
 
     def spec(self, **fixed: Any) -> S | None:
-        """Make the spec of the controls' values; if they are invalid, show why and return the last
-        valid spec.
-
-        Args:
-            fixed: Options whose values replace those of the controls.
-        """
+        """Make the spec of the controls' values, but the fixed ones; if they are invalid, show why
+        and return the last valid spec."""
         values = {name: self.address[name] for name in self._names} | fixed
         problems = []
         for name, value in values.items():

@@ -138,22 +138,9 @@ class Jobs:
         most: int | None = None,
         expected: float = UNLIMITED,
     ) -> Job:
-        """Return the job of this key, waiting, running or done, or a new one.
-
-        Args:
-            key: The study's hash.
-            title: The study's name for people.
-            work: Called in a worker as work(progress, signal); its return value becomes the result.
-            watcher: The session that asks; see `leave`.
-            again: Run once more if the job of this key or a task of it failed, or was cancelled.
-            look: Check first whether everything is stored (`signal.look_only`), without queueing.
-            only_stored: Check, and compute nothing; a later call without this computes the study.
-            most: Limit on jobs that wait or run, except looks; one watcher may have a quarter.
-            expected: Seconds that the study should take, by its price.
-
-        Raises:
-            QueueFullError: If a new job would exceed the limit.
-        """
+        """Return the job of this key, or a new one. `again` runs a failed or cancelled one once
+        more, `look` first checks without queueing, `only_stored` only checks. Raises QueueFullError
+        beyond `most`, of which a watcher may have a quarter."""
         with self._change:
             job = self._jobs.get(key)
             if job is not None and not only_stored:

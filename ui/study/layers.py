@@ -26,18 +26,8 @@ def layer_option(help: str = "Chooses the layer shown.") -> Any:
 
 
 def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str = "") -> int:
-    """Draw a slider of layers with a button that plays them.
-
-    Args:
-        address: The page's, with an option `layer`.
-        layers: The layers to choose from, in order.
-        usual: The page's own choice, used until the user chooses and if the chosen layer does not
-            exist.
-        help: What the layers are, in the button's help.
-
-    Returns:
-        The layer to show.
-    """
+    """Draw a slider of layers with a button that plays them; return the layer to show, the usual
+    one until the user chooses, and if the chosen layer does not exist."""
     state = st.session_state
     proposed = address["layer"] == address.proposed("layer")
     if address["layer"] not in layers and not proposed:
@@ -105,13 +95,8 @@ def _next(address: Address) -> str:
 
 
 def follow(key: str, chosen: Any, offered: Collection[Any]) -> None:
-    """Give a widget what was chosen in another figure, once; call it before the widget is drawn.
-
-    Args:
-        key: Of the widget.
-        chosen: What the page's address holds, as the widget writes it.
-        offered: What the widget offers; anything else is ignored.
-    """
+    """Give a widget what was chosen in another figure, once, if it offers it; call it before the
+    widget is drawn."""
     state, before = st.session_state, f"{key} followed"
     if chosen in offered and state.get(before) != chosen:
         state[key] = chosen
@@ -146,13 +131,8 @@ class Picking:
 
 
 def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:
-    """Add a selection to the specification's first layer of points or cells; None if it has
-    neither.
-
-    Args:
-        spec: Vega-Lite, of one unit or of layers; it is not changed.
-        fields: Fields of a point that a click returns.
-    """
+    """Add a selection, which returns these fields of a point, to the specification's first layer of
+    points or cells; None if it has neither."""
     layers = spec.get("layer")
     if layers is None:
         mark = spec.get("mark")

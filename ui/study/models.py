@@ -61,12 +61,8 @@ def _adapter_refs(box: Path) -> tuple[str, ...]:
 
 
 def show_real_models(page: str = "") -> None:
-    """Draw a link to each result of models that are not included, with its finding, and say below
-    where the models came from.
-
-    Args:
-        page: File of the page whose results are listed; empty for those of all pages.
-    """
+    """Draw a link to each result of models that are not included, with its finding, for one page's
+    file or all (""), and say below where the models came from."""
     sources: dict[str, str] = {}
     for entry in shelved_entries(page):
         study = STUDIES[entry.study]
@@ -82,11 +78,8 @@ def show_real_models(page: str = "") -> None:
 
 
 def shelved_entries(page: str = "") -> list[Shelved]:
-    """List the results of models that are not included and can be shown here.
-
-    Args:
-        page: As for `show_real_models`.
-    """
+    """List the results of models that are not included and can be shown here, for one page's file
+    or all ("")."""
     asked = [each for each in default_shelf().entries if page in ("", each.page)]
     return [each for each in asked if _is_valid(each)]
 
@@ -100,13 +93,8 @@ def _is_valid(entry: Shelved) -> bool:
 
 
 def public_models(address: Address, *studies: str) -> None:
-    """Draw, inside a form, sets of public models, each with what it costs and a button that chooses
-    them.
-
-    Args:
-        address: The page's.
-        studies: Studies of the page whose models are chosen, its main one first.
-    """
+    """Draw, inside a form, sets of public models for the page's studies, its main one first, each
+    with its cost and a button that chooses them."""
     limits = current_limits()
     with st.popover("Public models", icon=":material/public:", help=PUBLIC):
         if shelved_entries(page := PAGE_OF[studies[0]]):
@@ -130,14 +118,8 @@ def public_models(address: Address, *studies: str) -> None:
 
 
 def fine_tune_finder(base_key: str) -> None:
-    """Draw, inside a form, the list of the chosen Hub model's fine-tunes with the data sets on
-    their cards.
-
-    Every model control then offers them.
-
-    Args:
-        base_key: Widget key of the control of the base model.
-    """
+    """Draw, inside a form, the fine-tunes, with the data sets on their cards, of the Hub model in
+    the control of this key. Every model control then offers them."""
     with st.popover("Find fine-tunes on the Hub", icon=":material/manage_search:"):
         st.markdown(
             "Models on the Hugging Face Hub whose cards name the base model above as the model "

@@ -41,15 +41,8 @@ class Pinned:
 
 
 def beside(form: Form[S], spec: S, result: Result, study: Study) -> None:
-    """Draw the button that pins this result; show a pinned result beside this one as small
-    multiples, with their differences: below the headline.
-
-    Args:
-        form: The page's.
-        spec: Of the study.
-        result: What the page shows.
-        study: The study, which says what is compared.
-    """
+    """Draw the button that pins this result; show a pinned one beside it as small multiples, with
+    their differences: below the headline."""
     this = Pinned(result, summary(spec, result.sentences_read))
     pins: list[Pinned] = st.session_state.setdefault(form.address.key("pins"), [])
     _pin_button(form, pins, this)

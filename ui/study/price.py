@@ -52,14 +52,7 @@ def refusal(said: Said | None) -> str:
 
 def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
     """Return a study's price in words; None while the Hub is queried, or if that fails, which the
-    panel shows.
-
-    Args:
-        name: The study's name.
-        spec: Of the study.
-        pricing: Computes its price.
-        again: Whether the button was pressed: query the Hub again if it could not be reached.
-    """
+    panel shows. `again` asks a Hub that could not be reached once more."""
     if not any("hub:" in ref for ref in refs_of(spec)):
         try:
             return _said(pricing, spec, current_limits())
@@ -75,16 +68,8 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
 def priced_panel(
     form: Form[Any], request: Request, pricing: Pricing, *, again: bool | None = None
 ) -> Result | None:
-    """Run a study as `run_panel` does; if it is large, wait for a button that says what it costs.
-
-    Stored and precomputed results are shown at once; the form says where a result comes from.
-
-    Args:
-        form: The page's.
-        request: The study.
-        pricing: Computes the study's price.
-        again: As for `run_panel`; None for whether the form's button was pressed.
-    """
+    """Run a study as `run_panel` does; if it is large and neither stored nor precomputed, wait for
+    a button that says what it costs. `again` is None for the form's button."""
     again = form.pressed if again is None else again
     if opens_at_once(request):
         return run_panel(request, again=again, told=form.aside)
@@ -111,14 +96,7 @@ def with_price(request: Request, said: Said | None) -> Request:
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
     """Whether a study may start: at once if it is small or stored, otherwise after its button was
-    pressed.
-
-    Args:
-        form: The page's.
-        spec: Of the study.
-        said: Its price; None while it is unknown.
-        stored: Whether all its results are stored.
-    """
+    pressed. Without a price, which is still unknown, it waits."""
     accepted: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
     if said is None:
         return False

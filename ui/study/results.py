@@ -37,14 +37,8 @@ if TYPE_CHECKING:
 
 
 def show_headline(form: Form[Any], result: Result, sentence: str = "") -> None:
-    """Draw the headline with its terms explained, the place of pinned results below it, and the
-    page's menu with the notes.
-
-    Args:
-        form: The page's.
-        result: What the study returned.
-        sentence: The view's headline; empty for the beginning of the study's.
-    """
+    """Draw the view's headline, or the beginning of the study's, with its terms explained, the
+    place of pinned results below it, and the page's menu with the notes."""
     shown = result.cautioned(sentence or lead_of(result.headline))
     show_sentence(shown)
     form.below_headline = st.container()
@@ -52,13 +46,8 @@ def show_headline(form: Form[Any], result: Result, sentence: str = "") -> None:
 
 
 def view_headline(result: Result, view: View, *choices: Hashable) -> str:
-    """Return the sentence of a view, which is written once for all sessions; "" for the study's.
-
-    Args:
-        result: What the study returned.
-        view: One of the study's.
-        choices: What the view depends on besides.
-    """
+    """Return the sentence of a view with these choices, written once for all sessions; "" for the
+    study's."""
     names = tuple(sorted(names_here().items()))
     said = ("headline", view.name, choices, names)
     return made_once(result, said, lambda: view.sentence(result, *choices))
@@ -79,28 +68,9 @@ def show_view(
     form: Form[Any] | None = None,
     moves: bool = False,
 ) -> bool:
-    """Draw a view's charts with their downloads, or say why there are none.
-
-    Args:
-        result: What the study returned.
-        view: One of the study's.
-        choices: What the view depends on besides.
-        figures: Draws all figures of the report.
-        key: Of the charts, unique on the page.
-        caption: A line below the charts, beside the downloads.
-        name: End of the downloaded files' names; made from view and choices by default.
-        lesson: Of the page whose guess is drawn into the first chart, in a lesson.
-        pick: As for `show_charts`.
-        below: Draws a control below the charts; returns what draws the charts that it governs, and
-            its value.
-        more: As for `show_downloads`.
-        form: The page's, whose row of views gets the control of the rivals that are not drawn at
-            first; without it, all are drawn.
-        moves: Whether points move on the page, which they do not in a file.
-
-    Returns:
-        Whether there are charts.
-    """
+    """Draw a view's charts with their downloads, or say why there are none; return whether there
+    are. `below` draws a control below them and returns what draws the charts that it governs, and
+    its value; `moves` is for points that move on the page."""
     part = ("part", view.name, choices)
     mark = lessons.mark(lesson)  # a lesson asks about all that its figure can show
     fewer = not mark and made_once(result, part, lambda: view.leaves_out(result, *choices))
@@ -146,24 +116,15 @@ def _all_rivals(form: Form[Any]) -> bool:
 
 
 def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") -> None:
-    """Draw the tables of a view.
-
-    Args:
-        result, view, choices: As for `show_view`.
-        fold: As for `show_tables`.
-    """
+    """Draw the tables of a view."""
     wanted = ("rows", view.name, choices, tuple(sorted(names_here().items())))
     rows = made_once(result, wanted, lambda: view.rows(result, *choices))
     show_tables(rows, fold)
 
 
 def show_tables(rows: Mapping[str, pd.DataFrame], fold: str = "") -> None:
-    """Draw tables in an expander, nothing if all are empty.
-
-    Args:
-        rows: The tables, by their name in the result.
-        fold: The expander's title, where it is not that of its only table.
-    """
+    """Draw tables, by their name in the result, in an expander, titled as its only table where
+    `fold` is ""; nothing if all are empty."""
     filled = {name: table for name, table in rows.items() if not table.empty}
     if not filled:
         return
@@ -174,13 +135,8 @@ def show_tables(rows: Mapping[str, pd.DataFrame], fold: str = "") -> None:
 
 
 def show_menu(form: Form[Any], result: Result, more: Sequence[str] = ()) -> None:
-    """Draw the page's menu: the notes on a result, and the names of its models.
-
-    Args:
-        form: The page's.
-        result: What the study returned.
-        more: Sentences before the result's notices.
-    """
+    """Draw the page's menu: the notes on a result, after `more` sentences, and the names of its
+    models."""
     with form.menu([*more, *result.notices]):
         names_control(made_once(result, "models", lambda: models_in(result)))
 
@@ -206,16 +162,8 @@ def _whole(text: str) -> str:
 
 
 def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "") -> None:
-    """Draw a table under its title, to sort and search; skip an empty one.
-
-    Columns have a title and an explanation on the page; files keep the raw names.
-
-    Args:
-        table: The rows shown.
-        name: The table's name in the result and the data dictionary.
-        digits: Decimals of numbers.
-        title: Title of a table that shows only some of the rows.
-    """
+    """Draw a table under its title, to sort and search; skip an empty one. Columns have a title and
+    an explanation on the page; files keep the raw names."""
     if table.empty:
         return
     st.markdown(f"**{plain(title or title_of_table(name))}**")
@@ -265,12 +213,7 @@ def _column(values: pd.Series, name: str, digits: int) -> Any:
 
 
 def show_method(result: Result, study: Study) -> None:
-    """Draw "Method and caveats": the methods paragraph, formulas, caveats and references.
-
-    Args:
-        result: What the study returned.
-        study: Gives the formulas and caveats.
-    """
+    """Draw "Method and caveats": the methods paragraph, formulas, caveats and references."""
     with st.expander("Method and caveats", icon=":material/menu_book:"):
         st.markdown(plain(result.methods))
         for name, formula in study.words.formulas.items():

@@ -92,15 +92,8 @@ def request_of(
     name: str = "",
     identity: Hashable = "",
 ) -> Request:
-    """Ask for a study of the catalogue.
-
-    Args:
-        study: The study.
-        spec: What is asked for.
-        texts: Uploads, by the name that the spec has for them.
-        name: The study's name for people; empty for its own.
-        identity: As of a `Request`.
-    """
+    """Ask for a study of the catalogue. `texts` are uploads, by the name that the spec has for
+    them; `name` is for people."""
 
     def run(progress: Callable[[Progress], None], signal: Signal) -> Any:
         if not study.light or spec.changed():
@@ -118,17 +111,9 @@ def run_panel(
     quiet: bool = False,
     told: DeltaGenerator | None = None,
 ) -> Result | None:
-    """Run a study, join a running one, or return its finished result.
-
-    Args:
-        request: The study.
-        again: Whether the user pressed the button: a failed study is tried again.
-        quiet: Whether to omit the line that says where the result comes from.
-        told: Place of that line, emptied while there is no result; None for this place.
-
-    Returns:
-        The result, a precomputed one until it is recomputed; None while the panel says why.
-    """
+    """Run a study, join a running one, or return its finished result, a precomputed one until it is
+    recomputed; None while the panel says why. `told` is the place of the line that says where the
+    result comes from, emptied while there is none."""
     key = request.key
     if told is not None:
         told.empty()  # what it says of another study on this page is not said of this one
@@ -180,17 +165,8 @@ def run_panel(
 
 def is_stored(request: Request, *, refused: bool = False) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
-    pressed.
-
-    Nothing is computed. If the look takes longer than `LOOK` seconds, or too many wait for theirs,
-    the page says so and ends here; it is drawn again when the look has ended, or can begin.
-
-    Args:
-        request: The study.
-        refused: This instance does not compute the study: what another session's look found
-            missing is still missing, and is not looked for again; and the page does not wait for
-            a look that takes long.
-    """
+    pressed. The page ends here while a look takes longer than `LOOK` seconds, or waits for others,
+    unless this instance does not compute the study (`refused`)."""
     key = request.key
     looked = st.session_state.setdefault(LOOKED, set())
     try:
@@ -297,11 +273,8 @@ def _watcher() -> str:
 
 
 def forget_watched() -> None:
-    """Forget whose progress the page's previous run showed; called as a run of the page begins.
-
-    A page that ends in `st.stop` keeps the fragments of its previous runs, and one of them may
-    have been asked to redraw itself meanwhile: it would draw over what the page shows now.
-    """
+    """Forget whose progress the previous run showed, or its fragments could redraw it over the
+    page."""
     st.session_state[WATCHED] = set()
 
 

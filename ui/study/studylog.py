@@ -38,16 +38,8 @@ PUBLIC = re.compile(
 def log_study(
     study: str, spec: Any, progress: Sequence[Progress], *, outcome: str, seconds: float
 ) -> None:
-    """Write the line, at level INFO.
-
-    Args:
-        study: Its name, such as "RSA".
-        spec: Its settings; those that are not the default are named. Typed texts are given by their
-            length, files and folders by their kind.
-        progress: The last report of each stage; a task whose output is never stored counts as run.
-        outcome: "done", "failed" or "cancelled".
-        seconds: Wall-clock time.
-    """
+    """Write the line, at level INFO, with the options that are not the default: typed texts by
+    their length, files and folders by their kind. `outcome` is "done", "failed" or "cancelled"."""
     record = {
         "study": study,
         "outcome": outcome,
@@ -65,13 +57,7 @@ def log_study(
 
 
 def logged(study: str, spec: Any, run: Work) -> Work:
-    """Wrap the work so that it writes its line when it ends, but not when it will be resumed.
-
-    Args:
-        study: Its name.
-        spec: Its settings.
-        run: Called as run(progress, signal).
-    """
+    """Wrap the work so that it writes its line when it ends, but not when it will be resumed."""
 
     def work(report: Callable[[Progress], None], signal: Signal) -> Any:
         stages: list[Progress] = []

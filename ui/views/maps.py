@@ -31,12 +31,8 @@ def search_option(what: str) -> Any:
 
 
 def search_box(address: Address, *, update: bool = False) -> str:
-    """Draw the field of the search; return its text.
-
-    Args:
-        address: The page's, with `search_option`.
-        update: Write the text into the address at once: in a fragment.
-    """
+    """Draw the field of the search; return its text, which a fragment writes into the address at
+    once."""
     option = address.options[SEARCH]
     address.tell(SEARCH)
     text = st.text_input(
@@ -56,6 +52,5 @@ def search_box(address: Address, *, update: bool = False) -> str:
 
 
 def movable(drawing: Drawing) -> Drawing:
-    """Make what draws a map draw one that is moved and enlarged on the page, and whose points
-    move."""
+    """Make what draws a map draw one that moves and zooms on the page, with its points."""
     return on_page(drawing, zooms=True, moves=True)

@@ -34,11 +34,9 @@ REFERENCE = re.compile(r"(random|zoo|hub|path):")
 
 
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
-    """Draw the control of the label table; return its content by name, empty if there is none.
-
-    A table that cannot be read is returned, too: the study then says why, and the control is in a
-    popover that may be closed.
-    """
+    """Draw the control of the label table; return its content by name, empty if there is none. One
+    that cannot be read is returned, too: the study says why, also where the control's popover is
+    closed."""
     address, seen = form.address, form.address.key("label table seen")
     upload = uploader(
         address,

@@ -80,13 +80,7 @@ def map_view(
     redrawn: Callable[[str], Result | None],
 ) -> None:
     """Show the map, and below it the spectra of the clicked model and links to other pages.
-
-    Args:
-        form: The page's.
-        result: Result of the study.
-        page_view: The view.
-        redrawn: Returns the result on another map, through the run panel; None until it is there.
-    """
+    `redrawn` returns the result on another map; None until it is there."""
     by, drawing, axes, wanted = _map_controls(form, result)
     shown = result if drawing == result.spec["map"] else redrawn(drawing)
     if shown is None:
@@ -157,11 +151,8 @@ def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, st
 
 
 def _ringed(shown: str, view: Hashable) -> tuple[str, str]:
-    """Return the model that the map is drawn with a ring around, and the map's key.
-
-    A click moves the ring in the browser, which keeps the visible part of the map; for another
-    choice, or another view of the map, it is drawn again, under another key.
-    """
+    """Return the model that is drawn with a ring, and the map's key. A click moves the ring in the
+    browser and keeps the visible part; another choice or view is drawn again, under another key."""
     state = st.session_state
     ring, drawn, number = state.get(RING, ("", None, 0))
     if shown != state.get(CLICKED, ring) or view != drawn:

@@ -53,13 +53,9 @@ class Example:
 
 
 def query_of(spec: Spec, beside: str = "", view: str = "") -> dict[str, list[str]]:
-    """Return the parameters of a link to a study: its non-default options, and what shows it.
-
-    Args:
-        spec: Of the study.
-        beside: The study's command where it is an experiment of its page.
-        view: The page's view, where it is not the first.
-    """
+    """Return the parameters of a link to a study: its non-default options, the command of an
+    experiment that stands `beside` its page's study, and the page's view where it is not the
+    first."""
     kinds = {option.name: option for option in options_of(type(spec))}
     shown = {"study": [beside] if beside else [], "view": [view] if view else []}
     return {name: kinds[name].as_query(value) for name, value in spec.changed().items()} | {

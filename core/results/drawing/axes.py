@@ -125,14 +125,8 @@ def layer_plane(
 def span_of(
     *columns: Any, zero: bool = False, top: float | None = None, pad: float = 0.06
 ) -> tuple[float, float]:
-    """Compute the ends of an axis that holds these values, with a little room.
-
-    Args:
-        columns: Values; NaN is ignored.
-        zero: Whether the axis includes 0.
-        top: Its upper end, where it is fixed.
-        pad: Room beyond the values, as a share of their range.
-    """
+    """Compute the ends of an axis that holds these values (NaN ignored), with room at each end, a
+    share of their range."""
     values = (
         np.concatenate([np.asarray(column, dtype=float).ravel() for column in columns])
         if columns

@@ -96,18 +96,9 @@ def curves(
     named: Sequence[tuple[str, float]] = (),
     columns: int | OfWidth = 2,
 ) -> Chart:
-    """Draw lines by name, with bands where the table has `low` and `high`.
-
-    Args:
-        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines
-            are one model's, which stand out together on a page when one of them is pointed at.
-        plane: The axes.
-        looks: Name -> how its line looks, in the order of the legend.
-        tips: What a tooltip says.
-        under, over: Layers below and above the lines.
-        named: Names at the right end of things that are not lines, such as a band: (name, y).
-        columns: Of the legend below, as `core.results.drawing.style.legend` takes them.
-    """
+    """Draw lines by name in the order of `looks`, with bands where the table has `low` and `high`.
+    Lines with one `who` stand out together when pointed at; `named` are names at the right end of
+    what is no line."""
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
     shown = [name for name in looks if (table["name"] == name).any()]
     context = plane.context
@@ -172,21 +163,9 @@ def line_chart(
     words: Mapping[str, Any] | None = None,
     **marks: Any,
 ) -> Chart:
-    """Draw lines by name with their bands, tooltips, title and description in words.
-
-    Args:
-        rows: As `curves` takes them; the band is the interval of y that its record names.
-        plane: The axes.
-        looks: Name -> how its line looks, in the order of the legend.
-        title, below: The title, and the line below it.
-        rules: Lines across the plot.
-        line: What a line is, in tooltips.
-        tips: What a tooltip says, where that is not the line, x, y and its interval.
-        also: What a tooltip says after that.
-        counted: Column along which the words go, where that is not the x axis.
-        words: As `lines_in_words` takes them, where they are not those of title and axes.
-        marks: `under`, `over`, `named` and `columns` of `curves`.
-    """
+    """Draw lines by name with their bands, tooltips, title and description in words. `tips` replace
+    what a tooltip says, `also` follows it; `marks` are those of `curves`, `words` those of
+    `lines_in_words`."""
     low, high = ends_of(plane.y)
     if low in rows.columns:
         rows = rows.assign(low=rows[low], high=rows[high])
@@ -238,25 +217,9 @@ def layer_chart(
     context: Context,
     **more: Any,
 ) -> Chart:
-    """Draw a column by layer: a line with its band for each name, chance level as a grey band,
-    baselines as grey lines.
-
-    Args:
-        rows: Columns `name`, `layer`, the column, and where there are any the ends of its interval,
-            and `null_low` and `null_high`.
-        y: The column.
-        looks: Name -> how its line looks, in the order of the legend.
-        title, below: The title, and the line below it.
-        y_title, kind: Of the axis, where its record does not say them.
-        x_title: Of the axis of layers; "" where a panel below has it.
-        ends: Of the y axis; without them, as far as values, intervals and rules go.
-        zero: Whether the axis includes 0.
-        null: What a tooltip says of chance level; it is drawn only with this.
-        rules: Lines across the plot.
-        height: Of the plot on a page.
-        context: What it is drawn for.
-        more: As `line_chart` takes it.
-    """
+    """Draw a column by layer: a line with its band for each name, chance level (`null_low`,
+    `null_high`) as a grey band that tooltips call `null`, and baselines as grey lines. `more` is
+    `line_chart`'s."""
     kind = kind or kind_in(rows, y)
     if context.zoomed:
         ends = reach(rows, y, rules, zero=zero, nulls=bool(null))

@@ -32,16 +32,7 @@ def lines_in_words(
     names: Sequence[str] = (),
 ) -> str:
     """Describe a line chart: where each line begins and ends, and which value is highest and
-    lowest.
-
-    Args:
-        table: Columns `name`, x and y.
-        what: What the chart shows, such as its title.
-        x, y: Columns.
-        x_title, y_title: Titles of the axes.
-        kind: Format of the values.
-        names: The lines to describe; all where empty.
-    """
+    lowest; of the lines in `names`, or all."""
     rows = table[table[y].notna()]
     names = [
         name for name in (names or dict.fromkeys(rows["name"])) if (rows["name"] == name).any()
@@ -95,14 +86,7 @@ def points_in_words(
     table: pd.DataFrame, what: str, *, name: str, group: str = "", point: str = "point"
 ) -> str:
     """Describe a scatter plot: how many points, in which groups, the outermost ones, and all names
-    where they are few.
-
-    Args:
-        table: Columns x and y, the names, and the groups where there are any.
-        what: What the plot shows, such as its title.
-        name, group: Columns.
-        point: What a point is, in the singular.
-    """
+    where they are few."""
     if table.empty:
         return f"{what}: nothing could be drawn."
     text = [f"{what}. Scatter plot of {counted(len(table), point)}."]

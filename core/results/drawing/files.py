@@ -38,18 +38,9 @@ def sheet(
     thin: float = 1.0,
     padding: float = PADDING,
 ) -> dict[str, Any]:
-    """Make the specification of a chart for a file.
-
-    Args:
-        chart: A `Chart`, or an altair chart of a study of the user's. A chart that stretches gets
-            this width; panels are resized until they fill the width; a drawing with a fixed width
-            (arcs of a sentence) keeps it.
-        width: Of the whole figure, in its units.
-        letter: Font size of axes, legends and subtitles.
-        titled: Whether titles are shown; panels keep theirs, without a subtitle.
-        thin: Factor for the thickness of lines and the diameter of points.
-        padding: Around the figure.
-    """
+    """Make the specification of a chart for a file. One that stretches gets this width, panels are
+    resized to fill it, a fixed width stays. `thin` multiplies lines and points; panels keep their
+    titles."""
     spec: dict[str, Any] = (
         chart.to_dict(open_widths=True) if isinstance(chart, Chart) else chart.to_dict()
     )
@@ -224,11 +215,8 @@ def _thinned(part: Any, thin: float) -> Any:
 
 
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
-    """Resize the sheet's panels until the figure has the given width.
-
-    The axes keep their size, so the second drawing usually fits, and `svg` reuses it; names that
-    extend beyond a narrow plot need further drawings.
-    """
+    """Resize the sheet's panels until the figure has the given width. Axes keep their size, so the
+    second drawing usually fits; names that extend beyond a narrow plot need further ones."""
     grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
     across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))
     more = 0.0

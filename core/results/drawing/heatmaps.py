@@ -45,25 +45,9 @@ def heatmap(
     limit: int = 130,
     context: Context,
 ) -> Chart:
-    """Draw a heatmap that stretches to its container, with title and description in words.
-
-    Args:
-        table: One row a cell.
-        title, below: The title, and the line below it.
-        x, y, value: Columns.
-        x_title, y_title: Of the axes; without one, an axis has none.
-        value_title: Of the colours, where its record does not say it.
-        ends: Of the colours; what lies beyond has the end's colour, and its number says what it is.
-        tips: What a tooltip says before the value; of row and column without it.
-        also: What it says after the value.
-        said: What the words begin with, where that is not the title.
-        reverse: Whether low values are bright.
-        order: How columns and rows are sorted, as Vega-Lite takes it.
-        angle: Of the names of columns.
-        height: On a page.
-        limit: Most pixels of a row's or a column's name.
-        context: What it is drawn for.
-    """
+    """Draw a heatmap, one row of the table a cell, that stretches to its container, with title and
+    description in words. Beyond `ends`, a cell has the end's colour; `reverse` makes low values
+    bright; `limit` is in pixels of a name."""
     kind = kind_in(table, value)
     value_title = value_title or tip_of(value).title
     tips = tips or [_axis_tip(y, y_title), _axis_tip(x, x_title)]
@@ -105,17 +89,9 @@ def models_heatmap(
     also: str,
     context: Context = PAGE,
 ) -> dict[str, Chart]:
-    """Draw a table of models beside models, by the study's name; nothing of an empty table.
-
-    Args:
-        result: What the study returned.
-        table: The table's name; its columns `model` and `other` are rows and columns.
-        value: The column that is drawn.
-        title: Of the figure.
-        axes: What a tooltip calls rows and columns.
-        also: Column of the main table that a tooltip says of the row's model.
-        context: What it is drawn for.
-    """
+    """Draw a table of models (`model`) beside models (`other`), by the study's name; nothing of an
+    empty table. `axes` are what tooltips call rows and columns, `also` a column of the main
+    table."""
     cells, of_model = result.tables[table], result.table.set_index("model")[also]
     if cells.empty:
         return {}

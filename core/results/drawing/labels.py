@@ -22,19 +22,9 @@ LONGEST_NAME = 21  # letters of a line of a name
 
 
 def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
-    """Place labels without overlap, in the order of their values, moved as little as possible.
-
-    Least squares under order (pool adjacent violators, after subtracting the sizes of the labels
-    below), then shifted to fit the axis.
-
-    Args:
-        values: Wanted positions of the labels, of which there is one at least, shape (label,).
-        sizes: Size of each label on the axis, shape (label,) or one for all.
-        low, high: Ends of the axis; labels that fit stay between them.
-
-    Returns:
-        Middle of each label, shape (label,), in the order of `values`.
-    """
+    """Place labels without overlap, in the order of their values, moved as little as possible:
+    least squares under order (pool adjacent violators), then shifted to fit the axis. Returns each
+    label's middle."""
     wanted = np.asarray(values, dtype=float)
     size = np.broadcast_to(np.asarray(sizes, dtype=float), wanted.shape)
     order = np.argsort(wanted, kind="stable")
@@ -56,12 +46,8 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
 
 
 def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]:
-    """Find for each line the first line with which it coincides (itself where there is none).
-
-    Args:
-        lines: Values at the same positions, NaN where a line has none.
-        within: Distance within which two lines cannot be distinguished by eye.
-    """
+    """Find for each line the first line that is `within` this distance of it wherever both have a
+    value (NaN: none); itself where there is none."""
     first: list[int] = []
     for number, line in enumerate(lines):
         on = number
@@ -102,23 +88,9 @@ def free_labels(
     radius: float,
     kept: Sequence[tuple[float, float] | None] = (),
 ) -> list[tuple[float, float] | None]:
-    """Place the names of points above, below, right or left of each, without overlap with names or
-    points, in pixels.
-
-    Points are placed in order, so the more important ones come first; a name without a free place
-    gets None.
-
-    Args:
-        x, y: Points in pixels, shape (point,), y downwards.
-        widths: Width of each name, shape (point,).
-        height: Height of a name.
-        size: Width and height of the plot.
-        radius: Of a point.
-        kept: Centre of each name that has its place already, or None; none has if empty.
-
-    Returns:
-        Centre of each name, or None.
-    """
+    """Place the names of points, in pixels, y downwards, above, below, right or left of each, the
+    first points first, without overlap with points or `kept` places. Returns each name's centre, or
+    None."""
     xs, ys, wide = (np.asarray(values, dtype=float) for values in (x, y, widths))
     dots = np.stack([xs - radius, ys - radius, xs + radius, ys + radius], axis=1)
 

@@ -57,11 +57,8 @@ MOST_STRESS = 0.1  # above it, distances on a map mislead
 
 
 def stress_in_words(stresses: Mapping[int, float], elsewhere: str) -> str:
-    """Say what a map loses of the distances and, where that is too much, where to read them.
-
-    Args:
-        stresses: Number of dimensions -> stress, that of the drawn map first.
-        elsewhere: What has the distances themselves.
+    """Say what a map loses of the distances, by number of dimensions, the drawn map's first, and
+    where that is too much, where to read them.
 
     Example:
         >>> stress_in_words({2: 0.65, 3: 0.57}, "Distances")
@@ -79,15 +76,8 @@ def stress_in_words(stresses: Mapping[int, float], elsewhere: str) -> str:
 
 
 def matches(texts: Mapping[str, Sequence[str]], wanted: str) -> NDArray[np.bool_]:
-    """Find the points of which a text contains a searched name, in upper or lower case.
-
-    Args:
-        texts: Columns of texts, one per point.
-        wanted: Names or parts of names, separated by commas.
-
-    Returns:
-        Shape (point,); all false if nothing is searched.
-    """
+    """Find the points of which a text contains one of the wanted names or parts of names, separated
+    by commas, in upper or lower case."""
     terms = [term.strip().casefold() for term in wanted.split(SEPARATOR) if term.strip()]
     rows = zip(*texts.values(), strict=True)
     return np.array(
@@ -116,21 +106,9 @@ def placed(
     leading: float = 1.0,
     context: Context,
 ) -> pd.DataFrame:
-    """Place the name of each point, the first rows first.
-
-    Args:
-        table: Points, with columns x and y.
-        names: Of the points.
-        ends: Of both axes.
-        height: Of the plot in pixels.
-        radius: Of a point in pixels.
-        bold: Which names are bold.
-        leading: Height of a line, in font sizes.
-
-    Returns:
-        The table with the name's place beside the point (dx, dy, pixels), whether it is free
-        (named), and how often the map must be enlarged for that (room; infinite if it never is).
-    """
+    """Place the name of each point, the first rows first: where beside the point (dx, dy, pixels),
+    whether it is free (named), and how often the map must be enlarged for that (room; infinite if
+    never)."""
     (x_ends, y_ends), width = ends, context.narrow
     x = (table["x"].to_numpy() - x_ends[0]) / (x_ends[1] - x_ends[0]) * width
     y = (y_ends[1] - table["y"].to_numpy()) / (y_ends[1] - y_ends[0]) * height
@@ -170,15 +148,9 @@ def name_layer(
     context: Context,
     **look: Any,
 ) -> Chart:
-    """Draw the names that are free, and on a page those that become free while one zooms in.
-
-    Args:
-        points: With a table from `placed`, and a column `marked` if `faded`.
-        ends: Of both axes.
-        faded: Whether names of unmarked points are faint.
-        without: A Vega-Lite predicate of points whose names are left out.
-        look: Of the letters.
-    """
+    """Draw the names that are free, and on a page those that become free while one zooms in. Points
+    are `placed`, and `marked` where others fade; `without` is a Vega-Lite predicate of names left
+    out."""
     shown = points if context.zooms else points.filtered("datum.named")
     names = shown.mark_text(**OFFSET, **look)
     conditions: list[dict[str, Any]] = [{**without, "value": 0}] if without else []
@@ -218,17 +190,9 @@ def zoomed(layers: Sequence[Chart], *, context: Context) -> list[Chart]:
 
 
 def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Chart:
-    """Begin a chart of points that move from stage to stage; of one stage, they stay.
-
-    Args:
-        stages: From `placed`, the same points in the same order, with a column z if they can be
-            turned. All columns are those of the first stage but for `GLIDING`, which are
-            interpolated, and the switching ones.
-        switching: Columns, such as the room for a name, that are those of the nearer stage.
-
-    Returns:
-        The chart. If the points can be turned, `datum.near` is what their size is multiplied by.
-    """
+    """Begin a chart of points that move through the stages, each `placed`, with a z if they can be
+    turned. Columns are the first stage's, but `GLIDING` ones are interpolated, `switching` ones the
+    nearer stage's. `datum.near` scales turned points."""
     if len(stages) == 1:
         return Chart(stages[0])
     gliding = [column for column in GLIDING if column in stages[0]]
@@ -254,11 +218,7 @@ def moving(stages: Sequence[pd.DataFrame], switching: Sequence[str] = ()) -> Cha
 
 
 def turned(rows: pd.DataFrame) -> Chart:
-    """Begin a chart of points that do not move, in a map of `moving` points that can be turned.
-
-    Args:
-        rows: With coordinates x, y and z.
-    """
+    """Begin a chart of points, with x, y and z, that do not move in a map that can be turned."""
     return Chart(rows.rename(columns={"x": ACROSS})).calculated(x=TURNED)
 
 
@@ -268,15 +228,9 @@ def moved(
     first: int,
     bind: Mapping[str, Any] = IN_BOX,
 ) -> Chart:
-    """Give a chart of `moving` points the parameter of their stage, and a slider that turns them if
-    they have a third coordinate.
-
-    Args:
-        chart: Of one or more layers, whose axes have the ends `FRAME` if there are frames.
-        frames: Ends of the two or three axes at each stage; none where they stay.
-        first: The stage that is drawn at first.
-        bind: What holds the stage, as in Vega: the page's field, or a slider below the chart.
-    """
+    """Give a chart of `moving` points the parameter of their stage, held by `bind`, and a slider
+    that turns them if the frames (ends of the axes at each stage; none where they stay) have a
+    third axis."""
     parameters = {
         f"{STAGE}_at": f"toNumber({STAGE})",  # a field holds text
         f"{STAGE}_before": f"floor({STAGE}_at)",
@@ -303,10 +257,7 @@ def moved(
 
 
 def _between(held: str) -> str:
-    """Write the expression that changes evenly from one stage's value to the next one's.
-
-    Args:
-        held: The expression of a stage's value, with %s for its number.
-    """
+    """Write the expression that changes evenly from stage to stage; %s in it stands for the stage's
+    number."""
     before, after = held % f"{STAGE}_before", held % f"{STAGE}_after"
     return f"(1 - {STAGE}_part) * {before} + {STAGE}_part * {after}"

@@ -89,13 +89,7 @@ class Place:
 def beside(
     charts: Sequence[Chart], across: int = 2, strip: Chart | None = None, *, context: Context
 ) -> Chart:
-    """Join the charts as panels of one figure.
-
-    Args:
-        charts: Each stretches to its container.
-        across: How many beside each other.
-        strip: A legend for all of them, above.
-    """
+    """Join the charts as panels of one figure, below a legend for all of them (`strip`)."""
     across = min(context.across or across, len(charts))
     if len(charts) == 1 and strip is None:
         return charts[0]
@@ -165,6 +159,5 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
 
 
 def share_of_variance(name: str, share: float) -> str:
-    """Write the title of an axis of a projection: its name and the share of the variance that it
-    holds."""
+    """Title an axis of a projection: its name and the share of the variance that it holds."""
     return f"{name} ({text_of(share, 'per cent')} of variance)" if share == share else name

@@ -94,14 +94,8 @@ def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
 def legend(
     columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Place a legend below the chart; several legends of one chart are stacked.
-
-    Args:
-        columns: Entries beside each other; `columns_for` gives as many as there is room for.
-        width: Most pixels of an entry's words.
-        lines: Whether entries are strokes, for dashes, rather than points.
-        more: As Vega-Lite names it.
-    """
+    """Place a legend below the chart, of entries that are `width` pixels at most, as strokes for
+    `lines`; several legends are stacked."""
     stroke: dict[str, Any] = (
         {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2, "rowPadding": 0}
         if lines
@@ -118,10 +112,8 @@ def legend(
 
 
 def gradient(title: str | None = None, *, context: Context, **more: Any) -> dict[str, Any]:
-    """Place a heatmap's legend below it; `more` is as Vega-Lite names it.
-
-    A short title stands before it, a longer one above, where a phone has room for it.
-    """
+    """Place a heatmap's legend below it. A short title stands before it, a longer one above, where
+    a phone has room for it."""
     side = "left" if len(title or "") <= LONGEST_BESIDE else "top"
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": side}
     length = 160 * context.letter / PAGE.letter

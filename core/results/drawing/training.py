@@ -53,11 +53,8 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
 
 
 def progress_notices(table: pd.DataFrame) -> list[str]:
-    """Say what a reader must know of the axis, where cards and names say too little.
-
-    Args:
-        table: Columns `model`, `steps` and `tokens`, rows of models only.
-    """
+    """Say what a reader must know of the axis, where cards and names say too little of these
+    models."""
     models = table.drop_duplicates("model")
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
@@ -85,12 +82,7 @@ def along_training(
     context: Context,
 ) -> tuple[pd.DataFrame, Plane]:
     """Add a column `place` to the rows, and make the plane whose x axis it is: steps, or else
-    names.
-
-    Args:
-        table: Columns `model`, `tokens`, `steps` and y; rows of no step lack both.
-        y, y_title, ends, kind, height: As for `Plane`.
-    """
+    names. Rows of no step lack `steps` and `tokens`."""
     counts = {  # by way of Float64: a column of objects may hold missing values of any kind
         name: table[name].astype("Float64").astype(float)
         for name in ("steps", "tokens", "layer")
@@ -138,16 +130,8 @@ def step_chart(
     context: Context,
     **more: Any,
 ) -> Chart:
-    """Draw a column through training: a line for each name, baselines as grey lines.
-
-    Args:
-        rows: Columns `name`, `model`, `tokens`, `steps`, y, and where there are any those of its
-            interval and `layer`.
-        y, y_title, kind, ends, height: As for `Plane`; without them, the kind of the column, and as
-            far as values, intervals and rules go.
-        looks, title, below, more: As `line_chart` takes them.
-        rules: Lines across the plot.
-    """
+    """Draw a column through training: a line for each name, baselines as grey lines. Kind and ends
+    are the column's where they are not given; `more` is `line_chart`'s."""
     names = short_names(dict.fromkeys(rows["model"]))
     kind = kind or kind_in(rows, y)
     placed, plane = along_training(
@@ -173,11 +157,7 @@ def rings(table: pd.DataFrame) -> Mark:
 
 
 def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out loss by training step, the end of training included.
-
-    Args:
-        table: Of `loss_table`.
-    """
+    """Draw the held-out loss of a `loss_table` by training step, the end of training included."""
     looks = {"loss": Look(GREY)}
     return step_chart(
         table.assign(name="loss"), "loss", "Held-out loss (natural logarithm, nats)", looks,

@@ -66,11 +66,8 @@ class Shelved:
     beside: bool = False
 
     def spec(self, kind: type[Any]) -> Any:
-        """Make its spec; options that this version does not have are left out.
-
-        Raises:
-            PalimpsestError: If a value is not valid here, as a folder on a shared instance.
-        """
+        """Make its spec; options that this version does not have are left out. Raises
+        PalimpsestError if a value is not valid here, as a folder on a shared instance."""
         given = {option.name for option in options_of(kind)} & set(self.values)
         values = {name: self.values[name] for name in given}
         return kind(
@@ -100,12 +97,7 @@ class Shelf:
         return next((each for each in self.entries if _is_of(each, study, spec)), None)
 
     def open(self, entry: Shelved, kind: type[Any] | None = None) -> Any:
-        """Read a result; None if it is damaged.
-
-        Args:
-            entry: Of `entries`.
-            kind: Of the study's results, where they are more than a `Result`.
-        """
+        """Read a result of this kind; None if it is damaged."""
         try:
             return _result(self.path, entry.name, kind or Result, in_home())
         except DAMAGED:
@@ -113,11 +105,7 @@ class Shelf:
 
 
 def origin_of(sources: Mapping[str, str]) -> str:
-    """Say in a sentence where the weights of models came from.
-
-    Args:
-        sources: Reference of each -> where from.
-    """
+    """Say in a sentence where the weights of models came from."""
     groups: dict[str, list[str]] = {}
     for ref, source in sources.items():
         groups.setdefault(source, []).append(short_name(ref))
@@ -126,11 +114,7 @@ def origin_of(sources: Mapping[str, str]) -> str:
 
 
 def whereabouts_of(sources: Mapping[str, str]) -> str:
-    """Say where models came from, and where a run here looks for those that are folders.
-
-    Args:
-        sources: As for `origin_of`.
-    """
+    """Say where models came from, and where a run here looks for those that are folders."""
     paths = [PurePath(ref.removeprefix("path:")) for ref in sources if ref.startswith("path:")]
     places = sorted({str(path.parent) for path in paths})
     named = listed([path.name for path in paths])
@@ -145,13 +129,8 @@ def default_shelf() -> Shelf:
 
 
 def shelved(study: str, spec: Any, kind: type[Any] | None = None) -> Any:
-    """Return the result of a study with these options from the shelf; None if it is not there.
-
-    Args:
-        study: Words of its command.
-        spec: What is asked for.
-        kind: Of the study's results, where they are more than a `Result`.
-    """
+    """Return the result, of this kind, of a study with these options from the shelf; None if it is
+    not there."""
     shelf = default_shelf()
     entry = shelf.find(study, spec)
     return None if entry is None else shelf.open(entry, kind)
@@ -163,11 +142,8 @@ def is_shelved(study: str, spec: Any) -> bool:
 
 
 def is_wanted(options: Mapping[str, Any]) -> bool:
-    """Whether a run with these options reads precomputed results; if so, report that all is there.
-
-    Args:
-        options: For `core.runs.runner.run`.
-    """
+    """Whether a run with these options reads precomputed results; if so, report that all is
+    there."""
     if (options.get("store") or current_store()).precomputed is None:
         return False
     if (report := options.get("progress")) is not None:
@@ -184,13 +160,8 @@ def compared(result: Any, shipped: Any) -> Any:
 
 
 def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:
-    """Write the file; the same results give the same bytes. Large arrays, which only charts need,
-    are written in single precision.
-
-    Args:
-        path: Where to; nobody ever sees a part of it.
-        results: Each with what it is.
-    """
+    """Write the file whole; the same results give the same bytes. Large arrays, which only charts
+    need, are written in single precision."""
     values: dict[str, dict[str, Any]] = {LIST: {LIST: []}}
     for entry, result in results:
         values[LIST][LIST].append(json.loads(json.dumps(asdict(entry))))
@@ -243,11 +214,8 @@ def in_home() -> str:
 
 
 def renamed(value: Any, before: str, after: str) -> Any:
-    """Rename the beginning of references in the texts of a value; arrays are left as they are.
-
-    Args:
-        value: As of `core.runs.encoding.decode`.
-        before, after: `FROM_HOME` and `in_home()`, or the reverse.
+    """Rename the beginning of references in the texts of a decoded value; arrays are left as they
+    are.
 
     Example:
         >>> renamed({"base": ["path:/home/a/model"]}, "path:/home/a/", FROM_HOME)

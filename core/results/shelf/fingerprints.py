@@ -18,12 +18,8 @@ SHOWN = 12  # digits of a hash
 
 
 def content_of(ref: str, fingerprint: str) -> str:
-    """Return the sha256 by which a model's content can be compared; "" where nobody knows it.
-
-    Args:
-        ref: Reference of the model.
-        fingerprint: As a result's provenance has it: the sha256, or the Hub's name and commit.
-    """
+    """Return the sha256 by which a model's content can be compared, of a fingerprint that may name
+    the Hub's commit instead; "" where nobody knows it."""
     if HASHES.fullmatch(fingerprint):
         return fingerprint
     from core.models.hub.listing import known_by
@@ -37,13 +33,7 @@ def content_of(ref: str, fingerprint: str) -> str:
 
 def difference(ref: str, before: str, now: str) -> str:
     """Say that a model is not the one of the result shipped, or that this cannot be said; "" where
-    it is.
-
-    Args:
-        ref: Reference of the model.
-        before: Its fingerprint in the result shipped.
-        now: Its fingerprint in the result computed here.
-    """
+    it is."""
     if now == before:
         return ""
     content = content_of(ref, now)

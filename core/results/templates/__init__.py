@@ -20,8 +20,8 @@ SHARED = Path(__file__).parent
 
 
 def fill(template: Path, **values: Any) -> bytes:
-    """Fill a template with values by name, escaped except `markupsafe.Markup`, and encode it as
-    UTF-8. Raises jinja2.UndefinedError if the template names a value that is missing."""
+    """Fill a template with values by name, which are escaped except `markupsafe.Markup`, as
+    UTF-8."""
     return _environment(template.parent).get_template(template.name).render(values).encode("utf8")
 
 

@@ -56,11 +56,8 @@ def _reason() -> str:
 
 
 def answer(request: dict[str, Any]) -> Iterator[str]:
-    """Draw in this process; yield the file in base64, in pieces.
-
-    Raises:
-        DrawingError: If the engine refuses the specification.
-    """
+    """Draw in this process; yield the file in base64, in pieces. Raises DrawingError if the engine
+    refuses the specification."""
     import vl_convert
 
     convert = getattr(vl_convert, f"vegalite_to_{request['form']}")

@@ -14,13 +14,8 @@ _done = threading.Event()
 
 
 def import_tangled() -> None:
-    """Import packages whose parts import each other, in one thread at a time.
-
-    Two threads that enter such a package by different parts hold a lock each and wait for the
-    other's. Python ends that by letting one of them see a module that is half executed
-    (`importlib`'s `_DeadlockError`), and an `ImportError` ends its task. Every thread beside others
-    that runs a study or computes what is kept calls this first; later calls take a microsecond.
-    """
+    """Import packages whose parts import each other, in one thread at a time: of two threads that
+    enter by different parts, Python lets one see a module that is half executed."""
     if _done.is_set():
         return
     with _one:

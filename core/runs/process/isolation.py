@@ -127,25 +127,9 @@ class Apart:
         characters: int = UNBOUNDED,
         waiting: Callable[[], object] | None = None,
     ) -> Iterator[Any]:
-        """Yield replies to a request, one request at a time.
-
-        Args:
-            request: What JSON can say.
-            patience: How long it may take.
-            note: What the reader of a progress bar is told.
-            characters: Of all replies, as JSON.
-            waiting: Called a few times a second meanwhile, in place of reporting `note`; may raise
-                to give up.
-
-        Raises:
-            RefusedError: With the sentence of the process, which goes on.
-            ApartTimeoutError: If it takes too long; the process is ended.
-            ApartAnswerError: If the replies are too long; the process is ended.
-            ApartError: If the process ended, or does nothing; the process is ended.
-            BusyError: If it takes too long though it had less of the processor than it may have;
-                the process is ended.
-            CancelledError: If the run is cancelled; the process is ended.
-        """
+        """Yield the replies to a request that JSON can say. `waiting` is called a few times a
+        second in place of reporting `note`, and may raise to give up. Raises RefusedError with the
+        process's sentence; all other errors, ApartError among them, end the process."""
         whole = False
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()

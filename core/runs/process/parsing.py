@@ -44,18 +44,9 @@ class TwiceError(ValueError):
 
 
 def parse(raw: bytes, *, once: bool = False) -> Any:
-    """Parse JSON from a stranger.
-
-    Args:
-        raw: Its bytes.
-        once: Refuse two values of one name, where there are at most `SMALL` bytes.
-
-    Raises:
-        TooLargeError: If it has more than `MOST_BYTES`, or might take more than `MOST_MEMORY` as
-            Python's objects.
-        TwiceError: If two values have one name, where `once`.
-        ValueError: If it is no JSON, or nested too deeply.
-    """
+    """Parse JSON from a stranger. Raises TooLargeError if it might take too much memory as Python's
+    objects, ValueError if it is no JSON, and where `once` TwiceError if two values have one
+    name."""
     if len(raw) > MOST_BYTES:
         raise TooLargeError(f"it has {len(raw) / 2**20:,.0f} MB")
     if (need := memory_of(raw)) > MOST_MEMORY:
@@ -89,12 +80,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_json(raw: bytes, source: object) -> dict[str, Any]:
-    """Parse a JSON object; `source` names it in messages.
-
-    Raises:
-        ModelError: If it is none, has two values of one name, or would take more memory than a file
-            of settings.
-    """
+    """Parse a JSON object; `source` names it in messages. Raises ModelError if it is none, repeats
+    a name, or would take more memory than a file of settings."""
     if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
         raise ModelError(
             f"{source} begins with a byte order mark (BOM), which JSON must not have: "

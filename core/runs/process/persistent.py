@@ -41,19 +41,9 @@ class PersistentProcess:
         characters: int = UNBOUNDED,
         listen: Callable[[Any], object] | None = None,
     ) -> list[Any]:
-        """Return all replies to a request.
-
-        Args:
-            request, patience, note, characters: As of `Apart.ask`.
-            memory: Bytes that the process may take, where the request starts it.
-            rest: Seconds without a request after which the process ends; 0 ends it before this
-                method returns, None never.
-            listen: Called a few times a second with the last reply, None before the first, in place
-                of reporting `note`; may raise to give up.
-
-        Raises:
-            ApartError, BusyError, CancelledError: As `Apart.ask`.
-        """
+        """Return all replies to a request, as of `Apart.ask`. The process may take `memory` bytes
+        and ends after `rest` idle seconds (0: at once, None: never). `listen` is called with the
+        last reply a few times a second and may raise to give up."""
         replies: list[Any] = []
         waiting = None if listen is None else partial(_hear, listen, replies)
         with turn(self._turn, self._waiting):

@@ -14,13 +14,8 @@ BYTES, RECORD = "bytes", "record"
 
 
 def to_plain(value: Any) -> Any:
-    """Write a task's argument as what JSON can say.
-
-    Args:
-        value: str, int, float, bool, None, bytes, tuples of them, or a dataclass of such values.
-
-    Raises:
-        TypeError: For any other value.
+    """Write a task's argument, of JSON values, bytes, tuples and dataclasses, as what JSON can say.
+    Raises TypeError for any other value.
 
     Example:
         >>> to_plain(("a", 1, (b"b",)))

@@ -70,12 +70,6 @@ class Memory(Generic[Value]):
         seconds: float = math.inf,
         weigh: Callable[[Value], float] = lambda value: 1.0,
     ) -> None:
-        """Begin with nothing.
-
-        Args:
-            most, seconds: See the attributes.
-            weigh: Weight of a value; by default, `most` is a number of values.
-        """
         self.most, self.seconds, self._weigh = most, seconds, weigh
         self.begin()
         _MEMORIES.add(self)
@@ -87,17 +81,8 @@ class Memory(Generic[Value]):
         self._owners: dict[int, weakref.ref[object]] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value], owner: object = None) -> Value:
-        """Return a value; make it if it is not there, or too old.
-
-        Args:
-            key: Everything that the value depends on except its owner.
-            make: Makes the value.
-            owner: An object that the value is made from and forgotten with; two equal objects are
-                two owners.
-
-        Raises:
-            Exception: What `make` raises, in this thread or in the one that was waited for.
-        """
+        """Return a value; make it if it is not there, or too old. The key is all that it depends on
+        but its owner, with which it is forgotten; two equal objects are two owners."""
         with self._lock:
             if owner is not None:
                 self._meet(owner)
@@ -187,14 +172,9 @@ class Memory(Generic[Value]):
 def remembered(
     most: int, *, seconds: float = math.inf, state: Callable[..., Hashable] | None = None
 ) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
-    """Make a function of hashable arguments remember its values; see the module for the rule.
-
-    Args:
-        most: Number of values.
-        seconds: Their life.
-        state: What a value depends on besides the arguments, looked up at every call: `file_state`
-            or `folder_state` of a function of a path.
-    """
+    """Make a function of hashable arguments remember `most` values for some seconds. `state` is
+    what a value depends on besides the arguments, looked up at every call: `file_state` or
+    `folder_state`."""
 
     def decorate(make: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
         memory: Memory[Value] = Memory(most, seconds=seconds)
@@ -211,21 +191,12 @@ def remembered(
 
 
 def file_state(path: Path) -> FileState:
-    """Say what changes when a file's content does: its place, size and times.
-
-    Raises:
-        OSError: If there is no such file.
-    """
+    """Say what changes when a file's content does: its place, size and times."""
     return _state(path.stat())
 
 
 def folder_state(path: Path) -> Hashable:
-    """Say what changes when a file of a folder changes, comes or goes; folders inside it are not
-    looked at.
-
-    Raises:
-        OSError: If there is no such folder.
-    """
+    """Say what changes when a file of a folder does; folders inside it are not looked at."""
     with os.scandir(path) as entries:
         return frozenset((file.name, _state_of(file)) for file in entries)
 

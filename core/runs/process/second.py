@@ -84,15 +84,8 @@ def local_executor() -> Iterator[LocalExecutor]:
 
 
 def helps(costs: Mapping[Key, Cost]) -> frozenset[Key]:
-    """Choose the tasks that the second process may compute, of those that a run is to compute.
-
-    Args:
-        costs: What each takes, by key.
-
-    Returns:
-        Their keys; none for a short run, or on an instance that many share, whose memory has no
-        room for two.
-    """
+    """Choose the tasks, by key, that the second process may compute: none of a short run, or on a
+    shared instance, whose memory has no room for two."""
     if sum(cost.seconds for cost in costs.values()) < WORTH or current_limits().shared:
         return frozenset()
     return frozenset(
@@ -109,11 +102,7 @@ def _fits(memory: float) -> bool:
 
 def computes(task: Task, store: Store) -> bool:
     """Let the second process compute a task into a store, unless it is at work for another thread;
-    return whether it did.
-
-    Raises:
-        CancelledError: If the run is cancelled meanwhile.
-    """
+    return whether it did. Raises CancelledError if the run is cancelled."""
     try:
         arguments = {name: to_plain(value) for name, value in task.arguments}
     except TypeError:  # a value that JSON has no form for
@@ -151,11 +140,8 @@ def _tell(reply: tuple[float, str] | None) -> None:
 
 
 def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
-    """Compute a task in this process; yield how far it is.
-
-    Raises:
-        TaskError: If it brings no value.
-    """
+    """Compute a task in this process; yield how far it is. Raises TaskError if it brings no
+    value."""
     from core.runs.tasks import Ledger, Outcome, Signal, opened_ledger, perform
 
     limit_threads()

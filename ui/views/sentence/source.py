@@ -60,15 +60,7 @@ def sentences_from(
     model: str,
     layer: int,
 ) -> SentencesRead | None:
-    """Ask for the sentence; return it as the model reads it, None until there is one.
-
-    Args:
-        source: One of `SOURCES`.
-        address: The page's.
-        place: Of the control.
-        result: The study whose test sentences are offered, and whose parser reads what is typed.
-        model, layer: Whose probes predict.
-    """
+    """Ask for the sentence; return it as the model reads it, None until there is one."""
     spec = SentenceSpec(model, result.probes[model].layers, pipeline=result.pipeline)
     if source == TYPED:
         text = place.text_input(

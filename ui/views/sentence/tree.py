@@ -42,14 +42,8 @@ def show_prediction(
     layer: int,
     headline: DeltaGenerator,
 ) -> None:
-    """Draw the tree that a model's layer predicts.
-
-    Args:
-        result: The study to which the probes belong.
-        read: The sentences, of which one is chosen.
-        model, layer: Whose probes predict.
-        headline: The place of the headline.
-    """
+    """Draw the tree that a model's layer predicts for one of the sentences, with its headline in
+    its place."""
     number = which_of(read.trees)
     tree = made_once(
         result,
@@ -66,12 +60,7 @@ def show_prediction(
 
 
 def _show(tree: PredictedTree, result: Result) -> None:
-    """Draw arcs, distances and the plane; then downloads, and the words as a table.
-
-    Args:
-        tree: The prediction.
-        result: The same as a result.
-    """
+    """Draw arcs, distances and the plane; then downloads, and the words as a table."""
     _draw_arcs(tree)
     show_charts(
         tree.distances,

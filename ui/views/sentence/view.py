@@ -34,16 +34,8 @@ def sentence_view(
     form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, view: View, polar: Experiment
 ) -> None:
     """Show one sentence: arcs, depths, distances and the probe's plane, at the layer of a slider.
-
-    The arcs are those of the study's distance probe or, if chosen, of a polar probe, which gives
-    them heads and labels.
-
-    Args:
-        form, spec: The page's.
-        result: Of the study.
-        view: The view.
-        polar: The experiment that trains polar probes.
-    """
+    The arcs are those of the study's distance probe or, if chosen, of a polar probe, with heads and
+    labels."""
     form.address.tell("drawn_by")
     with form.bar:
         chosen = st.segmented_control(

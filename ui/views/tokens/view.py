@@ -41,12 +41,8 @@ QUESTION_HELP = (
 
 
 def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
-    """Show the words of a passage through the layers, in the base and in the compared models.
-
-    Args:
-        form: The page's.
-        spec: The study on the page, whose models are shown.
-    """
+    """Show the words of a passage through the layers, in the base and in the compared models of the
+    page."""
     with form.bar:
         question = st.popover("Edit passage", icon=":material/edit_note:", help=QUESTION_HELP)
     with question, st.form(form.address.key("token map"), border=False):

@@ -30,11 +30,8 @@ ROW_NOW = ' class="now"'  # of the layer that is shown
 
 
 def asked_for(address: Address, spec: RsaSpec) -> TokenMapSpec:
-    """Return the token map that the address asks for, of the models of the page's study.
-
-    Raises:
-        SpecError: If a value in the address is none of its option's.
-    """
+    """Return the token map that the address asks for, of the models of the page's study. Raises
+    SpecError if a value in the address is none of its option's."""
     arguments = {
         option.name: address[option.name]
         for option in options_of(TokenMapSpec)
@@ -138,13 +135,8 @@ def _table(label: str, heads: str, lines: Sequence[str]) -> str:
 
 
 def show_answers(result: Result, layer: int) -> None:
-    """Show which words of the passage each model answers with, a row per layer; nothing without a
-    model that answers.
-
-    Args:
-        result: Of the token map.
-        layer: The one that is marked.
-    """
+    """Show which words of the passage each model answers with, a row per layer, one of them marked;
+    nothing without a model that answers."""
     spans = result.tables.get("spans")
     for model, rows in () if spans is None else spans.groupby("model", sort=False):
         label = f"Answer of {short_name(str(model))}"
