@@ -11,7 +11,6 @@ from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.views import ARCS, SCORES, SENTENCE
 from ui.main_study import asked_for, conclude, main_result, without_figure
-from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
@@ -28,11 +27,9 @@ UNTRAINED = (
     "This precomputed result came without its probes, which draw the trees: choose Recompute here "
     "in the menu. It needs the models."
 )
-VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
 display = named(  # what is shown of the study: in the address, no part of the study
-    view=view_option(VIEWS),
     layer=layer_option("Layer in the Sentence view; the model's best layer by default."),
 )
 form = Form(
@@ -43,7 +40,7 @@ form = Form(
     lead="A structural probe is a linear map after which distances between word vectors "
     "approximate distances in the dependency tree. "
     "Its accuracy shows how well each layer encodes syntax, before and after fine-tuning.",
-    views=VIEWS,
+    studies=[STUDY],
     experiments=EXPERIMENTS,
 )
 
@@ -63,8 +60,8 @@ def controls() -> None:
 
 
 form.draw(controls)
-spec, view = asked_for(form, STUDY, train="", dev="", test="", layers=(), sweep=False)
-result = cast("ProbeResult", main_result(form, STUDY, spec, spec.probed, form.texts, name="probe"))
+spec, view = asked_for(form, train="", dev="", test="", layers=(), sweep=False)
+result = cast("ProbeResult", main_result(form, spec, spec.probed, form.texts, name="probe"))
 if not (result.probes or set(spec.probed) & set(result.table["model"])):
     without_figure(form, spec, result)
 if view.key == SCORES:
@@ -75,7 +72,7 @@ elif not result.probes:
     show_headline(form, result)
     st.info(UNTRAINED, icon=":material/info:")
 elif view.key == SENTENCE:
-    sentence_view(form, spec, result, view, EXPERIMENTS[POLAR])
+    sentence_view(form, spec, result, view, POLAR)
 else:
     ranks_view(form, spec, result, view, form.texts)
-conclude(form, STUDY, spec, result)
+conclude(form, spec, result)

@@ -13,7 +13,6 @@ from core.studies.rsa.layers.views import GRID, TEXTS
 from core.studies.rsa.tokens.spec import LENGTHS, TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui.main_study import asked_for, conclude, main_result
-from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder, public_models
@@ -23,11 +22,7 @@ from ui.views.rsa import second_text, show_layers
 from ui.views.rsa_experiments import EXPERIMENTS
 from ui.views.tokens.view import ASKED, token_map
 
-VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
-
-
 display = options.named(  # what is shown of the study: in the address, no part of the study
-    view=view_option(VIEWS),
     layer=layer_option("The layer that the token map shows; the top layer at first."),
     search=search_option("words"),
     model=options.line("Model", help="The model whose map is drawn beside the base's."),
@@ -47,7 +42,7 @@ form = Form(
     title="Which layers does fine-tuning change?",
     lead="Each layer of a fine-tuned model is given the base's own input: a layer that changed "
     "moves its output further than random changes do. States show from where models differ.",
-    views=VIEWS,
+    studies=[STUDY, TOKEN_MAP],
     experiments=EXPERIMENTS,
     asked=ASKED,
 )
@@ -71,7 +66,7 @@ def controls() -> None:
 
 
 form.draw(controls)
-spec, view = asked_for(form, STUDY, against="", against_genres=(), grid=False)
+spec, view = asked_for(form, against="", against_genres=(), grid=False)
 if view.name in ASKED:
     token_map(form, spec)
     st.stop()
@@ -79,7 +74,7 @@ study = replace(spec, grid=view.key == GRID)
 if view.key == TEXTS:
     study = second_text(form, study)
 refs = (study.base, *study.compare)
-result = main_result(form, STUDY, study, refs, form.texts, name="RSA", reads=spec)
+result = main_result(form, study, refs, form.texts, name="RSA", reads=spec)
 show_headline(form, result, view_headline(result, view))
 show_layers(form, result, view)
-conclude(form, STUDY, spec, result)
+conclude(form, spec, result)

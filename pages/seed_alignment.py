@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import options
+from core.options import named
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY
 from ui.main_study import asked_for, conclude, main_result
-from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
 from ui.views.alignment import SHOWN, show_seeds
 from ui.views.alignment_experiments import EXPERIMENTS
 
-VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
-
-
-display = options.named(  # what is shown of the study: in the address, no part of the study
-    view=view_option(VIEWS),
+display = named(  # what is shown of the study: in the address, no part of the study
     layer=layer_option("The layer whose space is shown; the top layer at first."),
 )
 form = Form(
@@ -30,7 +25,7 @@ form = Form(
     lead="Two models were pretrained alike, with different random seeds. "
     "If their spaces are the same up to a map, "
     "a map fitted on some words predicts the vectors of words that it has not seen.",
-    views=VIEWS,
+    studies=[STUDY],
     experiments=EXPERIMENTS,
 )
 
@@ -51,8 +46,8 @@ def controls() -> None:
 
 
 form.draw(controls)
-spec, view = asked_for(form, STUDY)
+spec, view = asked_for(form)
 refs = (*spec.models, *spec.against)
-result = main_result(form, STUDY, spec, refs, form.texts, name="alignment")
+result = main_result(form, spec, refs, form.texts, name="alignment")
 show_seeds(form, result, view)
-conclude(form, STUDY, spec, result)
+conclude(form, spec, result)

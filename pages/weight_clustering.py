@@ -12,7 +12,6 @@ from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.views import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from ui.choosing.hub import hub_panel
 from ui.main_study import asked_for, conclude, main_result
-from ui.study.experiment import view_option, views_of
 from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.results import show_headline
@@ -20,11 +19,7 @@ from ui.views import weights as weights_views
 from ui.views import weights_labels, weights_map
 from ui.views.weights_experiments import EXPERIMENTS
 
-VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
-
-
 display = options.named(  # what is shown of the study: in the address, no part of the study
-    view=view_option(VIEWS),
     layer=options.whole(
         "Layer",
         0,
@@ -41,7 +36,7 @@ form = Form(
     lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus base) "
     "of many models: if those with the most similar updates share a task more often than chance, "
     "the task can be predicted from the weights alone.",
-    views=VIEWS,
+    studies=[STUDY],
     experiments=EXPERIMENTS,
 )
 
@@ -70,9 +65,9 @@ def below() -> None:
 
 
 texts = form.draw(controls) or {}
-spec, view = asked_for(form, STUDY, below, map="pca")
+spec, view = asked_for(form, below, map="pca")
 refs = (spec.base, *(str(entry["ref"]) for entry in fine_tunes()))
-result = main_result(form, STUDY, spec, refs, texts, name="weights")
+result = main_result(form, spec, refs, texts, name="weights")
 show_headline(form, result, weights_labels.sentence_of(result, view))
 if spec.labels:
     weights_labels.show_label_notices(result)
@@ -86,4 +81,4 @@ elif view.key == MAP:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, refs, texts))
 else:
     weights_views.vote_view(result, view)
-conclude(form, STUDY, spec, result)
+conclude(form, spec, result)

@@ -1,10 +1,10 @@
 """A page's main study, which all pages of studies show alike.
 
     form.draw(controls)
-    spec, view = asked_for(form, STUDY)  # or the view of an experiment, which ends the page
-    result = main_result(form, STUDY, spec, refs, form.texts, name="RSA")
-    ...                                  # what only this page draws
-    conclude(form, STUDY, spec, result)
+    spec, view = asked_for(form)  # or the view of an experiment, which ends the page
+    result = main_result(form, spec, refs, form.texts, name="RSA")
+    ...                           # what only this page draws
+    conclude(form, spec, result)
 
 `studied` alone is for a study that a view asks for beside it.
 """
@@ -36,12 +36,12 @@ S = TypeVar("S", bound=Spec)
 
 
 def asked_for(
-    form: Form[S], study: Study, below: Callable[[], None] | None = None, **fixed: Any
+    form: Form[S], below: Callable[[], None] | None = None, **fixed: Any
 ) -> tuple[S, View]:
     """Return the spec that a drawn form asks for, with the `fixed` options, and the view that is
     shown; end the page without a valid spec, before a lesson's guess, and after an experiment's
     view."""
-    folder_picker(form, study.Spec)
+    folder_picker(form)
     if below is not None:
         with form.fold:
             below()
@@ -76,7 +76,6 @@ def studied(
 
 def main_result(
     form: Form[S],
-    study: Study,
     spec: S,
     refs: Sequence[str],
     texts: Mapping[str, bytes],
@@ -86,7 +85,7 @@ def main_result(
 ) -> Result:
     """Return the result of a page's main study; end the page where there is none, or nothing in it.
     `reads` is the spec whose line says how many sentences were read, where that is another."""
-    result = studied(form, study, spec, refs, texts, name=name)
+    result = studied(form, form.study, spec, refs, texts, name=name)
     if result is None:
         form.without_result()
     form.say_read(reads or spec, result)
@@ -102,8 +101,8 @@ def without_figure(form: Form[S], spec: S, result: Result) -> NoReturn:
     st.stop()
 
 
-def conclude(form: Form[S], study: Study, spec: S, result: Result) -> None:
+def conclude(form: Form[S], spec: S, result: Result) -> None:
     """Draw what stands below a page's figure: the pinned result, the lesson's end, the method."""
-    pins.beside(form, spec, result, study)
+    pins.beside(form, spec, result)
     lessons.conclude(form.address, result)
-    show_method(result, study)
+    show_method(result, form.study)

@@ -7,6 +7,7 @@ Nothing is asserted here; the browser tests assert.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from playwright.sync_api import Error, Page, sync_playwright
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, GUIDED
 from tests.browser.server import serve
 from ui.frame.shell import PAGES
+from ui.study.forms import views_of
 
 SIZES = {"wide": (1280, 720), "phone": (420, 900)}
 THEMES = ("light", "dark")
@@ -31,12 +33,13 @@ def views(path: str) -> tuple[str, ...]:
     """The views that a page offers, read from the page's own code; one nameless for a page
     without."""
     names: dict[str, Any] = {"__name__": "looked at"}
-    source = Path(path).read_text(encoding="utf8").split("\nform = ")[0]
-    if "\ndisplay = " not in source:
+    before, _, form = Path(path).read_text(encoding="utf8").partition("\nform = ")
+    if not form:
         return ("",)
-    exec(compile(source, path, "exec", dont_inherit=True), names)
-    view = next(option for option in names["display"] if option.name == "view")
-    return tuple(view.meanings)
+    exec(compile(before, path, "exec", dont_inherit=True), names)
+    (studies,) = re.findall(r"\bstudies=(\[.+\])", form)
+    shown = [*eval(studies, names), *(each.study for each in names["EXPERIMENTS"].values())]
+    return tuple(views_of(shown))
 
 
 def places() -> Iterator[tuple[str, str]]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext
 
+from core.catalogue import STUDIES
 from core.studies.alignment.seeds.study import STUDY
 from tests.core.studies.alignment.conftest import WORDS, save_classifier
-from ui.views.alignment_experiments import PROTOCOL
 
 SPACE, TRAINING = (STUDY.words.view(key).name for key in ("space", "training"))
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
@@ -69,7 +69,7 @@ def test_the_published_protocol_stands_beside_ours(chromium: BrowserContext, app
     """As it came with the box: nobody waits for networks here."""
     page = chromium.new_page()
     page.set_viewport_size({"width": 420, "height": 1000})
-    page.goto(f"{app_url}/seed_alignment?{urlencode({'view': PROTOCOL})}")
+    page.goto(f"{app_url}/seed_alignment?{urlencode({'view': STUDIES['align protocol'].title})}")
     page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= 2", timeout=60_000)
     assert "the published protocol" in page.inner_text("body")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.catalogue import STUDIES
 from core.results.estimates import estimate_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
@@ -14,7 +15,6 @@ from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
 from ui.study.experiments import START
-from ui.views.probe_experiments import EDGES
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
         "control_labels": "1",
         "beside_window": "true",
         "sentences": "140",
-        "view": EDGES,
+        "view": STUDIES["probe edges"].title,
     }
     return {"models": [f"path:{save_tiny(folder / 'bert', 'bert')}"], "corpus": str(trees), **small}
 

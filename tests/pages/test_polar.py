@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.catalogue import STUDIES
 from core.results.estimates import estimate_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
@@ -14,7 +15,6 @@ from tests.pages.conftest import headline, open_page, origins, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
 from ui.study.experiments import START
-from ui.views.probe_experiments import POLAR
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def offered(
 def test_the_experiment_starts_when_its_button_is_pressed(
     link: dict[str, str | list[str]],
 ) -> None:
-    app = open_page(PAGE, **link, view=POLAR)
+    app = open_page(PAGE, **link, view=STUDIES["probe polar"].title)
     assert not app.exception
     assert START in sentences(app)
     assert figures(app) == 0

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.catalogue import STUDIES
 from core.models import describe
 from core.models.zoo import zoo_folder
 from core.results.numbers import text_of
@@ -30,10 +31,11 @@ from tests.core.warm import Warm
 from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views import rsa as rsa_views
-from ui.views.rsa_experiments import AUDIT, EXPERIMENTS, TRAINING, TRUTH
+from ui.views.rsa_experiments import EXPERIMENTS
 from ui.views.tokens.words import word_at
 
 PAGE = "pages/rsa.py"
+AUDIT, TRAINING, TRUTH = (STUDIES[name].title for name in ("audit", "training", "truth"))
 pytestmark = pytest.mark.usefixtures("box")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.catalogue import STUDIES
 from core.limits import MODE, SHARED
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.study import STUDY
@@ -22,18 +23,14 @@ from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_c
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
-from ui.views.alignment_experiments import (
-    ATTENTION,
-    BETWEEN,
-    CHECK,
-    EXPERIMENTS,
-    PROTOCOL,
-    ROTATION,
-    STITCHING,
-)
+from ui.views.alignment_experiments import EXPERIMENTS
 
 PAGE = "pages/seed_alignment.py"
 GAINS, SPACE, TRAINING = (STUDY.words.view(key).name for key in ("gains", "space", "training"))
+ROTATION, STITCHING, CHECK, ATTENTION, BETWEEN, PROTOCOL = (
+    STUDIES[f"align {name}"].title
+    for name in ("rotation", "stitch", "check", "attention", "barrier", "protocol")
+)
 MODELS = ("zoo:seed-0", "zoo:seed-1")
 PREDICTING = ("zoo:predicting-0", "zoo:predicting-1")
 METHODS = ["identity", "shuffled", "procrustes", "ridge"]

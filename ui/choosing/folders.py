@@ -4,14 +4,14 @@ only."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import streamlit as st
 
 from core.errors import ModelError, PalimpsestError, by_number
 from core.limits import current_limits
 from core.models.folders import MOST_LISTED, Listing, list_folders, top_folders
-from core.options import Option, Spec, options_of
+from core.options import Option
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.forms import Form
@@ -24,16 +24,15 @@ KINDS = {
 }
 HEIGHT = 300  # pixels of a list that scrolls
 FITTING = 5  # folders of a list that does not
-S = TypeVar("S", bound=Spec)
 
 
-def folder_picker(form: Form[S], spec: type[S]) -> None:
-    """Draw the button of the dialog below the form, for the spec's options that take models;
-    nothing on a shared instance, or if the view has no form."""
+def folder_picker(form: Form[Any]) -> None:
+    """Draw the button of the dialog below the form, for its options that take models; nothing on a
+    shared instance, or if the view has no form."""
     if current_limits().shared or (form.experiment is not None and not form.experiment.read):
         return
     fields = {
-        option.name: option for option in options_of(spec) if option.kind in ("model", "models")
+        name: option for name, option in form.options.items() if option.kind in ("model", "models")
     }
     with form.fold:
         pressed = st.button(

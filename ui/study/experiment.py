@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
-from core.options import Option, Spec, choice, options_of
+from core.options import Option, Spec, options_of
 from ui.frame.links import Address, Beside
 
 if TYPE_CHECKING:
@@ -91,30 +91,15 @@ class Experiment:
         return asked
 
 
-def views_of(*studies: Study, experiments: Mapping[str, Experiment]) -> dict[str, View]:
-    """List the views of a page by name: those of the studies that it always shows, its main one
-    first, then those of its experiments."""
-    every = (*studies, *(experiment.study for experiment in experiments.values()))
-    return {view.name: view for study in every for view in study.views}
-
-
-def with_added(
-    room: str, spec: type[Spec], experiments: Mapping[str, Experiment]
-) -> dict[str, Experiment]:
-    """Add the studies of other packages, whose names begin with the room, to a page's experiments,
-    by the title of their view; they share the options of its spec."""
-    shared, all_of_them = {option.name for option in options_of(spec)}, dict(experiments)
-    for name in STUDIES.added:
-        if name.split()[0] == room:
-            study, names = STUDIES[name], {option.name for option in options_of(STUDIES[name].Spec)}
-            all_of_them[study.views[0].name] = Experiment(study, shared=sorted(names & shared))
-    return all_of_them
-
-
-def view_option(views: Mapping[str, View]) -> Any:
-    """Declare the option that says which view is shown, the first at first."""
-    purposes = {name: view.purpose for name, view in views.items()}
-    return choice("View", next(iter(views)), purposes, help="The figure that is shown.")
+def experiments_of(main: str, *experiments: Experiment) -> dict[str, Experiment]:
+    """Name a page's experiments by their views, followed by the studies of other packages whose
+    names begin as that of its main study, with which they share options."""
+    of_page = {option.name for option in options_of(STUDIES[main].Spec)}
+    added = [STUDIES[name] for name in STUDIES.added if name.split()[0] == main]
+    names = ({option.name for option in options_of(study.Spec)} for study in added)
+    shared = [sorted(of_page & options) for options in names]
+    every = (*experiments, *map(Experiment, added, shared))
+    return {each.view.name: each for each in every}
 
 
 def reason_of(study: Study) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import streamlit as st
 
 from core.errors import PalimpsestError, counted
-from core.options import Option, Spec, options_of
+from core.options import Option, Spec, choice, named, options_of
 from core.options.summary import summary
 from ui.frame import presenting, shell
 from ui.frame.identity import UPLOAD, Upload, take_upload, upload_control, upload_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
-    from core.study import View
+    from core.study import Study, View
 
 WRONG = ":material/error:"
 NO_STUDY = "These settings are not complete yet"
@@ -58,18 +58,20 @@ class Form(Generic[S]):
         *,
         title: str = "",
         lead: str = "",
-        views: Mapping[str, View] | None = None,
+        studies: Sequence[Study] = (),
         experiments: Mapping[str, Experiment] | None = None,
         asked: Mapping[str, Callable[[Address, Any], Spec]] | None = None,
     ) -> None:
         """Read the address and draw the page's first line, none for a form inside a page. `display`
-        are options in the address that are not the study's; `asked` makes the spec of a view that
-        shows another study."""
-        self._views, self._experiments, self._asked = views or {}, experiments or {}, asked or {}
+        are options in the address that are not the study's. `studies` are those that the page
+        always shows, its main one first; `asked` makes the spec of another one's view."""
+        self._studies, self._experiments, self._asked = studies, experiments or {}, asked or {}
+        self._views = views_of((*studies, *(each.study for each in self._experiments.values())))
         self._spec = spec
-        self._names = [option.name for option in options_of(spec)]
+        self.options = {option.name: option for option in options_of(spec)}
         self._drawn: set[str] = set()
-        options = (*options_of(spec), *display, *options_of(Manner))
+        shown = [_view_option(self._views)] if studies else []
+        options = (*options_of(spec), *shown, *display, *options_of(Manner))
         beside = [each.beside for each in self._experiments.values()]
         self.address = Address(page, options, beside)
         if title:
@@ -77,12 +79,12 @@ class Form(Generic[S]):
         first_line = st.container()
         self.address.open()
         take_upload(self.address)
-        self.experiment = self._experiments.get(str(self.address["view"])) if experiments else None
+        view = str(self.address["view"]) if studies else ""
+        self.experiment = self._experiments.get(view)
         self.aside: DeltaGenerator = first_line
         self._corner: DeltaGenerator = first_line
         if title:
-            view = self._views.get(str(self.address["view"])) if self._views else None
-            title = (view and view.question) or title
+            title = (view and self._views[view].question) or title
             if self.experiment is not None:
                 lead = reason_of(self.experiment.study)
             with first_line:
@@ -94,6 +96,11 @@ class Form(Generic[S]):
         self.pressed = False
         self.settings: DeltaGenerator | None = None  # of a started experiment, in the row of views
         self.bar = self.fold = st.container()
+
+    @property
+    def study(self) -> Study:
+        """The page's main study."""
+        return self._studies[0]
 
     def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
         """Draw the form with these controls, unless the experiment uses none of them."""
@@ -107,13 +114,13 @@ class Form(Generic[S]):
         """Draw the form, folded to a line that summarises the study; changes apply when its button
         is pressed. It is open while a value is invalid, and after `unfold`."""
         state, key = st.session_state, self.address.key("fold")
-        study = self._study()
+        study = self._valid_spec()
         if study is None:
             state[self._open] = True
         state[key] = state.get(self._open, False)
         if not state[key]:
             # otherwise a browser that gets two runs at once starts from the lowest values
-            for name in self._names:
+            for name in self.options:
                 self.address.tell(name)
         line = plain(self._line(study)) if study is not None else NO_STUDY
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
@@ -123,7 +130,7 @@ class Form(Generic[S]):
 
     def _line(self, study: S) -> str:
         """Summarise the study in one line; in a view of another study, that one."""
-        shown = str(self.address["view"]) if self._views else ""
+        shown = str(self.address["view"]) if self._studies else ""
         asked = self.experiment.asked if self.experiment else self._asked.get(shown)
         if asked is None:
             return summary(study, self._read(study))
@@ -184,10 +191,10 @@ class Form(Generic[S]):
         """Fold the form, from a callback that has filled it."""
         st.session_state[self._open] = False
 
-    def _study(self) -> S | None:
+    def _valid_spec(self) -> S | None:
         """Make the spec of the controls' values; None if they are invalid."""
         try:
-            return self._spec(**{name: self.address[name] for name in self._names})
+            return self._spec(**{name: self.address[name] for name in self.options})
         except PalimpsestError:
             return None
 
@@ -208,7 +215,7 @@ class Form(Generic[S]):
 
     def _applies(self, name: str) -> bool:
         """Whether an option affects the view: an experiment uses only some of them."""
-        return self.experiment is None or name in self.experiment.read or name not in self._names
+        return self.experiment is None or name in self.experiment.read or name not in self.options
 
     def text(self) -> None:
         """Draw the controls of the text: corpus, genres, number of sentences, upload."""
@@ -221,7 +228,7 @@ class Form(Generic[S]):
 
     def rest(self, label: str = "Options") -> None:
         """Draw all remaining options in an expander; a popover would show lowest values."""
-        shown = [name for name in self._names if self.address.options[name].shown]
+        shown = [name for name, option in self.options.items() if option.shown]
         left = [name for name in shown if self._applies(name) and name not in self._drawn]
         if left:
             with st.expander(label, icon=":material/tune:"):
@@ -244,11 +251,11 @@ class Form(Generic[S]):
     def spec(self, **fixed: Any) -> S | None:
         """Make the spec of the controls' values, but the fixed ones; if they are invalid, show why
         and return the last valid spec."""
-        values = {name: self.address[name] for name in self._names} | fixed
+        values = {name: self.address[name] for name in self.options} | fixed
         problems = []
         for name, value in values.items():
             try:
-                values[name] = self.address.options[name].check(value)
+                values[name] = self.options[name].check(value)
             except PalimpsestError as error:
                 problems.append((name, str(error)))
         for name, problem in problems:
@@ -323,6 +330,18 @@ class Form(Generic[S]):
     def texts(self) -> dict[str, bytes]:
         """Return the upload under its CorpusRef; empty if the study reads the text itself."""
         return {self.upload.ref: self.upload.content} if self.upload else {}
+
+
+def views_of(studies: Iterable[Study]) -> dict[str, View]:
+    """Name the views of a page, those of its main study first."""
+    return {view.name: view for study in studies for view in study.views}
+
+
+def _view_option(views: Mapping[str, View]) -> Option:
+    """Declare the option that says which view is shown, the first at first."""
+    purposes = {name: view.purpose for name, view in views.items()}
+    shown = choice("View", next(iter(views)), purposes, help="The figure that is shown.")
+    return named(view=shown)[0]
 
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:

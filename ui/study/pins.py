@@ -11,6 +11,7 @@ import streamlit as st
 from core.options import Spec
 from core.options.summary import summary, unlike
 from core.results.differences import (
+    ComparedTable,
     differences_sentence,
     result_differences,
     small_multiples,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
-    from core.study import Study
 
 NEXT = "This result is pinned. Change a setting and run: the next result is shown beside it."
 MOST = 4  # pinned results of a page: each keeps its tables in memory
@@ -40,7 +40,7 @@ class Pinned:
     line: str
 
 
-def beside(form: Form[S], spec: S, result: Result, study: Study) -> None:
+def beside(form: Form[S], spec: S, result: Result) -> None:
     """Draw the button that pins this result; show a pinned one beside it as small multiples, with
     their differences: below the headline."""
     this = Pinned(result, summary(spec, result.sentences_read))
@@ -50,7 +50,7 @@ def beside(form: Form[S], spec: S, result: Result, study: Study) -> None:
     if others:
         place = form.below_headline or st.container()
         with place.container(border=True, key=form.address.key("beside")):
-            _show(form, pins, _chosen(form, others), this, study)
+            _show(form, pins, _chosen(form, others), this)
 
 
 def _pin_button(form: Form[S], pins: list[Pinned], this: Pinned) -> None:
@@ -89,21 +89,22 @@ def _chosen(form: Form[S], others: list[Pinned]) -> Pinned:
     return others[chosen]
 
 
-def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study: Study) -> None:
+def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned) -> None:
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown("**Pinned result and this result**")
     key = form.address.key("unpin")
     if right.button("Unpin", key=key, icon=":material/close:", type="tertiary"):
         pins.remove(pinned)
         st.rerun()
-    why, table = unlike(study.Spec, pinned.result.spec, this.result.spec), None
-    if not why and study.compared is not None:
-        table = result_differences(pinned.result, this.result, study.compared)
-        sentence = differences_sentence(table, study.compared.kind)
+    why, table = unlike(form.study.Spec, pinned.result.spec, this.result.spec), None
+    compared = form.study.compared
+    if not why and compared is not None:
+        table = result_differences(pinned.result, this.result, compared)
+        sentence = differences_sentence(table, compared.kind)
         why = f"This result minus the pinned one: {sentence}"
     st.markdown(plain(why))
-    if study.compared is not None:
-        _multiples(form, pinned, this, study, table)
+    if compared is not None:
+        _multiples(form, pinned, this, compared, table)
     if table is not None and len(table):
         with st.expander("Table of differences", icon=":material/table:"):
             st.caption(
@@ -115,11 +116,14 @@ def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study
 
 
 def _multiples(
-    form: Form[S], pinned: Pinned, this: Pinned, study: Study, table: pd.DataFrame | None
+    form: Form[S],
+    pinned: Pinned,
+    this: Pinned,
+    compared: ComparedTable,
+    table: pd.DataFrame | None,
 ) -> None:
     """Draw what is compared of both results, and the differences, beside each other."""
-    assert study.compared is not None
-    drawing = partial(small_multiples, pinned.result, this.result, study.compared, table)
+    drawing = partial(small_multiples, pinned.result, this.result, compared, table)
     captions = (pinned.line, this.line, "Bands: 95 %, for all differences together.")
     specs = page_specs(drawing, key="pinned")  # of two results: what one owns would keep the other
     for number, (place, spec) in enumerate(

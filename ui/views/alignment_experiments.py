@@ -3,19 +3,10 @@ line between the weights, the published protocol."""
 
 from __future__ import annotations
 
-from core.studies.alignment.barrier.study import STUDY as BARRIER_STUDY
+from core.catalogue import STUDIES
 from core.studies.alignment.seeds.spec import AlignSpec
-from core.studies.alignment.stitching.study import STUDY as STITCHING_STUDY
-from extras.alignment.attention.study import STUDY as ATTENTION_STUDY
-from extras.alignment.check.study import STUDY as CHECK_STUDY
-from extras.alignment.published.study import STUDY as PUBLISHED_STUDY
-from extras.alignment.rotation.study import STUDY as ROTATION_STUDY
-from ui.study.experiment import Experiment, with_added
+from ui.study.experiment import Experiment, experiments_of
 
-ROTATION = ROTATION_STUDY.title
-STITCHING, CHECK = STITCHING_STUDY.title, CHECK_STUDY.title
-BETWEEN = BARRIER_STUDY.title
-ATTENTION, PROTOCOL = ATTENTION_STUDY.title, PUBLISHED_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -29,36 +20,25 @@ def needs_words(spec: AlignSpec) -> str:
     )
 
 
-EXPERIMENTS = with_added(
+EXPERIMENTS = experiments_of(
     "align",
-    AlignSpec,
-    {
-        ROTATION: Experiment(
-            ROTATION_STUDY,
-            shared=(*TEXT, "models", "items", "split", "sinks"),
-        ),
-        STITCHING: Experiment(
-            STITCHING_STUDY,
-            shared=TEXT,
-            problem=needs_words,
-            looked_at=("items",),
-        ),
-        CHECK: Experiment(
-            CHECK_STUDY,
-            shared=(*TEXT, "items", "split", "sinks"),
-            taken={"model": ("models", lambda models: models[0])},
-        ),
-        ATTENTION: Experiment(
-            ATTENTION_STUDY,
-            shared=(*TEXT, "models"),
-            problem=needs_words,
-            looked_at=("items",),
-        ),
-        BETWEEN: Experiment(BARRIER_STUDY, shared=("corpus", "genres", "seed")),
-        PROTOCOL: Experiment(
-            PUBLISHED_STUDY,
-            shared=TEXT,
-            taken={"models": ("models", lambda models: models[:2])},
-        ),
-    },
+    Experiment(STUDIES["align rotation"], shared=(*TEXT, "models", "items", "split", "sinks")),
+    Experiment(STUDIES["align stitch"], shared=TEXT, problem=needs_words, looked_at=("items",)),
+    Experiment(
+        STUDIES["align check"],
+        shared=(*TEXT, "items", "split", "sinks"),
+        taken={"model": ("models", lambda models: models[0])},
+    ),
+    Experiment(
+        STUDIES["align attention"],
+        shared=(*TEXT, "models"),
+        problem=needs_words,
+        looked_at=("items",),
+    ),
+    Experiment(STUDIES["align barrier"], shared=("corpus", "genres", "seed")),
+    Experiment(
+        STUDIES["align protocol"],
+        shared=TEXT,
+        taken={"models": ("models", lambda models: models[:2])},
+    ),
 )

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.catalogue import STUDIES
 from core.results.names import short_names
-from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
-from core.studies.rsa.bits.study import STUDY as BITS_STUDY
-from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
-from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.lens.study import STUDY as LENS_STUDY
-from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
-from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
-from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
-from extras.rsa.truth.study import STUDY as TRUTH_STUDY
-from ui.study.experiment import Experiment, with_added
+from ui.study.experiment import Experiment, experiments_of
 from ui.study.layers import follow, layer_slider, played
 
 if TYPE_CHECKING:
@@ -25,9 +17,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
-DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
-SPACES, LENS, BITS = SPACES_STUDY.title, LENS_STUDY.title, BITS_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -63,43 +52,32 @@ def coloured_words(address: Address, result: Result) -> tuple[Drawing, str]:
         on_change=lambda: address.set("model", st.session_state[key]),
         help="Choose whose predictions are compared with the base's, word by word.",
     )
-
-    return DIVERGENCE_STUDY.views[0].drawing(result, model or ""), model or ""
+    return STUDIES["divergence"].views[0].drawing(result, model or ""), model or ""
 
 
 # in the order of the page's views
-EXPERIMENTS = with_added(
+EXPERIMENTS = experiments_of(
     "rsa",
-    RsaSpec,
-    {
-        SPACES: Experiment(
-            SPACES_STUDY,
-            shared=("words", "sinks", *TEXT),
-            fixed=("draws",),
-            choose=slide_layers,
-            moves=True,
-            looked_at=("layer",),
-        ),
-        TRAINING: Experiment(
-            TRAINING_STUDY,
-            shared=("measure", "words", "sinks", *TEXT),
-        ),
-        DIVERGENCE: Experiment(
-            DIVERGENCE_STUDY,
-            shared=("base", "words", "sinks", *TEXT),
-            below=coloured_words,
-        ),
-        LENS: Experiment(LENS_STUDY, shared=("corpus", "genres", "seed")),
-        BITS: Experiment(BITS_STUDY, shared=TEXT, fixed=("draws",)),
-        AUDIT: Experiment(AUDIT_STUDY),
-        SWAP: Experiment(
-            SWAP_STUDY,
-            shared=("base", "compare", *TEXT),
-            fixed=("draws",),
-            choose=choose_swaps,
-        ),
-        TRUTH: Experiment(
-            TRUTH_STUDY, fixed=("base", "compare", "planted", "words", "sinks", *TEXT)
-        ),
-    },
+    Experiment(
+        STUDIES["spaces"],
+        shared=("words", "sinks", *TEXT),
+        fixed=("draws",),
+        choose=slide_layers,
+        moves=True,
+        looked_at=("layer",),
+    ),
+    Experiment(STUDIES["training"], shared=("measure", "words", "sinks", *TEXT)),
+    Experiment(
+        STUDIES["divergence"], shared=("base", "words", "sinks", *TEXT), below=coloured_words
+    ),
+    Experiment(STUDIES["lens"], shared=("corpus", "genres", "seed")),
+    Experiment(STUDIES["bits"], shared=TEXT, fixed=("draws",)),
+    Experiment(STUDIES["audit"]),
+    Experiment(
+        STUDIES["swap"],
+        shared=("base", "compare", *TEXT),
+        fixed=("draws",),
+        choose=choose_swaps,
+    ),
+    Experiment(STUDIES["truth"], fixed=("base", "compare", "planted", "words", "sinks", *TEXT)),
 )

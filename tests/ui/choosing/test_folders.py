@@ -12,13 +12,12 @@ pytestmark = pytest.mark.usefixtures("small_box")
 
 
 def page() -> None:
-    from core.studies.rsa.layers.spec import RsaSpec
     from tests.ui.forms import models_form
     from ui.choosing.folders import folder_picker
 
     with models_form() as form:
         pass
-    folder_picker(form, RsaSpec)
+    folder_picker(form)
 
 
 @pytest.fixture

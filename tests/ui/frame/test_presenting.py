@@ -31,7 +31,8 @@ def test_letters_grow_and_data_do_not() -> None:
 
 
 def page() -> None:
-    from dataclasses import dataclass
+    from types import SimpleNamespace
+    from typing import Any
 
     import streamlit as st
 
@@ -41,15 +42,9 @@ def page() -> None:
     from ui.frame.presenting import show_keys
     from ui.study.forms import Form
 
-    @dataclass(frozen=True)
-    class Display(options.Spec):
-        view: str = options.choice(
-            "View", "first", {"first": "", "second": ""}, help="What is drawn."
-        )
-        layer: int = options.whole("Layer", 0, low=0, high=2, help="Which.")
-
-    views = {name: View(name=name) for name in ("first", "second")}
-    form = Form("rsa", RsaSpec, display=options.options_of(Display), views=views)
+    display = options.named(layer=options.whole("Layer", 0, low=0, high=2, help="Which."))
+    study: Any = SimpleNamespace(views=[View(name=name) for name in ("first", "second")])
+    form = Form("rsa", RsaSpec, display=display, studies=[study])
     show_keys(form.address)
     st.write(f"{form.view().name} {form.address['layer']}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.catalogue import STUDIES
 from core.options import Option, options_of
 from tests.cases import exhaustive
 from tests.core.test_options import another
@@ -90,16 +91,14 @@ def page() -> None:
     import streamlit as st
 
     from core.catalogue import STUDIES
-    from core.options import Option
     from tests.ui.study.test_experiment import ROOMS
     from ui.study.forms import Form
 
     room = st.session_state.room
-    views = dict.fromkeys(("main", *ROOMS[room]), "")
-    view = Option("choice", "View", "Chooses the view.", "main", views, name="view")
-    spec = STUDIES[room].Spec
-    form = Form(room, spec, display=[view], experiments=ROOMS[room])
-    st.segmented_control("View", list(views), key=form.address.key("view"))
+    study = STUDIES[room]
+    form = Form(room, study.Spec, studies=[study], experiments=ROOMS[room])
+    option = form.address.options["view"]
+    st.segmented_control("View", list(option.meanings), key=form.address.key("view"))
     proposed = st.session_state.get("proposed")
     if proposed and form.experiment is None and form.address["layers"] in ([], proposed):
         form.address.propose("layers", proposed)
@@ -228,14 +227,14 @@ def test_the_page_and_its_experiments_keep_values_of_one_name_apart() -> None:
     }
     assert address(app) == stitched
     assert list(app.session_state.main.models) == models
-    app.session_state["align/view"] = alignment_experiments.ROTATION
+    app.session_state["align/view"] = STUDIES["align rotation"].title
     app.run()
     assert address(app) == {"study": ["align rotation"], "models": models}
     app.query_params.clear()  # as the back button does
     app.query_params.update(stitched)
     app.run()
     assert address(app) == stitched
-    app.session_state["align/view"] = "main"
+    app.session_state["align/view"] = STUDIES["align"].views[0].name
     app.run()
     assert address(app) == {"models": models, "layers": ["2"]}
     assert asked(app, "Stitching")["align stitch/draws"] == 30
@@ -250,7 +249,7 @@ def test_what_a_page_proposes_is_no_choice_after_a_link_to_an_experiment_either(
     app.query_params.update(study="align stitch")
     app.run()
     assert address(app) == {"study": ["align stitch"]}
-    app.session_state["align/view"] = "main"
+    app.session_state["align/view"] = STUDIES["align"].views[0].name
     app.run()
     assert app.session_state["align/layers"] == [4]
     assert address(app) == {}
