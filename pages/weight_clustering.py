@@ -14,7 +14,7 @@ from ui.choosing.hub import hub_panel
 from ui.main_study import asked_for, conclude, main_result
 from ui.study.forms import Form
 from ui.study.models import public_models
-from ui.study.results import show_headline
+from ui.study.results import show_headline, show_view
 from ui.views import weights as weights_views
 from ui.views import weights_labels, weights_map
 from ui.views.weights_experiments import EXPERIMENTS
@@ -74,11 +74,11 @@ if spec.labels:
 if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
 elif view.key == DISTANCES:
-    weights_views.distances_view(result, view)
+    show_view(result, view, figures=STUDY.figures, key="distances", fold="Table: distances")
 elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
 elif view.key == MAP:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, refs, texts))
 else:
-    weights_views.vote_view(result, view)
+    show_view(result, view, figures=STUDY.figures, key="votes")
 conclude(form, spec, result)

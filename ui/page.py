@@ -10,9 +10,8 @@ from streamlit import runtime
 
 from core.limits import current_limits, share_beyond_loopback
 from ui.archive.reports import serves_reports
-from ui.browser.guide import show_guide
-from ui.browser.motion import show_motion
 from ui.browser.saved import show_saved
+from ui.browser.scripts import install_scripts
 from ui.frame.errors import errors_shown
 from ui.frame.presenting import show_present_button
 from ui.frame.process import freeze_heavy_imports
@@ -47,7 +46,7 @@ def draw_page() -> None:
     entry = entry_of(page)
     frame: list[Callable[[], None]] = [show_logo, show_sidebar, partial(show_links, entry)]
     if asks(entry):
-        frame += [show_present_button, show_saved, show_guide, show_motion]
+        frame += [show_present_button, show_saved, install_scripts]
     for draw in frame:
         with errors_shown():  # the page itself is drawn in any case
             draw()

@@ -13,7 +13,7 @@ import pytest
 
 from core.models import read_manifest
 from tests.browser.server import serve
-from ui.browser.guide import KEY
+from ui.browser.scripts import KEY
 
 sync_api = pytest.importorskip("playwright.sync_api")
 

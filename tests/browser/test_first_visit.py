@@ -10,7 +10,7 @@ from playwright.sync_api import FloatRect, Page, expect
 from tests.browser.conftest import FIRST_VISIT
 from tests.browser.test_layout import settle
 from tests.cases import exhaustive
-from ui.browser.guide import KEY, STEPS
+from ui.browser.scripts import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 READ = ("h1", "h2.headline", ".st-key-views")  # question, finding, and the views to choose from

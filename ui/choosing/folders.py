@@ -24,6 +24,10 @@ KINDS = {
 }
 HEIGHT = 300  # pixels of a list that scrolls
 FITTING = 5  # folders of a list that does not
+# session state: the folder that is listed, a typed path and what may be opened below it, the option
+# that takes the folder, whether it did, or why not
+SHOWN, TYPED, TYPED_TOPS = "folder shown", "folder typed", "folders typed"
+FIELD, TAKEN, REFUSED = "field of the folder", "folder taken", "folder refused"
 
 
 def folder_picker(form: Form[Any]) -> None:
@@ -51,7 +55,7 @@ def folder_picker(form: Form[Any]) -> None:
 def _dialog(address: Address, fields: dict[str, Option]) -> None:
     """List folders; close when one was taken."""
     state = st.session_state
-    if state.pop(_taken(address), False):
+    if state.pop(address.key(TAKEN), False):
         st.rerun()
     tops = top_folders()
     with st.container(horizontal=True):
@@ -59,16 +63,16 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
             _goto(address, label, top, icon=":material/home:" if label == "Home" else None)
     st.text_input(
         "Path of a folder",
-        key=_typed(address),
+        key=address.key(TYPED),
         placeholder="/runs/my-model",
         on_change=_type,
         args=(address,),
         help="Opens this folder, wherever it is on this computer.",
     )
-    shown = Path(state.get(_here(address), tops[0]))
+    shown = Path(state.get(address.key(SHOWN), tops[0]))
     try:
         # a typed path is a folder of the user's choice: it may be hidden, or outside the others
-        listing = list_folders(shown, (*tops, *state.get(_tops(address), ())))
+        listing = list_folders(shown, (*tops, *state.get(address.key(TYPED_TOPS), ())))
     except ModelError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -86,7 +90,7 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
             "Put it into",
             list(fields),
             format_func=lambda name: fields[name].label,
-            key=_field(address),
+            key=address.key(FIELD),
         )
         st.button(
             "Use this folder",
@@ -95,7 +99,7 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
             on_click=_take,
             args=(address, fields, listing.folder),
         )
-    if problem := state.pop(_refused(address), ""):
+    if problem := state.pop(address.key(REFUSED), ""):
         st.error(plain(problem), icon=":material/error:")
 
 
@@ -126,17 +130,17 @@ def _goto(address: Address, label: str, folder: Path, **layout: object) -> None:
 
 
 def _open(address: Address, folder: Path) -> None:
-    st.session_state[_here(address)] = str(folder)
+    st.session_state[address.key(SHOWN)] = str(folder)
 
 
 def _type(address: Address) -> None:
     """Open the typed folder; what is below it may be opened, too."""
-    text = str(st.session_state[_typed(address)]).strip().strip("\"'").removeprefix("path:")
+    text = str(st.session_state[address.key(TYPED)]).strip().strip("\"'").removeprefix("path:")
     if not text:
         return
     try:
         folder = Path(text).expanduser().absolute()
-        st.session_state[_tops(address)] = (folder.resolve(),)
+        st.session_state[address.key(TYPED_TOPS)] = (folder.resolve(),)
     except (OSError, RuntimeError, ValueError):  # no such home, a circular link: the list says so
         folder = Path(text)
     _open(address, folder)
@@ -144,36 +148,12 @@ def _type(address: Address) -> None:
 
 def _take(address: Address, fields: dict[str, Option], folder: Path) -> None:
     """Put the folder into the chosen field; note why if the field refuses it."""
-    option, ref = fields[st.session_state[_field(address)]], f"path:{folder}"
+    option, ref = fields[st.session_state[address.key(FIELD)]], f"path:{folder}"
     value = ref if option.kind == "model" else list(dict.fromkeys([*address[option.name], ref]))
     try:
         option.check(value)
     except PalimpsestError as error:
-        st.session_state[_refused(address)] = str(error)
+        st.session_state[address.key(REFUSED)] = str(error)
         return
     address.set(option.name, value)
-    st.session_state[_taken(address)] = True
-
-
-def _here(address: Address) -> str:
-    return address.key("folder shown")
-
-
-def _typed(address: Address) -> str:
-    return address.key("folder typed")
-
-
-def _tops(address: Address) -> str:
-    return address.key("folders typed")
-
-
-def _field(address: Address) -> str:
-    return address.key("field of the folder")
-
-
-def _taken(address: Address) -> str:
-    return address.key("folder taken")
-
-
-def _refused(address: Address) -> str:
-    return address.key("folder refused")
+    st.session_state[address.key(TAKEN)] = True

@@ -13,9 +13,11 @@ from typing import Any
 import streamlit as st
 
 from core.results.drawing.context import Context
+from core.results.templates import marked
 from ui.frame.links import PAGE, Address
 
 PRESENT = "present"
+READING = "How to read this"  # label of the line that says so
 LETTERS, USUAL = 18.0, 12.0  # font size in charts, here and on a page, in pixels
 HALL = Context(letter=LETTERS)
 ENLARGED = (1.25, 1.5, 2.0, 3.0)  # times: 1920 x 1080 is half as large again
@@ -96,6 +98,13 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
     config = large.get("config", {})
     every = {"labelOverlap": False, **config.get("axisYDiscrete", {})}  # show the name of every row
     return {**large, "config": {**config, "axisYDiscrete": every}}
+
+
+def show_reading(line: str) -> None:
+    """Show how a view's figure is read, in Markdown, after its label; nothing without a line, and
+    nothing in presentation."""
+    if line and not presenting():
+        st.html(f'<p class="reading"><b>{READING}</b> {marked(line)}</p>')
 
 
 def clear_stage() -> None:

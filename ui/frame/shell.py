@@ -15,7 +15,6 @@ from core.errors import counted
 from core.limits import current_limits
 from core.runs.process.cores import available_cores
 from ui.frame.text import plain
-from ui.frame.theme import page_theme
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -68,6 +67,11 @@ PAGES = (
     ),
     PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
+
+
+def page_theme() -> str:
+    """Return the theme of the page that is being drawn: "light" or "dark"."""
+    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def file_of(path: str) -> Path:

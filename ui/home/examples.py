@@ -21,9 +21,8 @@ from core.results.numbers import labels_of
 from ui.frame import shell
 from ui.frame.shared import made_once
 from ui.frame.text import plain
-from ui.frame.theme import page_theme
-from ui.home.real import show_real
 from ui.study.figures import draw_spec, paired_colours, show_spec, themed, with_arrow_data
+from ui.study.models import shelved_entries, show_real_models
 from ui.study.results import show_sentence
 
 if TYPE_CHECKING:
@@ -79,7 +78,13 @@ def show_examples() -> None:
         if fold.open:
             if read_manifest():
                 _show_cards()
-            show_real()
+            if shelved_entries():
+                st.subheader("Real models", anchor=False)
+                st.markdown(
+                    "Results of models that are not included. They open without the models; "
+                    "*Recompute here* reads the models again."
+                )
+                show_real_models()
 
 
 def show_questions() -> None:
@@ -127,7 +132,7 @@ def _drawn(
     example: Example, card: Mapping[str, Any], figure: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """Give a figure the page's colours, once for all sessions."""
-    theme = page_theme()
+    theme = shell.page_theme()
 
     def drawn() -> dict[str, Any]:
         return themed(figure(), theme, paired_colours() if theme == "dark" else {})

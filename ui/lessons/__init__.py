@@ -20,8 +20,7 @@ from ui.lessons.alignment import ALIGNMENT
 from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
 from ui.lessons.guesses import count_guesses, guesses_of, note_guess
-from ui.lessons.handout import handout
-from ui.lessons.lesson import Lesson, by_page
+from ui.lessons.lesson import Lesson, by_page, handout
 from ui.lessons.probes import PROBES
 from ui.lessons.rsa import RSA
 from ui.lessons.weights import WEIGHTS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from core.results.numbers import text_of
-from ui.lessons.evidence import row_of_map
+from ui.lessons.evidence import LackingError, error_of
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 
 def _ridge_predicts(result: Result) -> float | None:
     """The share of variance that ridge predicts of unseen words; None where there are none."""
-    row = row_of_map(result, "ridge")
-    return None if row is None else 1 - float(row["nmse"])
+    with suppress(LackingError):
+        return 1 - error_of(result, "ridge").value
+    return None
 
 
 ALIGNMENT = Lesson(

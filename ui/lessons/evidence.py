@@ -1,33 +1,54 @@
 """What a lesson's figure says about each of its questions: a sentence made from the result that the
 page shows.
 
-A lesson's answers hold for any model and text; the numbers beside them come from here, at run time.
-A sentence is "" if the result does not have its number, as in a study without controls.
+A lesson's answers hold for any model and text; the numbers beside them come from here, at run time:
+from what the study states, and from its tables where it states nothing of the kind. A sentence is
+"" if the result does not have its number, as in a study without controls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from core.errors import listed
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of, estimates_of
 from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.tables import rows_between
-from core.studies.probes.trees.statements import statements_of
-from core.studies.probes.trees.tables import best_row
+from core.studies.probes.trees.statements import BEST, at_layer, statements_of
+from core.studies.probes.trees.tables import CHAIN
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
+from core.studies.weights.clusters.text import EXPECTED
 from core.studies.weights.ranks import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+    from core.results.statements import Statement
 
 Evidence = Callable[["Result"], str]
+
+
+class LackingError(Exception):
+    """The result does not have the number."""
+
+
+def or_nothing(evidence: Evidence) -> Evidence:
+    """Let a question's evidence be "" where the result does not have its number."""
+
+    @wraps(evidence)
+    def said(result: Result) -> str:
+        try:
+            return evidence(result)
+        except LackingError:
+            return ""
+
+    return said
 
 
 def nothing(result: Result) -> str:
@@ -45,10 +66,8 @@ def _top_similarity(result: Result) -> str:
 
 
 def _chance_band(result: Result) -> str:
-    top = _top(result)
-    low, high = top["null_low"].min(), top["null_high"].max()
-    if low != low:
-        return ""
+    top = _top(result).dropna(subset="null_low")
+    low, high = _first(top["null_low"].sort_values()), top["null_high"].max()
     return (
         f"In this figure chance level reaches from {text_of(low)} to {text_of(high)} at layer "
         f"{int(top['layer'].iloc[0])}."
@@ -58,7 +77,7 @@ def _chance_band(result: Result) -> str:
 def _changes_of_weights(result: Result) -> str:
     top = _top(result).sort_values("similarity")
     if len(top) < 2 or top["relative_change"].isna().any():
-        return ""
+        raise LackingError
     names = short_names(top["model"])
     parts = [
         f"{names[row['model']]} ends at {text_of(row['similarity'])} after a weight change of "
@@ -101,21 +120,19 @@ def _selectivity(result: Result) -> str:
 
 
 def _selection(result: Result) -> str:
-    row = _at_best(result, "uuas")
-    if row is None or row["dev"] != row["dev"]:
-        return ""
+    best = _best(result)
+    (layer,) = best.layers
+    rows = at_layer(result.table, best.subject, "uuas", layer)
     return (
-        f"In this study layer {int(row['layer'])} of {short_name(str(row['model']))} is best on "
-        f"the development sentences (UUAS {text_of(row['dev'], 'points')} %); its score on the "
-        f"test sentences is {text_of(row['value'], 'points')} %."
+        f"In this study layer {layer} of {short_name(best.subject)} is best on the development "
+        f"sentences (UUAS {text_of(_first(rows['dev'].dropna()), 'points')} %); its score on the "
+        f"test sentences is {best.number.value_text}."
     )
 
 
 def _parser(result: Result) -> str:
     rows = result.table[(result.table["model"] == "parser") & (result.table["metric"] == "uuas")]
-    if rows.empty:
-        return ""
-    score = text_of(rows["value"].iloc[0], "points")
+    score = text_of(_first(rows["value"]), "points")
     return f"In this study the parser itself scores a UUAS of {score} % on gold trees."
 
 
@@ -123,65 +140,56 @@ def _untrained(result: Result) -> str:
     table = result.table
     scores = table[(table["metric"] == "uuas") & (table["probe"] == "distance")]
     untrained = scores[scores["model"].str.startswith("random:")]["value"]
-    chain = scores[scores["model"] == "linear chain"]["value"]
-    if untrained.empty or chain.empty:
-        return ""
+    best, chain = _first(untrained.sort_values(ascending=False)), scores[scores["model"] == CHAIN]
     return (
-        f"In this study the untrained model reaches {text_of(untrained.max(), 'points')} % at its "
-        f"best layer, and linking adjacent words gives {text_of(chain.iloc[0], 'points')} %."
+        f"In this study the untrained model reaches {text_of(best, 'points')} % at its best layer, "
+        f"and linking adjacent words gives {text_of(_first(chain['value']), 'points')} %."
     )
 
 
 def _decoded(result: Result) -> str:
-    row = _at_best(result, "uuas")
-    if row is None:
-        return ""
+    best = _best(result)
     return (
-        f"In this study the UUAS at layer {int(row['layer'])} of {short_name(str(row['model']))} "
-        f"is {estimate_of(row, 'value').text}; whether the model uses these edges is not measured."
+        f"In this study the UUAS at layer {best.layers[0]} of {short_name(best.subject)} is "
+        f"{best.number.text}; whether the model uses these edges is not measured."
     )
 
 
-def _at_best(result: Result, metric: str) -> pd.Series | None:
-    """Find the row of the first probed model at its best layer; None if there is none."""
-    probes: Any = result
-    if not probes.probes:
-        return None
-    return best_row(result.table, next(iter(probes.probes)), metric)
+def _best(result: Result) -> Statement:
+    """The score of the first probed model at its best layer, as the headline states it."""
+    best: Statement = _first([each for each in result.statements if each.verdict == BEST])
+    return best
 
 
 def _chance(result: Result) -> str:
-    row, models = _vector(result, str(result.spec["vector"])), len(result.table)
-    if row is None:
-        return ""
-    return f"In this study of {models} models chance is {text_of(row['chance'], 'per cent')}."
+    expected = _first([each for each in result.statements if each.verdict == EXPECTED])
+    models, chance = len(result.table), expected.number.value_text
+    return f"In this study of {models} models chance is {chance}."
 
 
 def _smallest_p(result: Result) -> str:
-    row, models = _vector(result, str(result.spec["vector"])), len(result.table)
-    if row is None:
-        return ""
-    smallest = text_of(row["smallest_p"], "p")
+    vectors, k = result.tables["vectors"], result.arrays.get("k")
+    _first(vectors)
+    rows = vectors[(vectors["k"] == k) & (vectors["vector"] == result.spec["vector"])]
+    smallest = text_of(_first(rows["smallest_p"]), "p")
     return (
-        f"With the {models} models of this study, the smallest p-value that the permutation test "
-        f"can give is {smallest}."
+        f"With the {len(result.table)} models of this study, the smallest p-value that the "
+        f"permutation test can give is {smallest}."
     )
 
 
 def _size_alone(result: Result) -> str:
-    shares = _shares(result, str(result.spec["vector"]), NORMS)
-    if not shares:
-        return ""
+    directed, sized = shares_of(result, str(result.spec["vector"]), NORMS)
     return (
-        f"In this study {shares[1]} of the nearest neighbours by the size of the update alone "
-        f"share a label, and {shares[0]} by the vector of the figure."
+        f"In this study {sized.value_text} of the nearest neighbours by the size of the update "
+        f"alone share a label, and {directed.value_text} by the vector of the figure."
     )
 
 
 def _explained(result: Result) -> str:
     shares = result.arrays.get("explained")
     if shares is None or len(shares) < 2 or not (shares == shares).all():
-        return ""
+        raise LackingError
     return (
         f"The two axes of this study's map hold {text_of(float(shares[:2].sum()), 'per cent')} of "
         "the variance; the rest is not in the picture."
@@ -189,56 +197,37 @@ def _explained(result: Result) -> str:
 
 
 def _signs(result: Result) -> str:
-    shares = _shares(result, "original", "projector")
-    if not shares:
-        return ""
+    averaged, projected = shares_of(result, "original", "projector")
     return (
-        f"In this study {shares[0]} of the nearest neighbours share a label by the averaged "
-        f"singular vectors, and {shares[1]} by projectors, which have no sign."
+        f"In this study {averaged.value_text} of the nearest neighbours share a label by the "
+        f"averaged singular vectors, and {projected.value_text} by projectors, which have no sign."
     )
 
 
-def _shares(result: Result, *vectors: str) -> list[str]:
-    """Write the shares of neighbours with the same label by these vectors; none if one lacks."""
+def shares_of(result: Result, *vectors: str) -> list[Estimate]:
+    """The shares of neighbours with the same label by these vectors, as the headline states them.
+    Raises LackingError if one has none."""
     shares = {fact.subject: fact.number for fact in result.statements if fact.baseline == CHANCE}
-    there = all(vector in shares for vector in vectors)
-    return [shares[vector].value_text for vector in vectors] if there else []
-
-
-def _vector(result: Result, name: str) -> pd.Series | None:
-    """Find the row of a vector at the study's number of neighbours; None if there is none."""
-    table = result.tables["vectors"]
-    if table.empty:
-        return None
-    rows = table[(table["k"] == int(result.arrays["k"])) & (table["vector"] == name)]
-    return rows.iloc[0] if len(rows) else None
+    return [_first([shares[vector]] if vector in shares else []) for vector in vectors]
 
 
 def _without_map(result: Result) -> str:
-    row = row_of_map(result, "identity")
-    if row is None:
-        return ""
-    return f"In this study the error without a map is {estimate_of(row, 'nmse').text}."
+    return f"In this study the error without a map is {error_of(result, 'identity').text}."
 
 
 def _per_word_average(result: Result) -> str:
-    average, ridge = row_of_map(result, "lookup"), row_of_map(result, "ridge")
-    if average is None or ridge is None:
-        return ""
+    average, ridge = error_of(result, "lookup").value, error_of(result, "ridge").value
     return (
-        f"In this study the per-word average leaves {text_of(average['nmse'], 'per cent')} of the "
-        f"variance of unseen words unexplained, ridge {text_of(ridge['nmse'], 'per cent')}."
+        f"In this study the per-word average leaves {text_of(average, 'per cent')} of the variance "
+        f"of unseen words unexplained, ridge {text_of(ridge, 'per cent')}."
     )
 
 
 def _lowest_error(result: Result) -> str:
-    plain, invertible = row_of_map(result, "mlp"), row_of_map(result, "inn")
-    if plain is None or invertible is None:
-        return ""
+    plain, invertible = error_of(result, "mlp"), error_of(result, "inn")
     return (
-        "In this study the error of the MLP, which cannot be inverted, is "
-        f"{estimate_of(plain, 'nmse').text}, that of the invertible network "
-        f"{estimate_of(invertible, 'nmse').text}."
+        f"In this study the error of the MLP, which cannot be inverted, is {plain.text}, that of "
+        f"the invertible network {invertible.text}."
     )
 
 
@@ -249,17 +238,26 @@ def _pairs(result: Result) -> str:
     return f"This study has {len(models)} models in {len(pairs)} directed pairs."
 
 
-def row_of_map(result: Result, name: str) -> pd.Series | None:
-    """Find an aligner's row for unseen words of the models' pairs; None if there is none."""
+def error_of(result: Result, name: str) -> Estimate:
+    """An aligner's error for unseen words of the models' pairs. Raises LackingError if there is
+    none: statements do not say whether their words are unseen."""
     rows = rows_between(result.tables["methods"], "unseen")
-    rows = rows[rows["method"] == name]
-    return rows.iloc[0] if len(rows) else None
+    error: Estimate = _first(estimates_of(rows[rows["method"] == name], "nmse"))
+    return error
+
+
+def _first(values: Any) -> Any:
+    """The first of a list, a column or a table. Raises LackingError if it is empty."""
+    if not len(values):
+        raise LackingError
+    return values.iloc[0] if hasattr(values, "iloc") else values[0]
 
 
 # For each lesson, in the order of its questions.
-EVIDENCE: Mapping[str, tuple[Evidence, ...]] = {
+_SAID: Mapping[str, tuple[Evidence, ...]] = {
     "rsa": (_top_similarity, _chance_band, _changes_of_weights, _equal_layers, _dropped_dimensions),
     "probe": (_selectivity, _selection, _parser, _untrained, _decoded),
     "weights": (_chance, _smallest_p, _size_alone, _explained, _signs),
     "alignment": (_without_map, _per_word_average, _lowest_error, _pairs, nothing),
 }
+EVIDENCE = {page: tuple(map(or_nothing, each)) for page, each in _SAID.items()}

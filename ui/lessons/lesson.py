@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from core.results.names import layers_in_words
+from core.results.templates import fill, marked
+from ui.frame.shell import PAGES
 from ui.lessons.evidence import nothing
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
+HANDOUT = Path(__file__).with_name("handout.html")
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,13 @@ class Lesson:
         ValueError if there are not as many as questions."""
         pairs = zip(self.questions, evidence, strict=True)
         return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))
+
+
+def handout(lesson: Lesson) -> bytes:
+    """Write the lesson as HTML that prints on two pages, answers last, without scripts or external
+    files."""
+    page = next(entry.title for entry in PAGES if entry.path == lesson.path)
+    return fill(HANDOUT, lesson=lesson, page=page, marked=marked)
 
 
 def by_page(lessons: Iterable[Lesson]) -> dict[str, Lesson]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from core.results.numbers import text_of
+from ui.lessons.evidence import LackingError, shares_of
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -14,13 +16,9 @@ if TYPE_CHECKING:
 
 def _shared_labels(result: Result) -> float | None:
     """Share of nearest neighbours with the same label, by the study's vector and k."""
-    table = result.tables["vectors"]
-    if table.empty:
-        return None
-    rows = table[
-        (table["k"] == int(result.arrays["k"])) & (table["vector"] == result.spec["vector"])
-    ]
-    return float(rows["share"].iloc[0]) if len(rows) else None
+    with suppress(LackingError):
+        return shares_of(result, str(result.spec["vector"]))[0].value
+    return None
 
 
 WEIGHTS = Lesson(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import streamlit as st
@@ -78,6 +79,24 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
         case "passage":
             return st.text_area(label, value, **about)
     return st.text_input(label, value, **about)
+
+
+def draw_choice(address: Address, name: str, offered: Collection[str] = ()) -> str:
+    """Draw an option of what is shown as a row of titles without a label, those offered or all; one
+    of them is always chosen."""
+    option = address.options[name]
+    address.tell(name)
+    return str(
+        st.segmented_control(
+            option.label,
+            list(offered or option.meanings),
+            required=True,
+            key=address.key(name),
+            format_func=option.meanings.__getitem__,
+            label_visibility="collapsed",
+            **KEPT,
+        )
+    )
 
 
 def _select(label: str, offered: list[Any], value: Any, **about: Any) -> Any:

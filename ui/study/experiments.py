@@ -16,13 +16,13 @@ from core.errors import PalimpsestError
 from core.models.references import is_of_revisions
 from core.options import Spec, refs_of
 from ui.frame.identity import contents
-from ui.frame.reading import show_reading
+from ui.frame.presenting import show_reading
 from ui.frame.text import plain
 from ui.study.downloads import slug
 from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
 from ui.study.price import Said, opens_at_once, refusal, say, with_price
-from ui.study.results import show_headline, show_method, show_rows, show_view, view_headline
+from ui.study.results import show_figure, show_headline, show_method, show_rows, view_headline
 from ui.study.run_panel import is_stored, request_of, run_panel
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     choices = choose(form.address, result)
     with headline:
         show_headline(form, result, view_headline(result, view, *choices))
-    if show_view(
+    if show_figure(
         result,
         view,
         *choices,

@@ -20,8 +20,8 @@ from core.results.names import renamed
 from ui.frame.naming import names_here
 from ui.frame.presenting import HALL, enlarged, presenting
 from ui.frame.shared import made_once
+from ui.frame.shell import page_theme
 from ui.frame.text import plain
-from ui.frame.theme import page_theme
 from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from core.options.summary import summary
 from ui.frame import presenting, shell
 from ui.frame.identity import UPLOAD, Upload, take_upload, upload_control, upload_of
 from ui.frame.links import Address, Manner
-from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.frame.uploads import awaits_upload, submit_upload
 from ui.study.controls import draw_control
@@ -304,7 +303,7 @@ class Form(Generic[S]):
                 )  # fmt: skip
         view = self._views[shown]
         if self.experiment is None:
-            show_reading(view.how_to_read)
+            presenting.show_reading(view.how_to_read)
         return view
 
     def menu(self, notes: Sequence[str] = ()) -> DeltaGenerator:

@@ -53,7 +53,7 @@ def view_headline(result: Result, view: View, *choices: Hashable) -> str:
     return made_once(result, said, lambda: view.sentence(result, *choices))
 
 
-def show_view(
+def show_figure(
     result: Result,
     view: View,
     *choices: Hashable,
@@ -104,6 +104,14 @@ def show_view(
         more=more,
     )
     return True
+
+
+def show_view(
+    result: Result, view: View, *choices: Hashable, fold: str = "", **figure: Any
+) -> None:
+    """Draw a view's charts, as `show_figure` does, and its tables; no tables without charts."""
+    if show_figure(result, view, *choices, **figure):
+        show_rows(result, view, *choices, fold=fold)
 
 
 def _all_rivals(form: Form[Any]) -> bool:

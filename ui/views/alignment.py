@@ -55,7 +55,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         return
     results.show_headline(form, result, results.view_headline(result, view))
     pick = PICKED.get(view.key)
-    if results.show_view(
+    results.show_view(
         result,
         view,
         figures=STUDY.figures,
@@ -63,8 +63,7 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         lesson=form.address.page if view is STUDY.views[0] else "",
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
         form=form,
-    ):
-        results.show_rows(result, view)
+    )
 
 
 def space(address: Address, result: Result, view: View) -> None:
@@ -115,7 +114,7 @@ def space(address: Address, result: Result, view: View) -> None:
     with headline:
         results.show_sentence(result.cautioned(sentence))
     pair = short_names((source, target))
-    results.show_view(
+    results.show_figure(
         result,
         view,
         *choices,

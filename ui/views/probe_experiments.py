@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from core import options
 from core.catalogue import STUDIES
 from core.options import Spec, options_of
 from core.results.metrics import titles_of
 from core.studies.probes.training.report import METRICS
-from ui.study.controls import KEPT
+from ui.study.controls import draw_choice
 from ui.study.experiment import Experiment, experiments_of
 
 if TYPE_CHECKING:
@@ -38,13 +36,7 @@ class Display(Spec):
 
 def choose_score(address: Address, result: Result) -> tuple[str]:
     """Ask for the score of probes through training."""
-    score = TRAINING.key("score")
-    address.tell(score)
-    chosen = st.segmented_control(
-        "Score", METRICS, required=True, key=address.key(score), format_func=SCORES.__getitem__,
-        label_visibility="collapsed", **KEPT,
-    )  # fmt: skip
-    return (str(chosen),)
+    return (draw_choice(address, TRAINING.key("score")),)
 
 
 POLAR = Experiment(

@@ -14,7 +14,7 @@ from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.identity import contents
 from ui.frame.text import plain
 from ui.study.price import say
-from ui.study.results import show_headline, show_rows, show_view
+from ui.study.results import show_headline, show_view
 from ui.study.run_panel import Request, is_stored, run_panel
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def ranks_view(
     if sweep is None or sweep.table.empty:
         return
     show_headline(form, sweep)
-    if show_view(sweep, view, figures=view.figures, key="sweep", name="sweep"):
-        show_rows(sweep, view)
+    show_view(sweep, view, figures=view.figures, key="sweep", name="sweep")
 
 
 def _offer(

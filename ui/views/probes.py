@@ -17,9 +17,9 @@ from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.tables import PROBE_OF
 from core.studies.probes.trees.views import SENTENCE
-from ui.study.controls import KEPT
+from ui.study.controls import KEPT, draw_choice
 from ui.study.layers import Picking
-from ui.study.results import show_headline, show_rows, show_view, view_headline
+from ui.study.results import show_headline, show_view, view_headline
 from ui.views.sentence.source import SOURCES, TYPED
 from ui.views.sentence.view import DRAWN_BY, STRUCTURAL, models_with_trees
 
@@ -81,24 +81,15 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     address = form.address
     address.among("metric", there, there[0])
     with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
-        for name in ("metric", "selectivity"):
-            address.tell(name)
-        chosen = st.segmented_control(
-            "Metric",
-            there,
-            required=True,
-            key=address.key("metric"),
-            format_func=NAMES.__getitem__,
-            label_visibility="collapsed",
-            **KEPT,
-        )
+        address.tell("selectivity")
+        chosen = draw_choice(address, "metric", there)
         less = selective and st.toggle(
             "Selectivity",
             key=address.key("selectivity"),
             help=address.options["selectivity"].help,
             **KEPT,
         )
-    metric = f"{chosen}{OF_SELECTIVITY}" if less else str(chosen)
+    metric = f"{chosen}{OF_SELECTIVITY}" if less else chosen
     show_headline(form, result, view_headline(result, view, metric))
     drawable = models_with_trees(result)
     heads = any(probes.heads is not None for probes in result.probes.values())
@@ -114,12 +105,12 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
         pick=Picking(form.address, ("layer", "model"), partial(_sentence_at, drawable)).made,
         more={"predicted.conllu": partial(predicted_conllu, result)} if heads else {},
         form=form,
+        fold=f"Table: {metric_title(metric)}",
     )
-    show_rows(result, view, metric, fold=f"Table: {metric_title(metric)}")
 
 
 def arcs_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     """UUAS by the length of the arcs, without adjacent arcs by layer, and the tables."""
     show_headline(form, result, view_headline(result, view))
-    if show_view(result, view, figures=STUDY.figures, key="arcs", name="arcs"):
-        show_rows(result, view, fold="Table: correct edges (UUAS) by arc length")
+    fold = "Table: correct edges (UUAS) by arc length"
+    show_view(result, view, figures=STUDY.figures, key="arcs", name="arcs", fold=fold)

@@ -16,7 +16,7 @@ from ui.frame.links import Address
 from ui.study.controls import TEXTS
 from ui.study.forms import Form
 from ui.study.layers import Picking
-from ui.study.results import show_rows, show_view
+from ui.study.results import show_view
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -88,4 +88,3 @@ def show_layers(form: Form[RsaSpec], result: Result, view: View) -> None:
         pick=Picking(form.address, ("layer", "model"), _token_map_at).made,
         form=form,
     )
-    show_rows(result, view)

@@ -19,7 +19,7 @@ from core.studies.weights.clusters.views import (
 from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
-from ui.study.results import show_rows, show_table, show_view
+from ui.study.results import show_figure, show_table, show_view
 from ui.views.weights_spectra import OF_HELP, SHOWN, SPECTRA
 
 if TYPE_CHECKING:
@@ -42,26 +42,14 @@ VECTORS_HELP = "  \n".join(
 )
 
 
-def vote_view(result: Result, view: View) -> None:
-    """Show every model with the neighbours that name its label."""
-    if show_view(result, view, figures=STUDY.figures, key="votes"):
-        show_rows(result, view)
-
-
 def neighbours_view(result: Result, view: View) -> None:
     """Show the shares of every vector compared with chance, and each model's predicted label."""
-    if show_view(result, view, figures=STUDY.figures, key="neighbours", lesson="weights"):
+    if show_figure(result, view, figures=STUDY.figures, key="neighbours", lesson="weights"):
         rows, used = view.rows(result), int(result.arrays["k"])
         title = f"Comparison of vectors, k = {used}"
         with st.expander("Tables", icon=":material/table:"):
             show_table(rows["vectors"], "vectors", digits=4, title=title)
             show_table(rows["predictions"], "predictions")
-
-
-def distances_view(result: Result, view: View) -> None:
-    """Show the heatmap of distances with its tree."""
-    if show_view(result, view, figures=STUDY.figures, key="distances"):
-        show_rows(result, view, fold="Table: distances")
 
 
 def depth_view(form: Form[WeightsSpec], result: Result, view: View) -> None:
@@ -90,7 +78,7 @@ def depth_view(form: Form[WeightsSpec], result: Result, view: View) -> None:
             "Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP
         )
     choices = (str(of), round(percent / 100, 6), str(measure))
-    if show_view(
+    show_view(
         result,
         view,
         *choices,
@@ -99,8 +87,8 @@ def depth_view(form: Form[WeightsSpec], result: Result, view: View) -> None:
         caption="Click a point to see the spectra of its model, with its layer highlighted.",
         name=slug(choices),
         pick=Picking(form.address, POINT, _spectra_at).made,
-    ):
-        show_rows(result, view, *choices, fold="Table: trends")
+        fold="Table: trends",
+    )
 
 
 POINT = ("model", "layer")  # fields of a point in the panels by depth

@@ -6,8 +6,8 @@ alone and fingers on a touch screen scroll the page.
 
 Points of a map on a page may move between stages, such as layers: the chart holds the points of
 every stage, and a parameter says which is drawn, or where between two of them (`moving`, `moved`).
-The page changes it without drawing the chart again (`ui.browser.motion`). Where the points have a
-third coordinate, a slider below the chart turns them: at 90 degrees it is the horizontal axis.
+The page changes it without drawing the chart again (`ui/browser/motion.js`). Where the points have
+a third coordinate, a slider below the chart turns them: at 90 degrees it is the horizontal axis.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ LONGEST = 138  # characters: one line at 1280 pixels
 def page() -> None:
     import streamlit as st
 
-    from ui.frame.reading import show_reading
+    from ui.frame.presenting import show_reading
 
     show_reading(st.session_state.get("line", "1 is *equal* <b>."))
 

@@ -35,23 +35,6 @@ BROWSED = 40  # worst or best sentences to choose from
 BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 
 
-def source_control(address: Address, place: DeltaGenerator) -> str:
-    """Draw the control that says where the sentence comes from; return one of `SOURCES`."""
-    for name in ("source", "sentence"):
-        address.tell(name)
-    return str(
-        place.segmented_control(
-            "Sentence",
-            list(SOURCES),
-            required=True,
-            key=address.key("source"),
-            format_func=SOURCES.__getitem__,
-            label_visibility="collapsed",
-            **KEPT,
-        )
-    )
-
-
 def sentences_from(
     source: str,
     address: Address,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 import streamlit as st
 
 from core.results.names import short_name
-from ui.study.controls import KEPT
+from ui.study.controls import KEPT, draw_choice
 from ui.study.experiments import experiment_result
 from ui.study.layers import layer_slider, played
 from ui.study.results import show_headline, show_menu
-from ui.views.sentence.source import sentences_from, source_control
+from ui.views.sentence.source import sentences_from
 from ui.views.sentence.tree import show_prediction
 
 if TYPE_CHECKING:
@@ -36,12 +36,8 @@ def sentence_view(
     """Show one sentence: arcs, depths, distances and the probe's plane, at the layer of a slider.
     The arcs are those of the study's distance probe or, if chosen, of a polar probe, with heads and
     labels."""
-    form.address.tell("drawn_by")
     with form.bar:
-        chosen = st.segmented_control(
-            "Probe", list(DRAWN_BY), required=True, key=form.address.key("drawn_by"),
-            format_func=DRAWN_BY.__getitem__, label_visibility="collapsed", **KEPT,
-        )  # fmt: skip
+        chosen = draw_choice(form.address, "drawn_by")
     if chosen == POLAR:
         trained = cast("TrainedResult | None", experiment_result(form, polar, spec))
         if trained is not None and trained.probes:
@@ -65,7 +61,9 @@ def models_with_trees(result: ProbeResult) -> list[str]:
 def _sentence(address: Address, result: TrainedResult, drawable: Sequence[str]) -> None:
     headline = st.container()  # filled once the edges are predicted
     left, right = st.columns([5, 2], vertical_alignment="center")
-    source = source_control(address, left)
+    with left:
+        source = draw_choice(address, "source")
+    address.tell("sentence")
     with right:
         model = _model_control(address, drawable)
     layers = result.probes[model].layers

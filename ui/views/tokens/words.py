@@ -19,7 +19,7 @@ from core.studies.rsa.tokens.neighbours import neighbour_rows, neighbour_sentenc
 from core.studies.rsa.tokens.questions import OTHER
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from ui.frame.links import Address
-from ui.frame.theme import page_theme
+from ui.frame.shell import page_theme
 from ui.study.controls import KEPT
 from ui.study.figures import paired_colours
 
