@@ -36,21 +36,6 @@ def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 
 
-def run_tasks(spec: Any, tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run what was planned, as most studies do."""
-    return run(tasks, **options)
-
-
-def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
-    """Leave the result as it was collected, as most studies do."""
-    return result
-
-
-def no_files(result: Result) -> dict[str, bytes]:
-    """Write no file beside tables and figures, as most studies do."""
-    return {}
-
-
 def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
     """Make a result of what was found, with notices of words, sinks and files.
 
@@ -64,11 +49,6 @@ def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs:
     result = findings.result(name, spec, ready, outputs)
     result = with_sinks(with_unknown_words(result, ready), ready, outputs)
     return with_model_files(result, spec, ready, outputs)
-
-
-def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
-    """Collect in no time worth counting, as most studies do."""
-    return ()
 
 
 def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
@@ -87,21 +67,6 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
         PalimpsestError: As `plan`.
     """
     return [*study.plan(spec, expected_outputs(study.prepare(spec, None), sizes))]
-
-
-def no_figures(result: Result, *choices: object, context: Context = PAGE) -> panels.Figures:
-    """Draw nothing, as a study of tables alone does."""
-    return {}
-
-
-def no_choice(result: Result) -> Sequence[tuple[object, ...]]:
-    """Leave all choices to what the page shows first, as most views do."""
-    return [()]
-
-
-def study_headline(result: Result, *choices: object) -> str:
-    """Say nothing beyond the headline of the study, as most studies of one view do."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -131,9 +96,9 @@ class View:
     """
 
     key: str = ""
-    draw: Callable[..., panels.Figures] = no_figures
-    choices: Callable[[Result], Iterable[tuple[object, ...]]] = no_choice
-    headline: Callable[..., str] = study_headline
+    draw: Callable[..., panels.Figures] = lambda result, *choices, context: {}
+    choices: Callable[[Result], Iterable[tuple[object, ...]]] = lambda result: [()]
+    headline: Callable[..., str] = lambda result, *choices: ""
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     first: Callable[..., Any] | None = None
     table: str = ""
@@ -238,10 +203,10 @@ class Study:
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Findings]
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]] = prepare_named
-    perform: Callable[..., Outputs] = run_tasks
-    finish: Callable[..., Any] = as_collected
-    collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
-    files: Callable[[Any], dict[str, bytes]] = no_files
+    perform: Callable[..., Outputs] = lambda spec, tasks, **options: run(tasks, **options)
+    finish: Callable[..., Any] = lambda spec, ready, result, **options: result
+    collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = lambda *planned: ()
+    files: Callable[[Any], dict[str, bytes]] = lambda result: {}
     kind: type[Any] | None = None
     views: tuple[View, ...] = (View(),)
     compared: ComparedTable | None = None

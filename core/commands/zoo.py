@@ -76,11 +76,8 @@ def main(arguments: argparse.Namespace) -> int:
         path = writing[arguments.action]()
         print(f"{path} written, {path.stat().st_size:,} bytes.")
         return 0
-    if arguments.action == "public":
-        print(public())
-        return 0
-    if arguments.action == "real":
-        print(real(arguments.name, arguments.out))
+    if arguments.action in ("public", "real"):
+        print(public() if arguments.action == "public" else real(arguments.name, arguments.out))
         return 0
     folder = zoo_folder()
     entries = [*read_manifest(folder), *read_adapters(folder)]

@@ -19,39 +19,35 @@ from core.options.option import (
 )
 
 
-def _check_whole(option: Option, value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():  # as number inputs of a form give it
-        value = int(value)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or not option.low <= value <= option.high
-    ):
+def _accepted(option: Option, value: Any, fits: bool) -> Any:
+    """Return a value that fits, and refuse any other."""
+    if not fits:
         raise option.refuse(value)
     return value
+
+
+def _check_whole(option: Option, value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():  # as number inputs of a form give it
+        value = int(value)
+    return _accepted(option, value, _is_within(option, value, int))
 
 
 def _check_number(option: Option, value: Any) -> float:
-    # This refuses NaN, too.
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not option.low <= value <= option.high
-    ):
-        raise option.refuse(value)
-    return float(value)
+    return float(_accepted(option, value, _is_within(option, value, int | float)))
 
 
-def _check_flag(option: Option, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise option.refuse(value)
-    return value
+def _is_within(option: Option, value: Any, kind: Any) -> bool:
+    """Whether a value is a number of this kind within the option's bounds, which NaN is not."""
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    return number and option.low <= value <= option.high
 
 
-def _check_choice(option: Option, value: Any) -> str:
-    if not isinstance(value, str) or value not in option.meanings:
-        raise option.refuse(value)
-    return value
+def _check_flag(option: Option, value: Any) -> Any:
+    return _accepted(option, value, isinstance(value, bool))
+
+
+def _check_choice(option: Option, value: Any) -> Any:
+    return _accepted(option, value, isinstance(value, str) and value in option.meanings)
 
 
 def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
@@ -65,9 +61,7 @@ def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
 
 
 def _check_model(option: Option, value: Any) -> str:
-    if not isinstance(value, str):
-        raise option.refuse(value)
-    return str(parse_ref(value))
+    return str(parse_ref(_accepted(option, value, isinstance(value, str))))
 
 
 def _check_pattern(option: Option, value: Any) -> str:
@@ -129,9 +123,7 @@ def _check_models(option: Option, value: Any) -> tuple[str, ...]:
 def _check_corpus(option: Option, value: Any) -> str:
     from core.text.corpora import corpus_problem
 
-    if not isinstance(value, str):
-        raise option.refuse(value)
-    value = value.strip()
+    value = _accepted(option, value, isinstance(value, str)).strip()
     if not value and not option.default:
         return ""
     problem = corpus_problem(value)
@@ -181,10 +173,8 @@ def _named(option: Option, part: Any) -> tuple[str, str]:
     return ref, name
 
 
-def _check_line(option: Option, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_LINE:
-        raise option.refuse(value)
-    return value
+def _check_line(option: Option, value: Any) -> Any:
+    return _accepted(option, value, isinstance(value, str) and len(value) <= LONGEST_LINE)
 
 
 def _several(option: Option, value: Any) -> tuple[Any, ...]:

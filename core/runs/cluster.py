@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, cast
@@ -42,15 +43,12 @@ class ClusterExecutor(Executor):
         """Assign workers to groups of tasks in proportion, the largest group first."""
         present = [*self.workers()]
         workers = [address for address in present if address in self._within] or present
-        sizes: dict[str, int] = {}
-        for task in tasks:
-            sizes[task.group] = sizes.get(task.group, 0) + 1
         load = dict.fromkeys(workers, 0.0)
-        for group in sorted(sizes, key=lambda name: -sizes[name]):
-            share = max(1, round(len(workers) * sizes[group] / len(tasks)))
+        for group, size in Counter(task.group for task in tasks).most_common():
+            share = max(1, round(len(workers) * size / len(tasks)))
             nearest = sorted(workers, key=load.__getitem__)[:share]
             for worker in nearest:
-                load[worker] += sizes[group] / share
+                load[worker] += size / share
             self._workers[group] = nearest
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -117,10 +117,6 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         f"Compare these {len(chosen)}",
         icon=":material/add:",
         disabled=not chosen,
-        on_click=_put,
-        args=(address, [*refs]),
+        on_click=address.set,
+        args=("models", sorted(refs)),
     )
-
-
-def _put(address: Address, refs: list[str]) -> None:
-    address.set("models", sorted(refs))

@@ -108,7 +108,8 @@ class Address:
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if entered or given != state.get(self._own("address")):
             asked, state[self._own("refused")] = self._read(given)
-            values = (self._defaults() if entered else self._now()) | asked
+            defaults = {key: _for_widget(option.default) for key, option in self.options.items()}
+            values = (defaults if entered else self._now()) | asked
             proposed = {} if entered else state[self._own("proposed")]
             state[self._own("proposed")] = {
                 name: value for name, value in proposed.items() if name not in asked
@@ -210,9 +211,6 @@ class Address:
 
     def _own(self, what: str) -> str:
         return f"{self.page}//{what}"
-
-    def _defaults(self) -> dict[str, Any]:
-        return {key: _for_widget(option.default) for key, option in self.options.items()}
 
     def _now(self) -> dict[str, Any]:
         """Return all values as the widgets have them."""

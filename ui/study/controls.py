@@ -30,7 +30,8 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
     label = about.pop("label", option.label)
     match option.kind:
         case "whole":
-            low, high = int(option.low), _most(option)
+            most = current_limits().max_sentences if option.name == "sentences" else option.high
+            low, high = int(option.low), int(min(option.high, most))
             step = 100 if option.high > 5_000 and option.default >= 100 else 1
             return st.number_input(label, low, high, _within(value, low, high), step, **about)
         case "number":
@@ -135,11 +136,3 @@ def _offered(address: Address, name: str) -> list[str]:
         first = (*first, ALL_MULTIBERTS)
     listed = (*model_options(), *(adapter_options() if option.kind == "models" else ()))
     return list(dict.fromkeys([*first, *listed, *([value] if isinstance(value, str) else value)]))
-
-
-def _most(option: Option) -> int:
-    return int(
-        min(option.high, current_limits().max_sentences)
-        if option.name == "sentences"
-        else option.high
-    )

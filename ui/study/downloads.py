@@ -129,15 +129,11 @@ def show_downloads(
             files["PNG"][1],
         )
     elif everything:
-        every = partial(_every_figure, draw, figures)
+
+        def every() -> dict[str, Chart]:
+            return {AS_SHOWN: drawing_paper.one_chart(draw), **figures()}
+
         file_dialog(f"{stem}.zip", partial(zip_result, result, every, extra=more))
-
-
-def _every_figure(
-    draw: drawing_paper.Drawing, figures: Callable[[], Mapping[str, Chart]]
-) -> dict[str, Chart]:
-    """Draw what the page shows, as one figure, and those of the report."""
-    return {AS_SHOWN: drawing_paper.one_chart(draw), **figures()}
 
 
 def _dialog_buttons(study: str) -> list[bool]:

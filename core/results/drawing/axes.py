@@ -74,7 +74,12 @@ class Plane:
         ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
         ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
         if room:
-            ends["range"] = [0, _beside_names(round(room))]
+            left = round(room)  # pixels that the lines leave to their names
+            width = OfWidth(
+                f"max(width - {left}, {NARROWEST} * width)",
+                lambda width: round(max(width - left, NARROWEST * width), 1),
+            )
+            ends["range"] = [0, width]
         axis = {"grid": False, "labelFlush": False, **self.x_axis}
         return channel(f"{column or self.x}:Q", title=self.x_title or None, scale=ends, axis=axis)
 
@@ -94,14 +99,6 @@ class Plane:
         return channel(
             f"{column or self.y}:Q", title=self.y_title, scale=scale, axis={"tickCount": 5, **more}
         )
-
-
-def _beside_names(room: int) -> OfWidth:
-    """Compute the right end of the lines, with room for their names."""
-    return OfWidth(
-        f"max(width - {room}, {NARROWEST} * width)",
-        lambda width: round(max(width - room, NARROWEST * width), 1),
-    )
 
 
 def layer_plane(

@@ -9,12 +9,15 @@ registered in a notebook), one whose process the system has ended.
 
 from __future__ import annotations
 
+import base64
 import functools
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +30,6 @@ from core.runs.process.cores import TASKS_AT_ONCE, available_cores, limit_thread
 from core.runs.process.isolation import ApartError, Patience
 from core.runs.process.memory import free_memory, give_back_large_blocks
 from core.runs.process.persistent import PersistentProcess
-from core.runs.process.plain import from_plain, named, place_of, to_plain
 from core.runs.process.remembered import remembered
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ REST = 300.0  # seconds without a task after which the process ends
 ENDLESS = Patience(float("inf"), float("inf"))
 LOOK_UP_SECONDS = 0.2
 STORES = 4  # that the process keeps open
+BYTES, RECORD = "bytes", "record"  # marks of arguments that JSON has no form for
 SETTINGS = ("PALIMPSEST_", "HF_", "HOME", "XDG_")  # how variables begin that change what is read
 
 Key = TypeVar("Key", bound=Hashable)
@@ -180,6 +183,54 @@ def _work(future: Future[Any], function: Callable[..., Any], *arguments: Any) ->
         future.set_result(function(*arguments))
     except BaseException as error:
         future.set_exception(error)
+
+
+def to_plain(value: Any) -> Any:
+    """Write a task's argument, of JSON values, bytes, tuples and dataclasses, as what JSON can say.
+    Raises TypeError for any other value.
+
+    Example:
+        >>> to_plain(("a", 1, (b"b",)))
+        ['a', 1, [{'bytes': 'Yg=='}]]
+    """
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if type(value) is bytes:
+        return {BYTES: base64.b64encode(value).decode()}
+    if type(value) is tuple:
+        return [to_plain(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = type(value)
+        parts = {part.name: to_plain(getattr(value, part.name)) for part in fields(value)}
+        return {RECORD: place_of(kind), "fields": parts}
+    raise TypeError(f"a {type(value).__name__} is no plain value")
+
+
+def from_plain(told: Any) -> Any:
+    """Make what `to_plain` wrote; lists become tuples.
+
+    Example:
+        >>> from_plain(to_plain(("a", 1.5, (b"b", None))))
+        ('a', 1.5, (b'b', None))
+    """
+    if isinstance(told, list):
+        return tuple(map(from_plain, told))
+    if not isinstance(told, dict):
+        return told
+    if BYTES in told:
+        return base64.b64decode(told[BYTES])
+    return named(told[RECORD])(**{name: from_plain(part) for name, part in told["fields"].items()})
+
+
+def place_of(what: Callable[..., Any]) -> str:
+    """Name a function or class of a module."""
+    return f"{what.__module__}:{what.__qualname__}"
+
+
+def named(place: str) -> Any:
+    """Find what `place_of` named; raises ImportError or AttributeError if it is not there."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 @remembered(STORES)

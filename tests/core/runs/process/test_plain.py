@@ -11,7 +11,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.models.costs import Sizes
-from core.runs.process.plain import from_plain, named, place_of, to_plain
+from core.runs.process.second import from_plain, named, place_of, to_plain
 from core.runs.tasks import Task
 from core.study import expected_tasks
 
@@ -48,7 +48,7 @@ def test_nothing_else_is_told(value: object) -> None:
 def test_a_name_that_is_not_there_is_an_error() -> None:
     assert named(place_of(to_plain)) is to_plain
     with pytest.raises(AttributeError):
-        named("core.runs.process.plain:nothing")
+        named("core.runs.process.second:nothing")
     with pytest.raises(ImportError):
         named("core.nowhere:nothing")
 
