@@ -47,11 +47,7 @@ form = Form(
 
 def controls() -> None:
     """Controls of the study's options."""
-    left, right = st.columns([4, 1])
-    with left:
-        form.control("models")
-    with right:
-        form.control("rank")
+    form.row({"models": 4, "rank": 1})
     form.text()
     form.rest()
     with st.container(horizontal=True):

@@ -50,13 +50,7 @@ form = Form(
 
 def controls() -> None:
     """Show the controls of models, measure and text."""
-    left, middle, right = st.columns([3, 6, 2])
-    with left:
-        form.control("base")
-    with middle:
-        form.control("compare")
-    with right:
-        form.control("measure")
+    form.row({"base": 3, "compare": 6, "measure": 2})
     form.text()
     form.rest()
     with st.container(horizontal=True):

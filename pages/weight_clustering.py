@@ -43,13 +43,8 @@ form = Form(
 
 def controls() -> dict[str, bytes]:
     """Draw the options of the study; return the uploaded label table."""
-    left, middle, right = st.columns([3, 6, 2])
-    with left:
-        form.control("base")
-    with middle:
-        form.control("models")
-    with right:
-        form.control("vector", help=weights_views.VECTORS_HELP)
+    help_of_vector = {"help": weights_views.VECTORS_HELP}
+    form.row({"base": 3, "models": 6, "vector": 2}, vector=help_of_vector)
     form.rest()
     with st.container(horizontal=True):
         form.button()

@@ -23,8 +23,7 @@ from benchmarks.real.cases import BASE, NAME
 from benchmarks.real.layout import as_on_the_hub
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package, cache_folder
 from core.models.zoo import adapter_base
-from core.results.shelf.archive import FILE, Shelf, Shelved, origin_of, write_shelf
-from core.results.shelf.fingerprints import content_of
+from core.results.shelf.archive import FILE, Shelf, Shelved, content_of, origin_of, write_shelf
 
 BOX = Path(__file__).resolve().parents[2] / "zoo"
 CHEMISTRY, SMOL = ("rxnfp-base", "rxnfp-ft", "rxnfp-10k"), "smollm2"

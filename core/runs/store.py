@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import shutil
 import sqlite3
 import threading
@@ -33,6 +32,7 @@ from core.runs.connections import PooledConnections, UnfinishedError
 from core.runs.encoding import decode, decode_sound, encode, identified, key_of
 from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
 from core.runs.precomputed import Precomputed, default_precomputed
+from core.runs.process.remembered import remembered
 from core.runs.single_flight import Flight, SingleFlight
 
 __all__ = ["Store", "StoreWarning", "current_store", "default_store", "using"]
@@ -40,14 +40,13 @@ __all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: an empty index takes some of it
+STORES = 16  # that a process keeps open
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
 TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError, StoreError)
 Access = Literal["read", "write"]
 Answer = TypeVar("Answer")
 
-_OPEN: dict[tuple[int, Path, int | str, Path | None], Store] = {}
-_OPENING = threading.Lock()
 _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None)
 
 
@@ -309,21 +308,25 @@ def default_store() -> Store:
     again, it is the same object.
     """
     folder, precomputed = files.store_folder(), default_precomputed()
-    refusal = None
+    refusal = ""
     try:
         size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
     except StoreError as error:
-        size_limit, refusal = SIZE_LIMIT, StoreError(f"Results are shown but not kept: {error}")
-    which = (
-        os.getpid(),
-        folder,
-        str(refusal) if refusal else size_limit,
-        precomputed.path if precomputed else None,
+        size_limit, refusal = SIZE_LIMIT, f"Results are shown but not kept: {error}"
+    shipped = str(precomputed.path) if precomputed else ""
+    return opened_store(str(folder), size_limit, shipped, refusal)
+
+
+@remembered(STORES)
+def opened_store(folder: str, size_limit: int, precomputed: str, refusal: str = "") -> Store:
+    """Open a store, with the precomputed results in a file ("" for none), and the reason why it
+    keeps nothing, if there is one; this process has one object for the same arguments."""
+    return Store(
+        Path(folder),
+        size_limit,
+        Precomputed(Path(precomputed)) if precomputed else None,
+        StoreError(refusal) if refusal else None,
     )
-    with _OPENING:
-        if which not in _OPEN:
-            _OPEN[which] = Store(folder, size_limit, precomputed, refusal)
-        return _OPEN[which]
 
 
 def current_store() -> Store:
@@ -335,8 +338,7 @@ def current_store() -> Store:
 def using(store: Store) -> Iterator[Store]:
     """Make `store` the current store of this thread inside the block.
 
-    Threads that the block starts have contexts of their own; a run enters the block round each of
-    its tasks.
+    Threads that it starts have contexts of their own; a run enters the block round each task.
     """
     token = _CURRENT.set(store)
     try:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LESSON = "lesson"
+# session state: the guess, the verdict's place, whether everybody's guesses are shown
+GUESSED, PLACE, REVEALED = "guessed", "place of the verdict", "all guesses"
 ALL_HELP = (
     "Draws how often each number was guessed on this server in the last two hours, without names."
 )
@@ -58,10 +60,10 @@ def predict(address: Address) -> None:
             mine = lesson.guess.words(cast(float, _guessed(lesson)))
             place = left.empty()  # the verdict replaces the sentence once the result is there
             place.markdown(f"Your guess is **{mine}**. Compare it with the figure below.")
-            st.session_state[_place(lesson)] = place
+            st.session_state[_key(lesson, PLACE)] = place
             _all_guesses(lesson)
             if right.button("Guess again", key=address.key("guess again")):
-                st.session_state.pop(_key(lesson), None)
+                st.session_state.pop(_key(lesson, GUESSED), None)
                 st.rerun()
             return
         st.markdown(lesson.background)
@@ -77,7 +79,7 @@ def predict(address: Address) -> None:
             "Your guess", low, high, start, step, key=address.key("guess"), format=asked.shown
         )
         if st.button("Look", type="primary", icon=":material/visibility:", key=address.key("look")):
-            st.session_state[_key(lesson)] = guess
+            st.session_state[_key(lesson, GUESSED)] = guess
             note_guess(lesson.page, guess)
             st.rerun()
     st.stop()
@@ -87,14 +89,10 @@ def _all_guesses(lesson: Lesson) -> None:
     """Draw the switch that shows everybody's guesses in the figure, where others have guessed."""
     guesses = guesses_of(lesson.page)
     if len(guesses) > 1:
-        st.toggle(f"Show all {len(guesses)} guesses", key=_revealed(lesson), help=ALL_HELP)
-        if st.session_state[_revealed(lesson)]:
+        st.toggle(f"Show all {len(guesses)} guesses", key=_key(lesson, REVEALED), help=ALL_HELP)
+        if st.session_state[_key(lesson, REVEALED)]:
             middle = lesson.guess.words(median(guesses))
             st.caption(f"The middle one of {len(guesses)} guesses is {middle}.")
-
-
-def _revealed(lesson: Lesson) -> str:
-    return f"{lesson.page}//all guesses"
 
 
 def waiting(address: Address) -> bool:
@@ -110,7 +108,7 @@ def mark(page: str) -> Mark | None:
     value = _guessed(lesson) if lesson and st.query_params.get(LESSON) == "true" else None
     if lesson is None or value is None:
         return None
-    shown = st.session_state.get(_revealed(lesson))
+    shown = st.session_state.get(_key(lesson, REVEALED))
     crowd = count_guesses(guesses_of(page), lesson.guess) if shown else ()
     return Mark(lesson.guess.axis, value, crowd=crowd)
 
@@ -122,7 +120,7 @@ def conclude(address: Address, result: Result) -> None:
     if lesson is None or _guessed(lesson) is None:
         return
     verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-    st.session_state[_place(lesson)].markdown(
+    st.session_state[_key(lesson, PLACE)].markdown(
         f"**2. Compare.** {verdict or 'This study does not have the number that you predicted.'}"
     )
     with st.container(border=True, key=address.key("lesson end")):
@@ -161,13 +159,9 @@ def _open(address: Address) -> Lesson | None:
     return LESSONS.get(address.page) if address[LESSON] else None
 
 
-def _key(lesson: Lesson) -> str:
-    return f"{lesson.page}//guessed"
-
-
-def _place(lesson: Lesson) -> str:
-    return f"{lesson.page}//place of the verdict"
+def _key(lesson: Lesson, name: str) -> str:
+    return f"{lesson.page}//{name}"
 
 
 def _guessed(lesson: Lesson) -> float | None:
-    return cast("float | None", st.session_state.get(_key(lesson)))
+    return cast("float | None", st.session_state.get(_key(lesson, GUESSED)))

@@ -69,7 +69,9 @@ class Form(Generic[S]):
         self._spec = spec
         self.options = {option.name: option for option in options_of(spec)}
         self._drawn: set[str] = set()
-        shown = [_view_option(self._views)] if studies else []
+        purposes = {name: view.purpose for name, view in self._views.items()}
+        views = choice("View", next(iter(purposes), ""), purposes, help="The figure that is shown.")
+        shown = named(view=views) if studies else ()
         options = (*options_of(spec), *shown, *display, *options_of(Manner))
         beside = [each.beside for each in self._experiments.values()]
         self.address = Address(page, options, beside)
@@ -80,8 +82,7 @@ class Form(Generic[S]):
         take_upload(self.address)
         view = str(self.address["view"]) if studies else ""
         self.experiment = self._experiments.get(view)
-        self.aside: DeltaGenerator = first_line
-        self._corner: DeltaGenerator = first_line
+        self.aside = self._corner = first_line
         if title:
             title = (view and self._views[view].question) or title
             if self.experiment is not None:
@@ -216,6 +217,12 @@ class Form(Generic[S]):
         """Whether an option affects the view: an experiment uses only some of them."""
         return self.experiment is None or name in self.experiment.read or name not in self.options
 
+    def row(self, widths: Mapping[str, int], **layouts: Mapping[str, Any]) -> None:
+        """Draw controls beside each other: option -> width; `layouts` are those of `control`."""
+        for place, name in zip(st.columns([*widths.values()]), widths, strict=True):
+            with place:
+                self.control(name, **layouts.get(name, {}))
+
     def text(self) -> None:
         """Draw the controls of the text: corpus, genres, number of sentences, upload."""
         *places, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
@@ -334,13 +341,6 @@ class Form(Generic[S]):
 def views_of(studies: Iterable[Study]) -> dict[str, View]:
     """Name the views of a page, those of its main study first."""
     return {view.name: view for study in studies for view in study.views}
-
-
-def _view_option(views: Mapping[str, View]) -> Option:
-    """Declare the option that says which view is shown, the first at first."""
-    purposes = {name: view.purpose for name, view in views.items()}
-    shown = choice("View", next(iter(views)), purposes, help="The figure that is shown.")
-    return named(view=shown)[0]
 
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:

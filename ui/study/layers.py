@@ -17,6 +17,7 @@ from ui.study.controls import KEPT
 
 STEP = 1.2  # seconds per layer while layers are played
 EMBEDDINGS = "Layer 0 is the output of the embeddings."
+PLAYING, FIRST = "playing since", "first layer played"  # session state
 PICKED = "picked"  # name of the selection in a clickable chart
 
 
@@ -44,16 +45,16 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
     )
     if chosen != usual:
         address.chosen("layer")
-    plays = bool(state.get(_playing(address)))
+    plays = bool(state.get(address.key(PLAYING)))
     if row.button(
         "Stop" if plays else "Play",
         key=address.key("play"),
         icon=":material/pause:" if plays else ":material/play_arrow:",
         help=f"Shows the layers one after the other. {help or EMBEDDINGS}",
     ):
-        state[_playing(address)] = None if plays else time.monotonic()
+        state[address.key(PLAYING)] = None if plays else time.monotonic()
         if not plays and chosen == layers[-1]:
-            state[_next(address)] = layers[0]
+            state[address.key(FIRST)] = layers[0]
         st.rerun()
     if not plays:  # layers that are played are one act, whose end the address says
         address.update()
@@ -63,7 +64,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
 def played(address: Address, view: Callable[..., Any]) -> Callable[..., Any]:
     """Make the view a fragment, which reruns by itself while layers are played."""
     fragment: Callable[..., Any] = st.fragment(
-        view, run_every=STEP if st.session_state.get(_playing(address)) else None
+        view, run_every=STEP if st.session_state.get(address.key(PLAYING)) else None
     )
     return fragment
 
@@ -71,27 +72,19 @@ def played(address: Address, view: Callable[..., Any]) -> Callable[..., Any]:
 def _advance(address: Address, layers: Sequence[int]) -> None:
     """Move to the next layer when its time has come; stop after the last."""
     state = st.session_state
-    if _next(address) in state:
-        address.pass_by("layer", state.pop(_next(address)))
+    if address.key(FIRST) in state:
+        address.pass_by("layer", state.pop(address.key(FIRST)))
         return
-    since = state.get(_playing(address))
+    since = state.get(address.key(PLAYING))
     if since is None or time.monotonic() - since < STEP * 0.8:
         return
     at = layers.index(address["layer"])
     if at + 1 < len(layers):
         address.pass_by("layer", layers[at + 1])
-        state[_playing(address)] = time.monotonic()
+        state[address.key(PLAYING)] = time.monotonic()
     else:
-        state[_playing(address)] = None
+        state[address.key(PLAYING)] = None
         st.rerun()
-
-
-def _playing(address: Address) -> str:
-    return address.key("playing since")
-
-
-def _next(address: Address) -> str:
-    return address.key("first layer played")
 
 
 def follow(key: str, chosen: Any, offered: Collection[Any]) -> None:

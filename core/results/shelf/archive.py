@@ -5,13 +5,18 @@ record and numbers under its name. What is damaged is not there. Folders of mode
 folder are written alike for everybody: `path:~/models`.
 
 A run of a study asks it whether its result is there, and whether one that is computed here is of
-the same models.
+the same models. A folder, an included model and one that was run are known by a sha256. One of the
+Hub whose weights alone are read is known by its name and commit, which say where it lies, not what
+it is: the sha256 of its weights stands for it on the shelf, and is looked up again where it is
+compared.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath
@@ -19,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import PalimpsestError, listed
+from core.errors import ModelError, PalimpsestError, listed
+from core.models.references import parse_ref
 from core.options import Spec, options_of
 from core.results.export import Result, result_json, result_numbers
 from core.results.names import short_name
 from core.results.reading import read_result
-from core.results.shelf.fingerprints import difference
 from core.runs.encoding import decode, encode
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.process.remembered import file_state, remembered
@@ -36,6 +41,8 @@ LIST = "shelf"  # key of the list; no result has this name
 RECORD = "record"  # of a result, among its numbers
 MOST = 32  # results remembered
 LARGE = 1_000  # numbers of an array
+HASHES = re.compile(r"[0-9a-f]{64}(?: [0-9a-f]{64})*")  # of files, or of an adapter and its base
+DIGITS = 12  # of a hash that are shown
 FROM_HOME = "path:~/"
 ALL_SHIPPED = Progress(1, 1, 1, 1.0, "", 0.0, 0.0, shipped=1)
 DAMAGED = (PalimpsestError, OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -157,6 +164,39 @@ def compared(result: Any, shipped: Any) -> Any:
     before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, result))
     said = [difference(ref, before[ref], now[ref]) for ref in now if ref in before]
     return replace(result, notices=(*result.notices, *filter(None, said)))
+
+
+def content_of(ref: str, fingerprint: str) -> str:
+    """Return the sha256 by which a model's content can be compared, of a fingerprint that may name
+    the Hub's commit instead; "" where nobody knows it."""
+    if HASHES.fullmatch(fingerprint):
+        return fingerprint
+    from core.models.hub.listing import known_by
+
+    weights, parsed = "", parse_ref(ref)
+    if parsed.kind == "hub":
+        with suppress(ModelError):  # the Hub does not answer now
+            weights = known_by(parsed)[1]
+    return weights if HASHES.fullmatch(weights) else ""
+
+
+def difference(ref: str, before: str, now: str) -> str:
+    """Say that a model is not the one of the result shipped, or that this cannot be said; "" where
+    it is."""
+    if now == before:
+        return ""
+    content = content_of(ref, now)
+    if content == before:
+        return ""
+    if not (content and HASHES.fullmatch(before)):
+        return (
+            f"{ref} could not be compared with the model of the precomputed result, because the "
+            "sha256 of the weights is not known for both."
+        )
+    return (
+        f"{ref} is not the model of the precomputed result: its content has the hash "
+        f"{content[:DIGITS]} instead of {before[:DIGITS]}."
+    )
 
 
 def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:

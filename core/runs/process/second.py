@@ -18,7 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import TaskError
@@ -30,7 +29,6 @@ from core.runs.process.cores import TASKS_AT_ONCE, available_cores, limit_thread
 from core.runs.process.isolation import ApartError, Patience
 from core.runs.process.memory import free_memory, give_back_large_blocks
 from core.runs.process.persistent import PersistentProcess
-from core.runs.process.remembered import remembered
 
 if TYPE_CHECKING:
     from core.runs.store import Store
@@ -43,7 +41,6 @@ ROOM = 4  # times a large task's bytes that must be free
 REST = 300.0  # seconds without a task after which the process ends
 ENDLESS = Patience(float("inf"), float("inf"))
 LOOK_UP_SECONDS = 0.2
-STORES = 4  # that the process keeps open
 BYTES, RECORD = "bytes", "record"  # marks of arguments that JSON has no form for
 SETTINGS = ("PALIMPSEST_", "HF_", "HOME", "XDG_")  # how variables begin that change what is read
 
@@ -145,10 +142,11 @@ def _tell(reply: tuple[float, str] | None) -> None:
 def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
     """Compute a task in this process; yield how far it is. Raises TaskError if it brings no
     value."""
+    from core.runs.store import opened_store
     from core.runs.tasks import Ledger, Outcome, Signal, opened_ledger, perform
 
     limit_threads()
-    store = _opened(**request["store"])
+    store = opened_store(**request["store"])
     future = Future[Outcome]()
     with opened_ledger(Ledger(__name__, store, Signal())) as ledger:
         try:
@@ -231,13 +229,3 @@ def named(place: str) -> Any:
     """Find what `place_of` named; raises ImportError or AttributeError if it is not there."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
-
-
-@remembered(STORES)
-def _opened(folder: str, size_limit: int, precomputed: str) -> Store:
-    """Open the store of whoever asks."""
-    from core.runs.precomputed import Precomputed
-    from core.runs.store import Store
-
-    answers = Precomputed(Path(precomputed)) if precomputed else None
-    return Store(Path(folder), size_limit, answers)

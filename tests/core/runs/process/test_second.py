@@ -19,7 +19,7 @@ from core.maths.progress import tick
 from core.runs.price import Cost
 from core.runs.process import second
 from core.runs.runner import Outputs, Progress, Task, run
-from core.runs.store import Store, StoreWarning
+from core.runs.store import Store, StoreWarning, opened_store
 from core.runs.tasks import Signal, pure
 
 LONG = Cost(second.WORTH)
@@ -232,8 +232,8 @@ def test_what_no_store_can_keep_is_computed_here(tmp_path: Path, log: Path) -> N
 
 
 def test_it_finds_what_is_precomputed_where_the_run_does(tmp_path: Path) -> None:
-    opened = second._opened(str(tmp_path / "store"), 2**21, str(tmp_path / "answers.zip"))
+    opened = opened_store(str(tmp_path / "store"), 2**21, str(tmp_path / "answers.zip"))
     assert (opened.folder, opened.size_limit) == (tmp_path / "store", 2**21)
     assert opened.precomputed is not None
     assert opened.precomputed.path == tmp_path / "answers.zip"
-    assert second._opened(str(tmp_path / "store"), 2**21, "").precomputed is None
+    assert opened_store(str(tmp_path / "store"), 2**21, "").precomputed is None
