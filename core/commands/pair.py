@@ -220,7 +220,7 @@ def specs_of(check: Check) -> dict[str, Spec]:
 
 
 def run_pair(
-    check: Check, said: Callable[[str], None] = lambda line: None, **options: Any
+    check: Check, announce: Callable[[str], None] = lambda name: None, **options: Any
 ) -> list[Part]:
     """Run every study that fits the pair, each announced when it starts; one that cannot be run
     gives its reason."""
@@ -229,7 +229,7 @@ def run_pair(
         command = command_line(PARTS[name], spec)
         if why := unfit(check, name):
             return Part(name, command, reason=why)
-        said(name)
+        announce(name)
         try:
             result = STUDIES[PARTS[name]].run(spec, **options)
         except (CancelledError, NotStoredError):

@@ -129,8 +129,8 @@ def _section(
 
 def _sentence(name: str, result: Result) -> str:
     """Say what a study found as its page does; of weights, first how far they changed."""
-    said = STUDIES[PARTS[name]].views[0].sentence(result) or lead_of(result.headline)
-    return f"{_sizes(result)} {said}" if name == WEIGHTS else said
+    headline = STUDIES[PARTS[name]].views[0].sentence(result) or lead_of(result.headline)
+    return f"{_sizes(result)} {headline}" if name == WEIGHTS else headline
 
 
 def _sizes(result: Result) -> str:

@@ -35,9 +35,9 @@ LONGEST_NUMBER = 20  # digits
 LONGEST_LINE = 4_000  # characters of a typed text
 LONGEST_NAME = 40  # characters that a model is called in a figure
 LONGEST_VALUE = 120  # characters of a refused value in an error message
-SWITCHES = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(
-    ("false", "off", "no", "0"), False
-)  # values of a flag in a link or a sweep
+# values of a flag in a link or a sweep
+ON, OFF = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
+SWITCHES = dict.fromkeys(ON, True) | dict.fromkeys(OFF, False)
 NAMES = {EVERY_LAYER: ALL_LAYERS}
 OPTION = "option"  # key of a field's metadata
 
@@ -234,9 +234,12 @@ class Spec:
             if option.name in changed and option.name not in ("seed", *self.display_only)
         ]
         seed = getattr(self, "seed", None)
-        said = [f"Seed {seed}."] if seed is not None else []
+        sentences = [f"Seed {seed}."] if seed is not None else []
         return " ".join(
-            [*said, *([f"Settings other than the defaults: {'; '.join(named)}."] if named else [])]
+            [
+                *sentences,
+                *([f"Settings other than the defaults: {'; '.join(named)}."] if named else []),
+            ]
         )
 
     def changed(self) -> dict[str, Any]:

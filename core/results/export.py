@@ -42,14 +42,8 @@ VERSIONED = (
     "altair",
     "streamlit",
 )
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\n",
-)  # first characters of a cell that a spreadsheet may take for a formula
+# first characters of a cell that a spreadsheet may take for a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\n")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 NUMBERS = "result.safetensors"  # which `core.results.load` reads beside the record
 
@@ -202,9 +196,8 @@ def _harmless(cell: Any) -> Any:
     unchanged."""
     if not isinstance(cell, str):
         return cell
-    cell = cell.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )  # a bare \r is not quoted, and would begin a row
+    # a bare \r is not quoted, and would begin a row
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
     return cell if not cell.startswith(FORMULA) or NUMBER.fullmatch(cell) else f"'{cell}"
 
 

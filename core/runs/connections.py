@@ -23,9 +23,8 @@ PATIENCE = 60.0
 
 LAST_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'Settings_size_delete'"  # by diskcache
 
-_OF_PARENTS: list[
-    sqlite3.Connection
-] = []  # never closed here: SQLite forbids it on the other side of a fork
+# never closed here: SQLite forbids it on the other side of a fork
+_OF_PARENTS: list[sqlite3.Connection] = []
 
 
 class UnfinishedError(sqlite3.OperationalError):
@@ -123,9 +122,8 @@ class PooledConnections:
             settings = connection.execute("SELECT key, value FROM Settings").fetchall()
         with settings_read():
             for key, value in settings:
-                if key.startswith(
-                    "sqlite_"
-                ):  # diskcache's name for a pragma; some are a connection's own
+                # diskcache's name for a pragma; some are a connection's own
+                if key.startswith("sqlite_"):
                     self.reset(key, value, update=False)
         return connection
 

@@ -18,9 +18,8 @@ from typing import Any
 
 from core.runs import files
 
-INLINE_BYTES = (
-    2**11
-)  # only a smaller value lies in the database, whose rows are rewritten at every use
+# only a smaller value lies in the database, whose rows are rewritten at every use
+INLINE_BYTES = 2**11
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
 CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 

@@ -20,10 +20,8 @@ from core.runs.process.cores import TASKS_AT_ONCE, VARIABLE, limit_threads
 from core.runs.process.memory import free_memory
 
 MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
-LONG, LARGE = (
-    60.0,
-    2.0,
-)  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
+# seconds and gigabytes (to download or to keep) above which a study asks before it starts
+LONG, LARGE = 60.0, 2.0
 SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
 SIDE, TRIES = 512, 15  # of the matrices that are multiplied to ask, the fastest of which counts

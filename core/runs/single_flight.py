@@ -29,9 +29,8 @@ class Flight:
     turn: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
     owner: int | None = None
-    payload: bytes | None = (
-        None  # what a holder leaves for those who wait when the store could not keep it
-    )
+    # what a holder leaves for those who wait when the store could not keep it
+    payload: bytes | None = None
 
 
 class SingleFlight:

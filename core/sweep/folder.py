@@ -90,12 +90,12 @@ class State:
             parts.append(f"{self.failed:,} failed")
         if self.now == RUNNING and self.running:
             parts.append(f"{len(self.running):,} are running")
-        said = ", ".join(parts)
+        counts = ", ".join(parts)
         if self.now == RUNNING and self.remaining:
-            return f"{said}; about {length(self.remaining)} left."
+            return f"{counts}; about {length(self.remaining)} left."
         if self.now in (STOPPED, BROKEN):
-            return f"{said}. The sweep was {self.now}; the same command resumes it."
-        return f"{said}."
+            return f"{counts}. The sweep was {self.now}; the same command resumes it."
+        return f"{counts}."
 
     @property
     def ended(self) -> frozenset[str]:

@@ -49,9 +49,9 @@ def show_failures(result: Result) -> None:
     """Say what was left out of a result, and why."""
     for names, sentence in by_cause(result.failures).items():
         were, who = by_number(len(names), "was", "were"), ", ".join(names)
-        said = sentence.replace(f"{who} is ", "it is ", 1)
+        reason = sentence.replace(f"{who} is ", "it is ", 1)
         st.warning(
-            f"**{plain(who)}** {were} left out: {plain(said)}",
+            f"**{plain(who)}** {were} left out: {plain(reason)}",
             icon=":material/warning:",
         )
 

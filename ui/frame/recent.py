@@ -135,9 +135,8 @@ def _draw() -> None:
             if page not in titles:
                 continue
             view = _view_of(dict(given))
-            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace(
-                "`", "'"
-            )  # one line
+            parts = filter(None, (titles[page].title, view[:LONGEST], words))
+            line = ", ".join(parts).replace("`", "'")
             st.page_link(
                 file_of(page),
                 label=plain(line),

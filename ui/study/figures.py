@@ -42,6 +42,7 @@ DARKER = {
     "#b66bb0": "#d79ad2",
     "#8c8c8c": "#a0a0a0",
 }
+ACROSS = 2  # panels beside each other, where a figure does not say it
 INK = {"light": "#23201b", "dark": "#ece5d8"}
 
 
@@ -49,7 +50,6 @@ def show_charts(
     charts: Drawn | Drawing,
     *,
     key: str,
-    across: int = 2,
     alt_text: str = "",
     result: object = None,
     view: Hashable = None,
@@ -66,7 +66,7 @@ def show_charts(
     if mark is not None:
         first = next(n for n, spec in enumerate(specs) if not spec.get("usermeta", {}).get("strip"))
         specs = [*specs[:first], marked(specs[first], mark, INK[page_theme()]), *specs[first + 1 :]]
-    across = specs[0].get("usermeta", {}).get("across", across)
+    across = specs[0].get("usermeta", {}).get("across", ACROSS)
     strips = [spec for spec in specs if spec.get("usermeta", {}).get("strip")]
     panels = [spec for spec in specs if not spec.get("usermeta", {}).get("strip")]
     for number, spec in enumerate(strips):

@@ -49,8 +49,8 @@ def view_headline(result: Result, view: View, *choices: Hashable) -> str:
     """Return the sentence of a view with these choices, written once for all sessions; "" for the
     study's."""
     names = tuple(sorted(names_here().items()))
-    said = ("headline", view.name, choices, names)
-    return made_once(result, said, lambda: view.sentence(result, *choices))
+    headline = ("headline", view.name, choices, names)
+    return made_once(result, headline, lambda: view.sentence(result, *choices))
 
 
 def show_figure(

@@ -30,9 +30,8 @@ COUNTING = threading.Lock()  # two workers count
 LOGGER = logging.getLogger("palimpsest.studies")
 COUNTED = ("run", "found", "seconds")
 FREE_TEXT = ("line", "passage", "words", "names")  # kinds of options that hold typed text
-PUBLIC = re.compile(
-    r"(random:)*(zoo|hub|demo|demo-gold)(:[\w./@,-]{0,200})?"
-)  # references without private information
+# references without private information
+PUBLIC = re.compile(r"(random:)*(zoo|hub|demo|demo-gold)(:[\w./@,-]{0,200})?")
 
 
 def log_study(
@@ -51,9 +50,8 @@ def log_study(
     }
     with COUNTING:
         TOTALS.update({outcome: 1, **{name: record[name] for name in COUNTED}})
-    _with_handler().info(
-        "%s", json.dumps(record)
-    )  # JSON keeps a line break in a value from making another line
+    # JSON keeps a line break in a value from making another line
+    _with_handler().info("%s", json.dumps(record))
 
 
 def logged(study: str, spec: Any, run: Work) -> Work:

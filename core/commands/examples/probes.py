@@ -67,14 +67,14 @@ def grammar(results: Sequence[Result]) -> Finding:
     bigram = shares.pop("bigram")
     margins = results[1].tables["behaviour_margins"].query("kind == 'all' and rival == 'bigram'")
     clear = int((margins["low"] > 0).sum())
-    said = []
+    ranges = []
     for family in ("seed", "decoder"):
         of_family = [share for name, share in shares.items() if name.startswith(family)]
         low, high = (text_of(end, "points") for end in (min(of_family), max(of_family)))
-        said.append(f"{low} to {high} %")
+        ranges.append(f"{low} to {high} %")
     return Finding(
-        f"Of minimal pairs, the seeds prefer the grammatical sentence in {said[0]}, the decoders "
-        f"in {said[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %. "
+        f"Of minimal pairs, the seeds prefer the grammatical sentence in {ranges[0]}, the decoders "
+        f"in {ranges[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %. "
         f"Detectably above the bigrams: {clear or 'none'} of {len(margins)}. Masked models see "
         "both sides of a word.",
         "bars",

@@ -137,7 +137,7 @@ def decoders(results: Sequence[Result]) -> Finding:
         for table, model in zip(tables, models, strict=True)
     ]
     top = int(pairs[0].index.max())
-    said = [
+    decoder, masked = [
         ", ".join(
             f"{estimate_of(rows.loc[layer], 'similarity').text} at layer {layer}"
             for layer in (top // 2, top)
@@ -146,8 +146,8 @@ def decoders(results: Sequence[Result]) -> Finding:
     ]
     names = ("two decoders", "two masked models")
     return Finding(
-        f"Two decoders that differ in their seed have a similarity of {said[0]}; two masked models "
-        f"have {said[1]}. Objective, architecture, learning rate and tokens read differ together. "
+        f"Two decoders that differ in their seed have a similarity of {decoder}; two masked models "
+        f"have {masked}. Objective, architecture, learning rate and tokens read differ together. "
         "Drop one rogue dimension before the middle layers are compared.",
         "lines",
         tuple(

@@ -61,10 +61,10 @@ def adapters(results: Sequence[Result]) -> Finding:
         {fact.subject: fact.number for fact in facts if fact.baseline == rival}
         for rival in (CHANCE, SPECTRUM)
     )
-    said = [f"{count.value_text} in {short_name(ref)}" for ref, count in counts.items()]
+    by_model = [f"{count.value_text} in {short_name(ref)}" for ref, count in counts.items()]
     return Finding(
         f"Of {table['looked'].iloc[0]} leading directions of each model, those that resemble none "
-        f"of the base's: {listed(said)}. Random updates with the same singular values bring "
+        f"of the base's: {listed(by_model)}. Random updates with the same singular values bring "
         f"{listed([count.value_text for count in turned.values()])}: a concentrated update is "
         "enough.",
         "bars",

@@ -15,9 +15,8 @@ from core.results.drawing.axes import Plane
 from core.results.drawing.vega import Chart, equals
 from core.results.numbers import text_of
 
-BREAK = (
-    "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
-)
+# two strokes across a line: it goes on outside of the axis
+BREAK = "M-1,0.45L1,-0.15M-1,0.95L1,0.35"
 LONGEST_NAME = 21  # letters of a line of a name
 
 

@@ -116,8 +116,8 @@ def origin_of(sources: Mapping[str, str]) -> str:
     groups: dict[str, list[str]] = {}
     for ref, source in sources.items():
         groups.setdefault(source, []).append(short_name(ref))
-    said = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
-    return f"Models that are not included: {said}."
+    origins = "; ".join(f"{listed(names)}: {source}" for source, names in groups.items())
+    return f"Models that are not included: {origins}."
 
 
 def whereabouts_of(sources: Mapping[str, str]) -> str:
@@ -162,8 +162,8 @@ def compared(result: Any, shipped: Any) -> Any:
     """Add a notice to a result for each of its models that is not the one of the result shipped, or
     that cannot be compared with it."""
     before, now = (each.provenance.get("fingerprints", {}) for each in (shipped, result))
-    said = [difference(ref, before[ref], now[ref]) for ref in now if ref in before]
-    return replace(result, notices=(*result.notices, *filter(None, said)))
+    differences = [difference(ref, before[ref], now[ref]) for ref in now if ref in before]
+    return replace(result, notices=(*result.notices, *filter(None, differences)))
 
 
 def content_of(ref: str, fingerprint: str) -> str:

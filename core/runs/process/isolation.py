@@ -35,9 +35,8 @@ LOOK_UP_SECONDS = 0.2
 WAITING = 2**22  # characters of replies that wait to be taken; the process waits for room
 LONGEST_LINE = 32 * 2**20  # characters of a reply
 UNBOUNDED = 2**60  # characters of all replies, where the caller takes them one by one
-SILENCE = (
-    120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
-)
+# seconds without a reply, where the machine is busy or keeps no limit of processor time
+SILENCE = 120.0
 IDLE = 10.0  # seconds in which its process does nothing: a thread that found no memory stops others
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 BUSY = (
@@ -153,9 +152,8 @@ class Apart:
         left: int,
         waiting: Callable[[], object] | None,
     ) -> Iterator[dict[str, Any]]:
-        from core.maths.progress import (
-            tick,  # the store's imports, which a list of the commands does not need
-        )
+        # with the store's imports, which a list of the commands does not need
+        from core.maths.progress import tick
 
         began = heard = time.monotonic()
         rest = _Rest(self._process.pid)
@@ -268,9 +266,8 @@ def _pump(output: IO[str], lines: _Lines, done: threading.Event) -> None:
 
 def _confine(memory: int) -> None:
     """Limit this process's memory, and let the system end it first when memory runs out."""
-    with contextlib.suppress(
-        ImportError, ValueError, OSError
-    ):  # not on Windows; elsewhere perhaps not allowed
+    # not on Windows; elsewhere perhaps not allowed
+    with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -22,9 +22,7 @@ from core.limits import current_limits
 # saves memory and costs time (a fifth of a study of maps): it is for instances that many share.
 ROOMY, TIGHT = (8 * 2**20, 32 * 2**20), (2**19, 4 * 2**20)
 MEMINFO = Path("/proc/meminfo")
-HEAPS = (
-    2  # of all threads together; every reader is a thread, and would otherwise have its own heap
-)
+HEAPS = 2  # of all threads together: every reader is a thread, and would have a heap of its own
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
 
