@@ -235,12 +235,9 @@ class Spec:
         ]
         seed = getattr(self, "seed", None)
         sentences = [f"Seed {seed}."] if seed is not None else []
-        return " ".join(
-            [
-                *sentences,
-                *([f"Settings other than the defaults: {'; '.join(named)}."] if named else []),
-            ]
-        )
+        if named:
+            sentences.append(f"Settings other than the defaults: {'; '.join(named)}.")
+        return " ".join(sentences)
 
     def changed(self) -> dict[str, Any]:
         """Return the options whose values are not the defaults."""
