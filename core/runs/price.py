@@ -104,6 +104,11 @@ class Price:
     def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:
         """Raise SpecError, with the advice on what to lower, if the study takes longer, needs more
         memory or downloads more than this shared instance allows."""
+        if self.excess:
+            raise SpecError(self.refusal(advice))
+
+    def refusal(self, advice: str) -> str:
+        """Say what the study would take beyond the limit that it exceeds, and what to lower."""
         limits = current_limits()
         sentences = {
             "download": f"download {gigabytes(self.download)}, "
@@ -115,11 +120,10 @@ class Price:
             "memory": f"need {gigabytes(self.memory)} of memory, "
             f"and this instance allows {gigabytes(limits.max_memory_bytes / 1e9)}",
         }
-        if self.excess:
-            raise SpecError(
-                f"This study would {sentences[self.excess]}: "
-                f"{advice}, or run Palimpsest on your own computer."
-            )
+        return (
+            f"This study would {sentences[self.excess]}: "
+            f"{advice}, or run Palimpsest on your own computer."
+        )
 
 
 def combined(prices: Iterable[Price]) -> Price:

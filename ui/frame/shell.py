@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 HOVER = Path(__file__).parent / "hover.js"
 PROSE = 720  # pixels: lines of about ninety characters
 ROUTED = "routed"
+STORE_SILENT = "The server's store does not answer; as soon as it does, results are kept again."
+STORE_SHARED = "Results are stored here, so that everybody can use them again."
+STORED = "Results are stored here and used again:"
 WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
 
 
@@ -173,23 +176,23 @@ def show_sidebar() -> None:
     """Show device, store and mode in the sidebar; install the highlighting of charts."""
     from core.runs.store import default_store
 
-    info = default_store().info()
+    info, shared = default_store().info(), current_limits().shared
     with st.sidebar:
         st.html(_hover(), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="facts", gap="xxsmall"):
         st.caption(f":material/memory: {device_name()}")
-        if info.trouble:
+        if info.trouble:  # where the store lies is for the machine's owner alone
             st.caption(
                 ":material/warning: Results are shown but not kept at the moment.",
-                help=_trouble_help(info.trouble),
+                help=STORE_SILENT if shared else plain(info.trouble),
             )
         else:
             entries = counted(info.entries, "entry", "entries")
             st.caption(
                 f":material/database: Store: {in_bytes(info.bytes)}, {entries}",
-                help=_store_help(default_store().folder),
+                help=STORE_SHARED if shared else f"{STORED} {default_store().folder}",
             )
-        if current_limits().shared:
+        if shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
             st.caption(
@@ -235,19 +238,6 @@ def in_bytes(count: int) -> str:
                 else f"{count / size:.0f} {unit}"
             )
     return f"{count} B"
-
-
-def _store_help(folder: Path) -> str:
-    if current_limits().shared:
-        return "Results are stored here, so that everybody can use them again."
-    return f"Results are stored here and used again: {folder}"
-
-
-def _trouble_help(trouble: str) -> str:
-    """Say why results are not kept; where the store lies is for the machine's owner alone."""
-    if current_limits().shared:
-        return "The server's store does not answer; as soon as it does, results are kept again."
-    return plain(trouble)
 
 
 def _shared_help() -> str:

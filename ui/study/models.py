@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -36,28 +38,19 @@ FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
 def model_options() -> list[str]:
     """List the references to offer: included models, public ones, those from the Hub."""
     listed = st.session_state.get(FOUND, ())
-    refs = (
-        [*_included_refs(zoo_folder())]
-        + [preset.ref for preset in PRESETS]
-        + [model.ref for model in listed]
-    )
-    return list(dict.fromkeys(refs))
-
-
-@remembered(MOST, seconds=A_MOMENT)
-def _included_refs(box: Path) -> tuple[str, ...]:
-    """List the references of the models in a box: every control of a form offers them."""
-    return tuple(str(entry["ref"]) for entry in read_manifest(box))
+    further = (model.ref for model in (*PRESETS, *listed))
+    return list(dict.fromkeys((*_refs_in(zoo_folder(), read_manifest), *further)))
 
 
 def adapter_options() -> list[str]:
     """List the references of the included LoRA adapters, which are nobody's base."""
-    return [*_adapter_refs(zoo_folder())]
+    return [*_refs_in(zoo_folder(), read_adapters)]
 
 
 @remembered(MOST, seconds=A_MOMENT)
-def _adapter_refs(box: Path) -> tuple[str, ...]:
-    return tuple(str(entry["ref"]) for entry in read_adapters(box))
+def _refs_in(box: Path, read: Callable[[Path], list[dict[str, Any]]]) -> tuple[str, ...]:
+    """List the references in a box, which every control of a form offers."""
+    return tuple(str(entry["ref"]) for entry in read(box))
 
 
 def show_real_models(page: str = "") -> None:

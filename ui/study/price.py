@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from core.commands.prices import Pricing, advice
-from core.errors import PalimpsestError, SpecError
+from core.errors import PalimpsestError
 from core.limits import Limits, current_limits
 from core.models.hub.client import RESOLVED_FOR
 from core.options import refs_of
@@ -123,12 +123,7 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
 def _said(pricing: Pricing, spec: Any, limits: Limits) -> Said:
     """Price a study under an instance's limits, which a price reads for itself."""
     price = pricing(spec)
-    refused = ""
-    if price.excess:
-        try:
-            price.refuse_where_shared(advice(pricing, spec, price.excess))
-        except SpecError as error:
-            refused = str(error)
+    refused = price.refusal(advice(pricing, spec, price.excess)) if price.excess else ""
     return Said(price.asks, price.seconds, price.sentence, refused)
 
 
