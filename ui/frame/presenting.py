@@ -135,8 +135,8 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
             key=address.key("leave"),
             type="tertiary",
             shortcut="Escape",
-            on_click=_leave,
-            args=(address,),
+            on_click=st.session_state.__setitem__,
+            args=(address.key(PRESENT), False),
         )
 
 
@@ -163,7 +163,3 @@ def _step(address: Address, name: str, by: int) -> None:
         st.session_state[key] = choices[(choices.index(st.session_state[key]) + by) % len(choices)]
     else:
         st.session_state[key] = int(min(max(st.session_state[key] + by, option.low), option.high))
-
-
-def _leave(address: Address) -> None:
-    st.session_state[address.key(PRESENT)] = False

@@ -21,7 +21,7 @@ PLAYING, FIRST = "playing since", "first layer played"  # session state
 PICKED = "picked"  # name of the selection in a clickable chart
 
 
-def layer_option(help: str = "Chooses the layer shown.") -> Any:
+def layer_option(help: str) -> Any:
     """Declare the display option of the layer; its default means the page's own choice."""
     return options.whole("Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help=help)
 

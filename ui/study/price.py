@@ -66,7 +66,7 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
 
 
 def priced_panel(
-    form: Form[Any], request: Request, pricing: Pricing, *, again: bool | None = None
+    form: Form[Any], request: Request, pricing: Pricing, *, again: bool | None
 ) -> Result | None:
     """Run a study as `run_panel` does; if it is large and neither stored nor precomputed, wait for
     a button that says what it costs. `again` is None for the form's button."""

@@ -261,7 +261,7 @@ def describe_progress(progress: Progress | None) -> str:
     return f"{done}, about {_about(progress.remaining)} left"
 
 
-def describe_queue(ahead: int, seconds: float | None = None) -> str:
+def describe_queue(ahead: int, seconds: float | None) -> str:
     """Say how many studies run first, and about how long they take."""
     first = "One study runs" if ahead == 1 else f"{ahead} studies run"
     about = f", about {_about(seconds)}" if seconds is not None else ""
@@ -302,7 +302,7 @@ def _watch_queue(begun: float) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _watch(job: Job, precomputed: str = "") -> None:
+def _watch(job: Job, precomputed: str) -> None:
     """Show a job's progress; once cancelled, the precomputed result of this key is back."""
     _still_watched(job)
     if job.over:

@@ -489,5 +489,5 @@ def test_a_finished_job_in_words() -> None:
     assert describe_done(job, waited=False) == STORED
     job.seconds = 600
     assert describe_done(job).endswith("Computed in 10 min")
-    assert describe_queue(3) == "3 studies run before this one."
+    assert describe_queue(3, None) == "3 studies run before this one."
     assert describe_queue(1, 40.2) == "One study runs before this one, about 40 s."
