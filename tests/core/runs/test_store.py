@@ -34,7 +34,15 @@ from core.runs.connections import MOST
 from core.runs.entries import INLINE_BYTES
 from core.runs.process.turns import POLL_SECONDS
 from core.runs.single_flight import SingleFlight
-from core.runs.store import Store, StoreWarning, current_store, default_store, key_of, using
+from core.runs.store import (
+    Store,
+    StoreWarning,
+    current_store,
+    default_store,
+    key_of,
+    opened_store,
+    using,
+)
 from tests import ROOT
 
 SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
@@ -895,6 +903,16 @@ def test_there_is_one_default_store_a_process(
     assert store.size_limit == core.runs.store.SIZE_LIMIT
     monkeypatch.setenv("PALIMPSEST_STORE_BYTES", str(10 * 2**20))
     assert default_store().size_limit == 10 * 2**20
+
+
+def test_open_stores_are_remembered_and_bounded(tmp_path: Path) -> None:
+    folders = [str(tmp_path / str(number)) for number in range(core.runs.store.STORES + 1)]
+    first = opened_store(folders[0], 2**21, "")
+    assert opened_store(folders[0], 2**21, "") is first
+    assert opened_store(folders[0], 2**22, "") is not first
+    for folder in folders[1:]:
+        opened_store(folder, 2**21, "")
+    assert opened_store(folders[0], 2**21, "") is not first
 
 
 def test_the_current_store_is_the_one_in_use_in_this_thread(store: Store) -> None:
