@@ -1,7 +1,9 @@
 """What this process remembers between two calls: one kind of memory, with one rule.
 
 Results are in the store (`core.runs.store`), and what belongs to one browser tab is in Streamlit's
-session state. Whatever else is worth keeping is in a `Memory`:
+session state. The app's studies that run or have ended (`ui.study.jobs`) and its list of recent
+ones are a record, not a memory: one object a process, with bounds of its own, which Streamlit
+keeps. Whatever else is worth keeping is in a `Memory`:
 
 - A value is made once. Threads that ask meanwhile wait and get the same value, or the same error.
 - It is returned until it is as old as the memory says, its owner is collected, or newer values
