@@ -47,8 +47,9 @@ def zip_result(
     say: Say = silent,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
-    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, `extra` files made by
-    their functions, and every figure as SVG and PNG into a zip, as far as the `clock` allows."""
+    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, `extra` files (name ->
+    what makes one) and every figure as SVG and PNG into a zip, as far as bytes and seconds
+    allow."""
     tables = tables_by_file(result)
     say(0.0, "Tables")
     files: dict[str, Callable[[], bytes]] = {

@@ -51,9 +51,9 @@ def try_folder(out: Path) -> None:
 
 
 def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> list[Path]:
-    """Write files so that no reader of the folder sees some of them: the first, which says what the
-    others are, is removed before and written last. Raises ExportError and changes nothing if it
-    cannot be written."""
+    """Write files so that no reader of the folder sees only some of them: the first, which says
+    what the others are, is removed before and written last. Raises ExportError and changes nothing
+    if it cannot be written."""
     try:
         partial = (out if out.is_dir() else out.parent) / _partial_name()
         try:

@@ -68,8 +68,8 @@ class BoundedUploads(MemoryUploadedFileManager):
     def get_upload_urls(
         self, session_id: str, file_names: Sequence[str]
     ) -> list[UploadFileUrlInfo]:
-        """Return the addresses to send files to, as many as are kept; note the last, as a page asks
-        for one at a time, as chosen in its uploader."""
+        """Return the addresses to send files to, as many as are kept, and note the last file as
+        chosen in the page's uploader, which asks for one at a time."""
         urls = super().get_upload_urls(session_id, file_names[-MOST_FILES:])
         uploader = self.shown.get(session_id)
         if urls and uploader is not None and len(file_names[-1]) <= LONGEST_NAME:

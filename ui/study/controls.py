@@ -22,9 +22,8 @@ MULTIBERTS = 25  # models that a control must take to offer all of them as one c
 
 
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
-    """Draw an option's widget with the value in the session's state, also as its default, which a
-    browser draws that receives a value in one run and the next run before it has drawn the
-    widget."""
+    """Draw an option's widget with the value in the session's state, also as its default: a browser
+    that gets the next run before it has drawn the widget draws the default."""
     option, value = address.options[name], address[name]
     about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **KEPT, **layout}
     label = about.pop("label", option.label)

@@ -170,7 +170,7 @@ def file_dialog(
     called: str, make: Callable[..., bytes], picture: Callable[[], bytes] = bytes
 ) -> None:
     """Make a file that may take long, with a progress bar told through `say`, and offer it for
-    download; a report can be kept at an address, too, with a picture that links to it show in a
+    download. A report can also be kept at an address; `picture` makes what links to it show in a
     chat."""
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)

@@ -96,7 +96,7 @@ def with_price(request: Request, said: Said | None) -> Request:
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
     """Whether a study may start: at once if it is small or stored, otherwise after its button was
-    pressed. Without a price, which is still unknown, it waits."""
+    pressed. It waits while the price is unknown."""
     accepted: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
     if said is None:
         return False
