@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.maths.evaluation.bands import Replicates, leave_out
 from core.maths.ranks import correlate, correlation_interval, rank_correlation
 from core.maths.similarity.scoring import distance_ratios, mean_band
 from core.maths.statistics import jackknife_interval, sentence_counts
@@ -27,7 +28,6 @@ from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.results.differences import banded_differences
 from core.studies.alignment.barrier.tables import barrier_tables
 from core.studies.alignment.barrier.tasks import SHARES
-from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins

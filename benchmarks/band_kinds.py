@@ -16,7 +16,7 @@ SIMILARITIES = tuple(
     f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
 )
 SIMULATED: Mapping[str, tuple[str, ...]] = {
-    "core.studies.alignment.seeds.bands._band": (
+    "core.maths.evaluation.bands._band": (
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
     "core.studies.alignment.barrier.tables.base_table": ("loss between weights",),
@@ -93,7 +93,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }  # column of the data dictionary with ends of its own -> its rows; `low` and `high` are of many
 NO_BAND = ("families.null", "half", "null", "planted", "turned")  # ranges, and two halves of a text
 RANGES: Mapping[str, str] = {
-    "extras.alignment.attention.study._head_columns": "similarities of shuffled heads",
+    "extras.alignment.attention.study.collect": "similarities of shuffled heads",
     "extras.alignment.rotation.tables.error_tables": "errors of planted rotations",
     "extras.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
     "core.maths.similarity.scoring.score": "chance level: sentences shuffled",

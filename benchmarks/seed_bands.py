@@ -5,7 +5,7 @@ sentences:
 
 A score is the sum of effects of its seed, of its sentence (shared by both groups), of sentence and
 group, and of seed and sentence. Compared are the interval of the app, a jackknife over sentences
-and over the seeds of each group with Student's t (`core.studies.alignment.seeds.bands`), the
+and over the seeds of each group with Student's t (`core.maths.evaluation.bands`), the
 Multi-Bootstrap, which is the percentile interval when seeds and sentences are drawn with
 replacement together (Sellam et al. 2022), and a bootstrap of sentences alone.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.maths.evaluation.bands import Replicates
 from core.maths.statistics import interval, sentence_counts
-from core.studies.alignment.seeds.bands import Replicates
 
 REPLICATES = 500
 DRAWS = 500

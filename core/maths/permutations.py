@@ -1,17 +1,15 @@
-"""Permutations that a network does not notice: units and heads matched between two networks, and
-the barrier on the straight line between their weights.
+"""Permutations that a network does not notice: units and heads matched between two networks.
 
 References: Entezari et al. 2022 and Ainsworth, Hayase & Srinivasa 2023 (units matched by
-correlations of their activations, assigned by the Hungarian method); Frankle et al. 2020 (the
-barrier). Deviation: the barrier is the largest excess of the inner points, so that a path that
-sags below the chord has a negative one, and not 0.
+correlations of their activations, assigned by the Hungarian method). Deviations: none.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from core.errors import ShapeError
@@ -35,8 +33,7 @@ def correlations(
         centred = values - values.mean(0)
         norms = np.linalg.norm(centred, axis=0)
         parts.append(centred / np.where(norms > 1e-12, norms, np.inf))
-    product: np.ndarray = parts[0].T @ parts[1]
-    return product
+    return cast(np.ndarray, parts[0].T @ parts[1])
 
 
 def match_units(similarity: Float[np.ndarray, "unit other"]) -> Int[np.ndarray, " unit"]:
@@ -47,8 +44,7 @@ def match_units(similarity: Float[np.ndarray, "unit other"]) -> Int[np.ndarray, 
         >>> match_units(np.array([[0.1, 0.9], [0.8, 0.7]])).tolist()
         [1, 0]
     """
-    chosen: np.ndarray = linear_sum_assignment(-similarity)[1]
-    return chosen
+    return cast(np.ndarray, linear_sum_assignment(-similarity)[1])
 
 
 def match_heads(
@@ -77,34 +73,3 @@ def match_heads(
     ])  # fmt: skip
     chosen = match_units(sums)
     return chosen, orders[range(heads), chosen]
-
-
-def excess_of(
-    losses: Float[np.ndarray, "*shape point"], shares: ArrayLike
-) -> Float[np.ndarray, "*shape point"]:
-    """Subtract from the losses on a path what lies on the straight line between its ends' losses.
-
-    Args:
-        losses: At each point.
-        shares: Of the second end, from 0 to 1.
-    """
-    share = np.asarray(shares, dtype=np.float64)
-    excess: np.ndarray = losses - (1 - share) * losses[..., :1] - share * losses[..., -1:]
-    return excess
-
-
-def calc_barrier(losses: Float[np.ndarray, " point"], shares: ArrayLike) -> tuple[int, float]:
-    """Find the inner point with the largest excess, and the excess there.
-
-    Raises:
-        ShapeError: If there is no inner point.
-
-    Example:
-        >>> calc_barrier(np.array([1.0, 4.0, 2.0]), [0.0, 0.5, 1.0])
-        (1, 2.5)
-    """
-    if len(losses) < 3:
-        raise ShapeError(f"A path needs a point between its ends, got {len(losses)} points.")
-    excess = excess_of(losses, shares)
-    highest = 1 + int(np.argmax(excess[1:-1]))
-    return highest, float(excess[highest])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -21,14 +22,14 @@ from core.maths.maps.linear import Aligner
 from core.maths.maps.moments import TINY, Rows
 from core.maths.statistics import sum_by_group
 
-WORDS = ("all", "seen", "unseen")
+SUBSETS = ("all", "seen", "unseen")  # of rows, by whether their word type is in training
 RETRIEVED = 1000  # test rows among which retrieval is measured
 AT_ONCE = 2**20  # numbers of mapped rows that are scored at once
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where a subset
+    """Errors of one fitted map on one part of the split; subsets are `SUBSETS`, NaN where a subset
     has no rows.
 
     Attributes:
@@ -56,8 +57,7 @@ def normalised(
     error: Float[np.ndarray, "*set"], spread: Float[np.ndarray, "*set"]
 ) -> Float[np.ndarray, "*set"]:
     """Divide squared errors by squared distances from a mean, which may be 0."""
-    share: np.ndarray = error / np.maximum(spread, TINY)
-    return share
+    return cast(np.ndarray, error / np.maximum(spread, TINY))
 
 
 def unexplained(
@@ -112,7 +112,7 @@ class Target:
 
     @property
     def subsets(self) -> tuple[Bool[np.ndarray, " row"], ...]:
-        """The rows of each of `WORDS`."""
+        """The rows of each of `SUBSETS`."""
         return np.ones_like(self.seen), self.seen, ~self.seen
 
     @cached_property
@@ -126,7 +126,7 @@ class Target:
     @cached_property
     def variance(self) -> Float[np.ndarray, "subset layer"]:
         """Sum of squared distances from the subset's own mean; 0 of no rows."""
-        spread = np.zeros((len(WORDS), len(self.y)))
+        spread = np.zeros((len(SUBSETS), len(self.y)))
         for place, y in enumerate(_double(self.y)):
             for subset, rows in enumerate(self.subsets):
                 if rows.any():
@@ -229,8 +229,7 @@ def find_again(
     Where a true row occurs twice (the same word in the same context), either counts as right.
     """
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
-    right: np.ndarray = (y[nearest] == y).all(-1)
-    return right
+    return cast(np.ndarray, (y[nearest] == y).all(-1))
 
 
 def spaced(count: int, most: int) -> Int[np.ndarray, " row"]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError
+from core.models.identity import pairs_of_one_tokenizer
 from core.studies.kit import Outputs, Task, Text, Value, contents, identity_tasks, text_task
 
 
@@ -26,18 +27,8 @@ def pair_tasks(
     pairs: Iterable[tuple[str, str]],
     **more: Any,
 ) -> list[Task]:
-    """Plan one task for each (source, target), which is its role.
-
-    Args:
-        spec: With `methods` and `seed`.
-        ready: Outputs of `prepare_pairs`.
-        function: The task's.
-        pairs: References of identified models.
-        more: Arguments of the function beside those of every pair.
-
-    Raises:
-        CorpusError: If the text could not be read.
-    """
+    """Plan one task for each (source, target), which is its role; `more` are arguments beside those
+    of every pair. Raises CorpusError if the text could not be read."""
     content, words = contents(ready), ready.need("text").words
     return [
         Task.of(
@@ -61,15 +52,8 @@ def pair_tasks(
 def check_depths(
     source: str, target: str, x: np.ndarray, y: np.ndarray, embeddings: int = 0
 ) -> None:
-    """Refuse to pair the layers of models that have not equally many.
-
-    Args:
-        source, target: References.
-        x, y: A row for each layer, the first `embeddings` of which are none.
-
-    Raises:
-        ModelError: If the depths differ.
-    """
+    """Raise ModelError where the layers of two models do not pair up; the first `embeddings` of `x`
+    and `y`, (layer, ...), are no layers."""
     if len(x) != len(y):
         raise ModelError(
             f"{source} has {len(x) - embeddings} layers and {target} {len(y) - embeddings}: "
@@ -77,11 +61,13 @@ def check_depths(
         )
 
 
-def refusals(outputs: Outputs, methods: Iterable[str]) -> list[str]:
-    """Say of which pairs which methods do not fit the shapes."""
-    return [
+def pair_notices(spec: Any, ready: Outputs, outputs: Outputs, so: str) -> list[str]:
+    """Say which models do not read the same subwords, and what follows (`so`), and of which pairs
+    which methods do not fit the shapes."""
+    refusals = [
         f"{source} to {target}: {value[f'{method}/refused']}"
         for (source, target), value in outputs.values.items()
-        for method in methods
+        for method in spec.methods
         if f"{method}/refused" in value
     ]
+    return [*pairs_of_one_tokenizer(spec.models, ready, so)[1], *refusals]

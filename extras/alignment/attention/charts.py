@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.axes import layer_plane
 from core.results.drawing.curves import HEIGHT, grey_band
 from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
 from core.studies.alignment.seeds.curves import error_chart
-from core.studies.chart_kit import Chart, Tip, channel, heatmap, layered, told
-from core.studies.kit import PAGE, Context, Result
-from core.studies.text_kit import short_names, text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    layered,
+    short_names,
+    span_of,
+    text_of,
+    told,
+)
 
 HEADS = 268  # height of the plot of matched heads, with a legend below
 LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
@@ -39,17 +50,13 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     x = wide.x_of()
     looks = [{"domain": pairs, "range": [values[n % len(values)] for n in range(len(pairs))]}
              for values in (COLOURS, SHAPES)]  # fmt: skip
-    points = (
-        Chart(rows)
-        .mark_point(filled=True, size=45, opacity=0.75)
-        .encode(
-            x=wide.x_of(column="at"),
-            y=plane.y_of(),
-            color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
-            shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
-            tooltip=tooltip,
-        )
-    )
+    points = Chart(rows).mark_point(filled=True, size=45, opacity=0.75).encode(
+        x=wide.x_of(column="at"),
+        y=plane.y_of(),
+        color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
+        shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
+        tooltip=tooltip,
+    )  # fmt: skip
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
     means, told_mean = told(
@@ -59,12 +66,10 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
         orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
     )  # fmt: skip
     what = "Correlation of matched attention heads"
+    at_layers = [f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()]
     words = (
-        f"{what}. Points for {len(table)} heads by layer; mean correlation "
-        + ", ".join(
-            f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()
-        )
-        + f". Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
+        f"{what}. Points for {len(table)} heads by layer; mean correlation {', '.join(at_layers)}. "
+        f"Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
     below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
     bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)

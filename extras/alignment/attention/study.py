@@ -17,25 +17,20 @@ The headline's number: `core.maths.evaluation.judging.fit_each`.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-
 from core.maths.statistics import interval
 from core.models.identity import pairs_of_one_tokenizer
-from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
+from core.studies.alignment.pairs import pair_notices, pair_tasks, prepare_pairs
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.tables import joined
+from core.studies.alignment.seeds.tables import cells, joined
 from core.studies.kit import (
     PAGE,
     Chart,
     Context,
-    Corpus,
     Findings,
     Outputs,
     Result,
     Study,
     Task,
-    Value,
     View,
     words_beside,
 )
@@ -56,46 +51,41 @@ OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 
 
 def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
-    """Plan one task for each ordered pair; roles are (source, target).
-
-    Raises:
-        CorpusError: If the text could not be read.
-        ModelError: If no two models read the same subwords.
-    """
+    """Plan one task for each ordered pair; roles are (source, target). Raises CorpusError if the
+    text could not be read, ModelError if no two models read the same subwords."""
     pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
     return pair_tasks(spec, ready, align_attention, pairs)
 
 
 def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix`
-    (MATRIX_COLUMNS).
-
-    The null is the mean correlation under random matching; the matrix is that of the first pair.
-    """
-    heads, mapped = [], []
-    notices = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
-    notices += refusals(outputs, spec.methods)
+    """Make the tables `heads` (HEAD_COLUMNS), with the mean correlation under random matching,
+    `outputs` (OUTPUT_COLUMNS) and of the first pair `head_matrix` (MATRIX_COLUMNS); layers count
+    from 1, heads from 0."""
+    heads, mapped, matrices = [], [], []
     for (source, target), value in outputs.values.items():
         ends = {"source": source, "target": target}
-        heads.append(pd.DataFrame(ends | _head_columns(value)))
+        layers, each = (range(count) for count in value["matched"].shape)
+        low, high = (end[:, None] for end in interval(value["null"], axis=1))
+        columns = {"match": value["match"], "correlation": value["matched"]}
+        columns |= {"null_low": low, "null_high": high}
+        numbers = [layer + 1 for layer in layers]
+        heads.append(cells({"layer": numbers, "head": each}, columns).assign(**ends))
+        others = range(value["matrix"].shape[-1])
+        axes = dict(zip(MATRIX_COLUMNS[2:], (numbers, each, numbers, others), strict=False))
+        matrices.append(cells(axes, {"correlation": value["matrix"]}).assign(**ends))
         for method in spec.methods:
             if f"{method}/nmse" in value:
-                nmse = value[f"{method}/nmse"]
-                mapped.append(
-                    pd.DataFrame(
-                        {**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
-                    )
-                )
+                errors = cells({"layer": numbers}, {"nmse": value[f"{method}/nmse"]})
+                mapped.append(errors.assign(**ends, method=method))
     head_table, output_table = joined(heads, HEAD_COLUMNS), joined(mapped, OUTPUT_COLUMNS)
-    matrix = _matrix_table(outputs)
+    matrix = joined(matrices[:1], MATRIX_COLUMNS)
     statements = statements_of(head_table, output_table, matrix)
-    layers, each = (head_table[name].nunique() for name in ("layer", "head"))
-    corpus: Corpus = ready.values["text"]
+    corpus = ready.need("text")
     return Findings(
-        headline=make_headline(statements, layers, each),
+        headline=make_headline(statements, *head_table[["layer", "head"]].nunique()),
         statements=statements,
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
-        notices=[*corpus.notices, *notices],
+        notices=[*corpus.notices, *pair_notices(spec, ready, outputs, UNLIKE)],
         models=[ref for pair in outputs.values for ref in pair],
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
@@ -110,27 +100,6 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         "outputs": output_chart(result, context=context),
         "head-matrix": matrix_chart(result, context=context),
     }
-
-
-def _matrix_table(outputs: Outputs) -> pd.DataFrame:
-    """MATRIX_COLUMNS of the first pair; layers count from 1, heads from 0."""
-    for (source, target), value in outputs.values.items():
-        matrix = np.asarray(value["matrix"])
-        layer, head, second_layer, second_head = (
-            index.ravel() for index in np.indices(matrix.shape)
-        )
-        columns = (source, target, layer + 1, head, second_layer + 1, second_head, matrix.ravel())
-        return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
-    return pd.DataFrame(columns=list(MATRIX_COLUMNS))
-
-
-def _head_columns(value: Value) -> dict[str, np.ndarray]:
-    """Columns of `heads` for one pair, from layer to null_high."""
-    low, high = interval(value["null"], axis=1)
-    layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
-    matches = (value[name].ravel() for name in ("match", "matched"))
-    columns = (layer + 1, head, *matches, low[layer], high[layer])
-    return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 
 STUDY = Study(

@@ -27,18 +27,9 @@ said = words_beside(__file__).sentence
 def statements_of(
     heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State whether matched heads correlate more than chance, where their counterparts are, and the
-    best output map.
-
-    Args:
-        heads: source, target, layer, head, match, correlation, null_low, null_high.
-        outputs: source, target, layer, method, nmse.
-        matrix: source_layer, source_head, target_layer, target_head, correlation of the first pair.
-
-    Returns:
-        First the layer of the highest mean correlation, then how the layers compare with chance;
-        empty without a pair.
-    """
+    """State at which layer matched heads correlate most, which layers are above chance, where the
+    counterparts of the first pair's heads are, and the best output map, of the tables of `collect`;
+    empty without a pair."""
     if heads.empty:
         return ()
     by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
@@ -47,34 +38,20 @@ def statements_of(
     few = 1 / factorial(int(heads["head"].max()) + 1) > TAIL
     verdict = TOO_FEW if few else ABOVE_CHANCE if len(above) else WITHIN_CHANCE
     where = tuple(int(layer) for layer in above) if verdict == ABOVE_CHANCE else ()
+    highest = Estimate(float(by_layer["correlation"][best]))
     facts = [
-        Statement(
-            HEADS, HIGHEST, Estimate(float(by_layer["correlation"][best])), (int(best),), CHANCE
-        ),
+        Statement(HEADS, HIGHEST, highest, (int(best),), CHANCE),
         Statement(HEADS, verdict, layers=where, baseline=CHANCE),
     ]
     if len(by_layer) > 1 and len(matrix):
-        nearest = matrix.loc[
-            matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()
-        ]
-        same, chance = (
-            float((nearest["source_layer"] == nearest["target_layer"]).mean()),
-            1 / len(by_layer),
-        )
-        facts.append(
-            Statement(
-                HEADS,
-                SAME_LAYER,
-                Estimate(same, kind="per cent"),
-                baseline=text_of(chance, "per cent"),
-            )
-        )
+        heads_of_source = matrix.groupby(["source_layer", "source_head"])["correlation"]
+        nearest = matrix.loc[heads_of_source.idxmax()]
+        same = float((nearest["source_layer"] == nearest["target_layer"]).mean())
+        chance = text_of(1 / len(by_layer), "per cent")
+        facts.append(Statement(HEADS, SAME_LAYER, Estimate(same, kind="per cent"), baseline=chance))
     means = outputs.groupby("method")["nmse"].mean()
-    maps = means.drop([name for name in means.index if METHODS[name].kind == "control"])
-    shown = [
-        *([str(maps.idxmin())] if len(maps) else []),
-        *(["lookup"] if "lookup" in means else []),
-    ]
+    maps = means[[METHODS[name].kind != "control" for name in means.index]]
+    shown = [*maps.nsmallest(1).index, *(["lookup"] if "lookup" in means else [])]
     facts += [
         Statement(name, LOWEST, Estimate(float(means[name]), kind="per cent")) for name in shown
     ]
@@ -82,16 +59,11 @@ def statements_of(
 
 
 def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
-    """Write the headline of the statements of `statements_of`.
-
-    Args:
-        facts: The statements.
-        layers: Number of layers compared.
-        heads: Number of heads in a layer.
-    """
+    """Write the headline of the statements of `statements_of`; `layers` were compared, each with so
+    many heads."""
     if not facts:
         return said("nothing")
-    highest, compared = facts[0], facts[1]
+    highest, compared = facts[:2]
     text = (
         f"matched heads correlate at {highest.number.value_text} on average at the best layer "
         f"({highest.layers[0]})"

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.results.drawing.axes import Plane
-from core.results.drawing.curves import HEIGHT, line_chart
 from core.studies.alignment.seeds.curves import ERROR_TITLE, method_looks, named_methods
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import PAGE, Chart, Context, Plane, Result, line_chart
+from extras.alignment.check.spec import TRUTHS
 
 LOWEST = 1e-6  # lower errors are rounding and drawn here
 
 
-def check_chart(result: Result, truth: str, meaning: str, *, context: Context = PAGE) -> Chart:
-    """Draw the error of undoing one form of bijection, by its number of blocks, one line per map.
-
-    Args:
-        result: Of the bijection check.
-        truth: The form.
-        meaning: A description of the form.
-    """
+def check_chart(result: Result, truth: str, *, context: Context = PAGE) -> Chart:
+    """Draw the error of undoing one form of bijection by its number of blocks, a line per map."""
     rows = named_methods(result.table[result.table["truth"] == truth])
     rows = rows.assign(shown=np.maximum(rows["nmse"], LOWEST))
     values = np.log10(rows["shown"])
@@ -29,10 +22,9 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         *(float(10 ** (values.min() - 0.15)), float(10 ** (values.max() + 0.15))),
         (float(blocks[0]), float(max(blocks[-1], blocks[0] + 1))),
         kind="measure",
-        height=HEIGHT,
         x_axis={"values": blocks, "format": "d"},
         y_log=True,
         context=context,
     )
-    what = f"Undoing an invertible map (bijection): {truth}"
-    return line_chart(rows, plane, method_looks(rows["method"]), what, meaning, line="Map")
+    title = f"Undoing an invertible map (bijection): {truth}"
+    return line_chart(rows, plane, method_looks(rows["method"]), title, TRUTHS[truth], line="Map")

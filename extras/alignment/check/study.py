@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from core.errors import ShapeError
 from core.maths.evaluation.costs import fitting
@@ -26,14 +25,13 @@ from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for, unexplained
 from core.maths.evaluation.split import split_rows
 from core.maths.maps.bijections import plant
-from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.tables import joined
+from core.studies.alignment.seeds.tables import cells, joined
+from core.studies.alignment.seeds.tasks import maps_by_task
 from core.studies.kit import (
     PAGE,
     Chart,
     Context,
-    Corpus,
     Findings,
     Outputs,
     Result,
@@ -47,7 +45,7 @@ from core.studies.kit import (
 from core.studies.task_kit import Cost, Size, Words, as_identified, costs, extract, pure, span
 from core.vectors.sinks import TABLE, words_without_sinks
 from extras.alignment.check.charts import check_chart
-from extras.alignment.check.spec import TRUTHS, CheckSpec
+from extras.alignment.check.spec import CheckSpec
 from extras.alignment.check.text import make_headline, make_methods, statements_of
 
 BLOCKS = (0, 1, 2, 4)
@@ -88,18 +86,9 @@ def check_bijections(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Measure the held-out error of undoing each form with each number of blocks; all are fitted
-    together. Attention sinks are no rows where `sinks` says so, see `extract_pair`.
-
-    Returns:
-        `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
-        `m/refused` with the reason where a method does not fit; `rows`, the number of training
-        rows; `notices` and, where they were looked for, `sinks`.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        ShapeError: If the layer does not exist, or there are too few rows to split.
-    """
+    """Measure the held-out error of undoing each form with each number of blocks, `m/nmse`, and the
+    round trip's, `m/inverse` (NaN without an inverse), both (form, number of blocks). Raises
+    ShapeError if the layer does not exist, or there are too few rows to split."""
     keep, left_out = None, None
     with span(0.0, 0.2):
         if sinks and items != "cls":
@@ -121,26 +110,19 @@ def check_bijections(
     shape = (len(truths), len(blocks))
     for name, aligner in fit_each(methods, seed, bent, target, parts, value, low=0.2):
         undone = aligner.transform(rows_for(aligner, bent, parts.types)[:, test])
-        value[f"{name}/nmse"] = unexplained(undone, truth[test], mean).reshape(shape)
-        value[f"{name}/inverse"] = np.full(shape, np.nan)
+        errors, back = unexplained(undone, truth[test], mean), np.full(len(bent), np.nan)
         if aligner.invertible:
             back = unexplained(aligner.inverse_transform(undone), bent[:, test], bent_mean)
-            value[f"{name}/inverse"] = back.reshape(shape)
+        value |= {f"{name}/nmse": errors.reshape(shape), f"{name}/inverse": back.reshape(shape)}
     return value
 
 
 def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
-    """Plan one task for each non-linear map and one for the others; roles are their methods.
-
-    Raises:
-        CorpusError: If the text could not be read.
-        ModelError: If the model could not be found.
-    """
-    slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
-    quick = tuple(name for name in spec.methods if METHODS[name].kind != "non-linear")
+    """Plan one task for each non-linear map and one for the others; roles are their methods. Raises
+    CorpusError if the text could not be read, ModelError if the model could not be found."""
     return [
         Task.of(
-            METHODS[methods[0]].label if methods in slow else "linear maps and controls",
+            label,
             check_bijections,
             role=methods,
             group=spec.model,
@@ -156,7 +138,7 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
             seed=spec.seed,
             **sink_argument(spec.sinks, ready, spec.model),
         )
-        for methods in ([*slow, quick] if quick else slow)
+        for methods, label in maps_by_task(spec.methods).items()
     ]
 
 
@@ -167,18 +149,20 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
         for methods, value in outputs.values.items()
         for notice in (*value["notices"], *(value.get(f"{each}/refused", "") for each in methods))
     ]
-    forms, blocks = np.repeat(spec.truths, len(BLOCKS)), np.tile(BLOCKS, len(spec.truths))
-    errors = [
-        (forms, blocks, method, *(value[f"{method}/{of}"].ravel() for of in ("nmse", "inverse")))
+    keys = {"nmse": "nmse", "inverse_error": "inverse"}
+    frames = [
+        cells(
+            {"truth": spec.truths, "blocks": BLOCKS},
+            {name: value[f"{method}/{key}"] for name, key in keys.items()},
+        ).assign(method=method)
         for methods, value in outputs.values.items()
         for method in methods
         if f"{method}/refused" not in value
     ]
-    frames = [pd.DataFrame(dict(zip(COLUMNS, each, strict=True))) for each in errors]
     table = joined(frames, COLUMNS).sort_values(
         ["truth", "blocks", "nmse"], kind="stable", ignore_index=True
     )
-    corpus: Corpus = ready.values["text"]
+    corpus = ready.need("text")
     statements = statements_of(table)
     return Findings(
         headline=make_headline(statements),
@@ -193,9 +177,9 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the error of undoing each form of bijection, by its number of blocks."""
+    """Draw the error of undoing each form of bijection, by its number of blocks, a line per map."""
     return {
-        f"check-{truth}": check_chart(result, truth, TRUTHS[truth], context=context)
+        f"check-{truth}": check_chart(result, truth, context=context)
         for truth in result.spec["truths"]
     }
 

@@ -17,37 +17,26 @@ RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the bes
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the error of the best map and of its rivals on each form, at the largest number of
-    blocks.
-
-    Args:
-        table: truth, blocks, method, nmse, inverse_error.
-
-    Returns:
-        A statement for each map and form; the form is the baseline. Empty where no map was fitted.
-    """
+    """State the error of the best map and of its rivals on each form, the baseline, at the largest
+    number of blocks; empty where no map was fitted."""
     if table.empty:
         return ()
     most = table[table["blocks"] == table["blocks"].max()]
     errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
     best = errors.idxmin(axis=1)
-    facts = [
-        Statement(
-            str(name),
-            BEST,
-            Estimate(float(errors.loc[truth, name]), kind="per cent"),
-            baseline=str(truth),
-        )
-        for truth, name in best.items()
-    ]
-    facts += [
-        Statement(name, COMPARED, Estimate(float(error), kind="per cent"), baseline=str(truth))
+    named = [(truth, str(name), BEST) for truth, name in best.items()]
+    named += [
+        (truth, name, COMPARED)
         for name in RIVALS
         if name in errors
-        for truth, error in errors[name].dropna().items()
-        if name != best[truth]
+        for truth in errors.index[errors[name].notna() & (best != name)]
     ]
-    return tuple(facts)
+    return tuple(
+        Statement(
+            name, verdict, Estimate(float(errors.loc[truth, name]), kind="per cent"), (), str(truth)
+        )
+        for truth, name, verdict in named
+    )
 
 
 def make_headline(facts: Sequence[Statement]) -> str:
@@ -68,7 +57,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 
 def _listed(facts: Sequence[Statement]) -> str:
-    """Errors with the form of the bijection."""
+    """List errors with the form of the bijection."""
     return listed([f"{fact.number.value_text} ({fact.baseline})" for fact in facts])
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from core.maths.maps.registry import METHODS
-from core.results.columns import Tip, told
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -20,10 +19,27 @@ from core.results.drawing.style import (
     heading,
     legend,
 )
-from core.results.drawing.vega import Chart, OfWidth, channel, layered
-from core.studies.kit import PAGE, Context, Result
-from core.studies.text_kit import short_names, text_of
-from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
+from core.results.drawing.vega import OfWidth
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    layered,
+    short_names,
+    text_of,
+    told,
+)
+from extras.alignment.published.text import (
+    CLAIMS,
+    HOLDS,
+    OPEN,
+    PROTOCOLS,
+    REVERSED,
+    mean_errors,
+)
 
 DRAWN = {
     "inn": ("invertible network", METHODS["inn"].colour),
@@ -39,10 +55,8 @@ VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the error of each map by each protocol on a logarithmic axis, with a line at 1, the
     target's mean."""
-    table = result.tables["errors"]
-    table = table[
-        (table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)
-    ]
+    table = mean_errors(result.tables["errors"])
+    table = table[table["method"].isin(DRAWN)]
     table = table.assign(
         label=table["protocol"].map(PROTOCOLS),
         map=table["method"].map(lambda name: DRAWN[name][0]),
@@ -90,7 +104,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def _two_digits(difference: float) -> str:
-    """A difference of errors, short enough for a narrow cell."""
+    """Write a difference of errors, short enough for a narrow cell."""
     size = abs(difference)
     if size >= 10:
         return f"{'+' if difference > 0 else ''}{text_of(round(difference), 'whole')}"
@@ -129,15 +143,11 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
     what = "Findings by protocol"
-    counts = rows.groupby("label", sort=False)["verdict"].apply(
-        lambda given: int((given == HOLDS).sum())
-    )
-    words = (
-        f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
-    )
+    counts = (rows["verdict"] == HOLDS).groupby(rows["label"], sort=False).sum()
+    held = "; ".join(f"{label}: {number} hold" for label, number in counts.items())
     return layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
         width="container",
         height=context.height(23 * len(shown)),
-        description=words,
+        description=f"{what}. {held}.",
     )

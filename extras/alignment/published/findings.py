@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from core.studies.alignment.seeds.bands import Replicates, leave_out
+from core.maths.evaluation.bands import Replicates, leave_out
 from core.studies.alignment.seeds.tables import joined
 from extras.alignment.published.maps import METHODS, VARIANTS
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, OURS, PROTOCOLS, REVERSED
@@ -90,9 +90,8 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
     means = [
         side.replicates(name).mean() for side, name in sides if side and name in side.by_method
     ]
-    if len(means) < 2 or means[0].units.shape != means[1].units.shape:
-        return None
-    return means[0] - means[1]
+    alike = len(means) == 2 and means[0].units.shape == means[1].units.shape
+    return means[0] - means[1] if alike else None
 
 
 def verdict(claim: str, low: float, high: float) -> str:
@@ -112,11 +111,11 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
         if protocol in errors
     }
     rows = []
-    for kind, gap in gaps.items():
+    for (claim, protocol), gap in gaps.items():
         if gap is not None:
-            low, high = (float(end[0]) for end in gap.band(LEVEL))
-            numbers = (float(gap.point[0]), low, high, LEVEL)
-            rows.append((*kind, *numbers, verdict(kind[0], low, high)))
+            value, low, high = (float(end[0]) for end in (gap.point, *gap.band(LEVEL)))
+            outcome = verdict(claim, low, high)
+            rows.append((claim, protocol, value, low, high, LEVEL, outcome))
     return pd.DataFrame(
         rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"]
     )

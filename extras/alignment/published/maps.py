@@ -6,6 +6,10 @@ another one: source and target are read from one iterator, one after the other. 
 unrelated rows cannot be lower than the target's variance, whatever the map; every map is therefore
 compared with the target's mean.
 
+A task's value holds for each variant v of the protocol and each method m `v/m/error` (layer, unit),
+the squared error, and `v/spread`, the squared distance of each evaluated target row from the mean
+of the training rows; and `d`, `seen` (batches trained on) and `rows` (of training).
+
 References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity.
 Deviations: their CCA multiplies by a transposed matrix and compares components; here the same
 directions (those that hold 90 % of the sum of singular values) define a map of vectors, which takes
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +30,7 @@ from core.errors import ShapeError
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.split import SHARES, part_of
 from core.maths.maps.cca import Cca, canonical_directions
-from core.maths.maps.linear import Ridge
+from core.maths.maps.linear import Aligner, Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from extras.alignment.published.rows import sentence_rows
@@ -128,27 +133,9 @@ def published_pair(
     steps: int,
     seed: int,
 ) -> Value:
-    """Fit maps from `one` into `other` and measure their errors by every protocol that shares this
-    fit.
-
-    Args:
-        one, other: References.
-        one_identity, other_identity: See `models.identity`.
-        sentences: Words of each sentence.
-        fitted: Of `FITTED`.
-        length: Subwords to which sentences are padded.
-        steps: Training batches.
-        seed: Of the split, the initial weights and the dropout.
-
-    Returns:
-        For each variant v: `v/spread` (layer, unit), the squared distance of each evaluated target
-        row from the mean of the training rows, and `v/m/error` (layer, unit), the squared error,
-        for each method m; `d`, `seen` (batches trained on), `rows` (training rows).
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the widths or depths differ, or the split leaves too few sentences.
-    """
+    """Fit maps from `one` into `other` in a way of `FITTED` and measure their errors by every
+    protocol that shares this fit. Raises ShapeError if widths or depths differ, or the split leaves
+    too few sentences."""
     refs = ((one, one_identity), (other, other_identity))
     read: dict[bool, list[dict[str, Rows]]] = {}
     for number, dropout in enumerate((False, True)):
@@ -199,7 +186,7 @@ def partners(rows: Int[np.ndarray, " row"], unrelated: bool) -> tuple[np.ndarray
 def _fit(
     how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray], steps: int, seed: int
 ) -> tuple[dict[str, Map], int]:
-    """Maps of the protocol except CCA, and the number of batches they were trained on."""
+    """Fit the maps of the protocol except CCA, and count the batches they were trained on."""
     maps: dict[str, Map] = {"identity": lambda given: np.asarray(given, dtype=np.float64)}
     train, held = rows["train"], rows["validation"]
     if how.theirs:
@@ -213,31 +200,31 @@ def _fit(
                 )
             maps[kind], seen = learned.map, learned.seen
             if kind == "inn":
-                maps["start"] = lambda given, learned=learned: learned.map(given, False)  # type: ignore[misc]
+                maps["start"] = partial(learned.map, trained=False)
         return {name: maps[name] for name in METHODS if name in maps}, seen
     from core.maths.maps.nonlinear import Inn, Mlp
 
+    given, wanted, *validation = (part[:, some] for some in (train, held) for part in (x, y))
+    if how.shared:
+        given, wanted, *validation = (_flat(part) for part in (given, wanted, *validation))
     for number, (name, aligner) in enumerate(
         {"inn": Inn(seed=seed), "linear": Ridge(), "mlp": Mlp(seed=seed)}.items()
     ):
         with span(number / 3, (number + 1) / 3):
             tick(0.0, name)
-            if how.shared:
-                flat = [_flat(part[:, some]) for some in (train, held) for part in (x, y)]
-                aligner.fit(flat[0], flat[1], (flat[2], flat[3]))
-                maps[name] = lambda given, fitted=aligner: fitted.transform(_flat(given)).reshape(
-                    given.shape
-                )  # type: ignore[misc]
-            else:
-                maps[name] = aligner.fit(
-                    x[:, train], y[:, train], (x[:, held], y[:, held])
-                ).transform
+            aligner.fit(given, wanted, (validation[0], validation[1]))
+        maps[name] = partial(_map_stacked, aligner) if how.shared else aligner.transform
     return maps, 0
 
 
+def _map_stacked(aligner: Aligner, rows: Rows) -> np.ndarray:
+    """Map the rows of all layers by one map."""
+    return aligner.transform(_flat(rows)).reshape(rows.shape)
+
+
 def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map:
-    """The published CCA, fitted on the rows that it is evaluated on; ours where the whole protocol
-    is ours."""
+    """Fit the published CCA on the rows that it is evaluated on; ours where the whole protocol is
+    ours."""
     train, held = rows["train"], rows["validation"]
     if not how.theirs and not how.shared:
         return Cca().fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform
@@ -247,11 +234,7 @@ def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map
 
 def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "layer row d"]) -> Map:
     """Take the source's canonical coordinates for the target's, between the leading components of
-    each side.
-
-    Coordinates are not multiplied by their correlation, so this is not the least-squares
-    prediction.
-    """
+    each side; not multiplied by their correlation, so this is not the least-squares prediction."""
     sums = moments(x, y)
     number = np.maximum(_components(sums.x), _components(sums.y))
     left, right = (_projector(side, number) for side in (sums.x, sums.y))
@@ -269,17 +252,16 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
 def _components(side: Space) -> Int[np.ndarray, " layer"]:
     """Count the leading components that hold this share of the sum of singular values, (layer,)."""
     values = np.sqrt(side.axes[0][:, ::-1])
-    kept: np.ndarray = (values.cumsum(-1) < KEPT_SHARE * values.sum(-1, keepdims=True)).sum(-1) + 1
-    return kept
+    before = values.cumsum(-1) < KEPT_SHARE * values.sum(-1, keepdims=True)
+    return np.asarray(before.sum(-1) + 1)
 
 
 def _projector(side: Space, number: Int[np.ndarray, " layer"]) -> np.ndarray:
     vectors = side.axes[1][..., ::-1]
-    kept = np.arange(vectors.shape[-1]) < number[:, None]
-    projector: np.ndarray = (vectors * kept[:, None, :]) @ vectors.swapaxes(-1, -2)
-    return projector
+    leading = np.arange(vectors.shape[-1]) < number[:, None]
+    return np.asarray((vectors * leading[:, None, :]) @ vectors.swapaxes(-1, -2))
 
 
 def _flat(rows: Rows) -> Rows:
-    """The rows of all layers, stacked."""
+    """Stack the rows of all layers."""
     return np.asarray(rows).reshape(-1, rows.shape[-1])

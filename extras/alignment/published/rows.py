@@ -16,7 +16,7 @@ is padded to its longest input.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,23 +42,9 @@ VERSION = 1  # raise it when the same arguments give other rows
 def sentence_rows(
     ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int
 ) -> dict[str, Float[np.ndarray, "layer sentence d_model"]]:
-    """Compute one vector per sentence in every layer of a model, or read them from the store.
-
-    Args:
-        ref: The model.
-        identity: Of the model's content, for the key.
-        sentences: Words of each sentence; longer ones are truncated to `length` subwords.
-        length: Subwords to which every sentence is padded.
-        dropout: Whether dropout is on.
-        seed: Of the dropout.
-
-    Returns:
-        `padded`, the mean over all positions, and `real`, over those without padding, including
-        special tokens; float32, and layer 0 is the embeddings.
-
-    Raises:
-        ModelError: If the model cannot be loaded, or its layers are not found.
-    """
+    """Compute one vector per sentence, padded or truncated to `length` subwords, in every layer, or
+    read them from the store: `padded`, the mean over all positions, and `real`, over those without
+    padding, including special tokens; float32, and layer 0 is the embeddings."""
     key = key_of(
         "alignment.sentence_rows",
         VERSION,
@@ -90,21 +76,21 @@ def _read(
             tick(start / len(ids), "computing states of padded sentences")
             some = slice(start, start + BATCH)
             batch = Batch(torch.from_numpy(ids[some]), torch.from_numpy(mask[some]), [])
-            drawn = (
-                seeded(int(key_of(seed, identity, start)[:15], 16)) if dropout else nullcontext()
-            )
-            with drawn, dropping(loaded.model) if dropout else nullcontext():
+            with ExitStack() as drawing:
+                if dropout:
+                    drawing.enter_context(seeded(int(key_of(seed, identity, start)[:15], 16)))
+                    drawing.enter_context(dropping(loaded.model))
                 hidden = states(loaded.model, batch)
-            kept = batch.mask[None, :, :, None].to(hidden.dtype)
+            weights = batch.mask[None, :, :, None].to(hidden.dtype)
             padded.append(hidden.mean(2).numpy())
-            real.append(((hidden * kept).sum(2) / kept.sum(2)).numpy())
+            real.append(((hidden * weights).sum(2) / weights.sum(2)).numpy())
     return {"padded": np.concatenate(padded, axis=1), "real": np.concatenate(real, axis=1)}
 
 
 def _encoded(
     tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Padded ids and mask, (sentence, length)."""
+    """Pad to ids and mask, (sentence, length)."""
     encoded = [encoding.ids for encoding in tokenizer.encode(sentences, longest=length)]
     ids = np.full((len(encoded), length), tokenizer.pad or 0, dtype=np.int64)
     mask = np.zeros_like(ids)

@@ -35,7 +35,6 @@ from core.studies.kit import (
     PAGE,
     Chart,
     Context,
-    Corpus,
     Findings,
     Outputs,
     Result,
@@ -70,11 +69,7 @@ TUNED = ("published", "training", "all")  # fits of the fine-tuned pair that its
 
 def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
     """Plan a task for each fit of each pair, with role (pair, fit), and those of our study, (pair,
-    "ours", methods).
-
-    Raises:
-        CorpusError: If the text could not be read.
-    """
+    "ours", methods). Raises CorpusError if the text could not be read."""
     content = contents(ready)
     tasks: list[Task] = []
     for group, (source, target) in spec.groups.items():
@@ -106,7 +101,7 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
 
 
 def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
-    """Our study of a pair; with the page's options its tasks are those of the page's own study."""
+    """Make our study of a pair; with the page's options its tasks are those of the page's study."""
     return AlignSpec(
         spec.groups[group],
         methods=OURS_OF[group],
@@ -144,7 +139,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ignore_index=True,
     )
     statements = statements_of(errors, findings)
-    corpus: Corpus = ready.values["text"]
+    corpus = ready.need("text")
     refs = tuple(ref for pair in spec.groups.values() for ref in pair)
     return Findings(
         headline=make_headline(statements, spec.steps),

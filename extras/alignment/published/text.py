@@ -90,40 +90,30 @@ SURVIVES = {
 
 
 def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the invertible network's error by both protocols, and which findings hold.
-
-    Args:
-        errors: pair, protocol, method, layer, nmse, low, high.
-        findings: claim, survives.
-
-    Returns:
-        First the error by the published protocol, then by ours, then a statement for each finding,
-        whose verdict is a key of `SURVIVES`; empty where the published protocol has no error.
-    """
-    rows = errors[
-        (errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")
-    ]
-    by_protocol = rows.set_index("protocol")
+    """State the invertible network's error by the published protocol, then by ours, then which
+    findings hold, with a verdict of `SURVIVES`; none where the published protocol has no error."""
+    rows = mean_errors(errors)
+    by_protocol = rows[rows["method"] == "inn"].set_index("protocol")
     if "published" not in by_protocol.index:
         return ()
     facts = []
-    for protocol in (name for name in ("published", OURS) if name in by_protocol.index):
-        row = by_protocol.loc[protocol]
+    for protocol, row in by_protocol.loc[by_protocol.index.isin(("published", OURS))].iterrows():
         error = estimate_of(row, "nmse", "amount" if row["nmse"] > 1 else None)
         undecided = error.low <= 1 <= error.high
         verdict = UNDECIDED if undecided else ABOVE if error.value > 1 else BELOW
-        facts.append(Statement(protocol, verdict, error, baseline="the target's mean"))
+        facts.append(Statement(str(protocol), verdict, error, baseline="the target's mean"))
     facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
     return tuple(facts)
 
 
-def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
-    """Write the headline of the statements of `statements_of`.
+def mean_errors(errors: pd.DataFrame) -> pd.DataFrame:
+    """Choose the errors of the pretrained pair that are means over layers."""
+    return errors[(errors["pair"] == "models") & (errors["layer"] == -1)]
 
-    Args:
-        facts: As there.
-        steps: Batches that the networks of the published protocol were trained for.
-    """
+
+def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
+    """Write the headline of the statements of `statements_of`; `steps` are the batches that the
+    networks of the published protocol were trained for."""
     if not facts:
         return said("nothing")
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
@@ -149,11 +139,7 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
 
 
 def make_notices(width: int) -> list[str]:
-    """What a reader must know of models narrower than the paper's.
-
-    Args:
-        width: Of the pair.
-    """
+    """Say what a reader must know of models narrower than the paper's."""
     return [said("narrow", width=width, theirs=THEIR_WIDTH)] if width < THEIR_WIDTH else []
 
 

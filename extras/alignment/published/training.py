@@ -42,11 +42,8 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Trained:
-    """Networks before and after training, one for all layers or one per layer; weights are
-    (network, in, out).
-
-    `seen` is the number of batches trained on.
-    """
+    """Networks before and after training on `seen` batches, one for all layers or one per layer;
+    weights are (network, in, out)."""
 
     kind: str
     start: Weights
@@ -55,13 +52,11 @@ class Trained:
 
     def map(self, rows: Float[np.ndarray, "layer row d"], trained: bool = True) -> np.ndarray:
         """Map the rows of every layer by its network, float64."""
-        weights = {
-            name: weight.double() for name, weight in (self.end if trained else self.start).items()
-        }
+        weights = self.end if trained else self.start
+        double = {name: weight.double() for name, weight in weights.items()}
         with torch.inference_mode():
             given = torch.from_numpy(np.asarray(rows, dtype=np.float64))
-            mapped: np.ndarray = apply(self.kind, weights, given).numpy()
-        return mapped
+            return np.asarray(apply(self.kind, double, given))
 
 
 def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
@@ -119,18 +114,9 @@ def train(
     shared: bool,
     seed: int,
 ) -> Trained:
-    """Train a map of the published code.
-
-    Args:
-        kind: Of `NETWORKS`.
-        x, y: Paired rows, neither centred nor scaled.
-        steps: Batches, 3,000 in the published code; the rate falls with each of them.
-        shared: One network for all layers, in turn; else one per layer.
-        seed: Of the initial weights.
-
-    Returns:
-        The networks. A run saves a checkpoint of the training at intervals and resumes from it.
-    """
+    """Train a map of the published code (`kind` of `NETWORKS`) on paired rows, neither centred nor
+    scaled, for so many batches: one network for all layers in turn (`shared`), or one per layer. A
+    run saves a checkpoint of the training at intervals and resumes from it."""
     layers, count, d = x.shape
     start = draw(kind, d, 1 if shared else layers, torch.Generator().manual_seed(seed))
     weights = {name: weight.clone().requires_grad_() for name, weight in start.items()}
@@ -140,20 +126,18 @@ def train(
         torch.from_numpy(np.asarray(y, np.float32)),
     )
     batch = min(BATCH, count)
-    kept, begun, place, seen = checkpoint(FORM), 0, 0, 0
+    stored, begun, place, seen = checkpoint(FORM), 0, 0, 0
     small = 12 * sum(weight.numel() for weight in start.values()) <= LARGEST_STATE
-    if small and (resumed := kept.find()) is not None:
+    if small and (resumed := stored.find()) is not None:
         begun, place, seen = (int(number) for number in resumed["at"])
         _restore(weights, optimiser, resumed)
     turns = [slice(layer, layer + 1) for layer in range(layers)] if shared else [slice(0, layers)]
     for step in range(begun, steps):
         tick(step / steps, f"batch {step + 1:,} of {steps:,}")
-        if small and kept.due:
-            kept.keep(_state(weights, optimiser, (step, place, seen)))
+        if small and stored.due:
+            stored.keep(_state(weights, optimiser, (step, place, seen)))
         optimiser.param_groups[0]["lr"] = LEARNING_RATE * DECAY**step
-        if (
-            place + batch > count
-        ):  # the published loop skips an incomplete batch and still lowers its rate
+        if place + batch > count:  # the published loop skips such a batch and still lowers its rate
             place = 0
             continue
         some = slice(place, place + batch)
@@ -169,7 +153,7 @@ def train(
 
 
 def _state(weights: Weights, optimiser: torch.optim.Adam, at: tuple[int, int, int]) -> Value:
-    """Everything needed to resume training."""
+    """Collect everything needed to resume training."""
     value: Value = {"at": np.asarray(at)}
     for name, weight in weights.items():
         value[f"weight/{name}"] = weight.detach().numpy()

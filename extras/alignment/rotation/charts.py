@@ -5,11 +5,19 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
-from core.results.drawing.axes import Plane
-from core.results.drawing.curves import HEIGHT, Look, graded, layer_chart, line_chart
+from core.results.drawing.curves import graded
 from core.results.drawing.style import DASHES, GREY
 from core.studies.alignment.seeds.tables import OVERALL
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Plane,
+    Result,
+    layer_chart,
+    line_chart,
+)
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
 
 PARTS = {"test": "held out", "train": "in-sample"}
@@ -22,18 +30,15 @@ def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the errors of the scaled rotation and of ridge by layer, held out and in-sample."""
     table = result.tables["rotation"]
     table = table[table["method"].isin((ROTATION, LINEAR)) & (table["layer"] != OVERALL)]
-    rows = table.assign(
-        name=[
-            f"{METHODS[method].label}, {PARTS[part]}"
-            for method, part in zip(table["method"], table["split"], strict=True)
-        ]
-    )
-    looks = {
-        f"{METHODS[method].label}, {PARTS[part]}": Look(
-            METHODS[method].colour, dash=DASHES[0] if part == "train" else (1, 0)
-        )
+    names = {
+        (method, part): f"{METHODS[method].label}, {PARTS[part]}"
         for method in (ROTATION, LINEAR)
         for part in PARTS
+    }
+    rows = table.assign(name=pd.MultiIndex.from_frame(table[["method", "split"]]).map(names))
+    looks = {
+        name: Look(METHODS[method].colour, dash=DASHES[0] if part == "train" else (1, 0))
+        for (method, part), name in names.items()
     }
     top = float(max(1.0, rows["nmse"].max()))
     return layer_chart(
@@ -54,15 +59,11 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     table = result.tables["spectra"]
     layers = [f"layer {layer}" for layer in sorted(set(table["layer"]))]
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
-    columns = ["singular_value", "planted", "planted_low", "planted_high"]
-    planted = table.groupby("direction", as_index=False)[columns].mean()
-    planted = planted.assign(
-        name=PLANTED,
-        singular_value=planted["planted"], low=planted["planted_low"], high=planted["planted_high"],
-    )  # fmt: skip
+    columns = {"planted": "singular_value", "planted_low": "low", "planted_high": "high"}
+    planted = table.groupby("direction", as_index=False)[[*columns]].mean()
+    planted = planted.rename(columns=columns).assign(name=PLANTED)
     drawn = pd.concat([rows, planted], ignore_index=True)
-    for column in ("singular_value", "low", "high"):
-        drawn[column] = drawn[column].clip(lower=LEAST_DRAWN)
+    drawn[[*columns.values()]] = drawn[[*columns.values()]].clip(lower=LEAST_DRAWN)
     top = BEYOND * float(drawn["singular_value"].max())
     plane = Plane(
         "direction",
@@ -73,7 +74,6 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         top,
         (1.0, float(table["direction"].max())),
         kind="measure",
-        height=HEIGHT,
         x_axis={"tickCount": 5, "format": "d"},
         y_log=True,
         context=context,

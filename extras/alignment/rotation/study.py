@@ -17,7 +17,6 @@ import pandas as pd
 
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.studies.kit import (
-    Corpus,
     Findings,
     Outputs,
     Study,
@@ -44,11 +43,8 @@ def prepare(spec: RotationSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
-    """Plan one task for each pair; roles are (first, second).
-
-    Raises:
-        CorpusError: If the text could not be read.
-    """
+    """Plan one task for each pair; roles are (first, second). Raises CorpusError if the text could
+    not be read."""
     content = contents(ready)
     usable = [ref for ref in usable_seeds(ready, spec.models) if ref in content]
     return [
@@ -78,7 +74,7 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
     errors, gaps, spectra = (pd.DataFrame(columns=list(each)) for each in (ERRORS, GAPS, SPECTRA))
     if outputs.values:
         (errors, gaps), spectra = error_tables(outputs.values), spectrum_table(outputs.values)
-    corpus: Corpus = ready.values["text"]
+    corpus = ready.need("text")
     notices = [notice for value in outputs.values.values() for notice in value["notices"]]
     statements = statements_of(errors, gaps, spectra)
     refs = tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair))

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
+from core.maths.evaluation.bands import Replicates
 from core.maths.statistics import interval
-from core.studies.alignment.seeds.bands import Replicates, leave_out
-from core.studies.alignment.seeds.tables import OVERALL, sums_of
+from core.studies.alignment.seeds.tables import OVERALL, cells, estimates_of
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 
 Values = Mapping[tuple[str, str], Value]
@@ -24,22 +24,19 @@ TRAINED = ALL = 0  # the first part and the first subset of `nmse`
 
 
 def error_tables(values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make the tables of errors (ERRORS) and of the rotation's error minus ridge's (GAPS).
-
-    Both are averaged over pairs and directions; layer -1 is the mean over layers. In-sample errors
-    have no interval.
-    """
+    """Make the tables of errors (ERRORS), with no interval in-sample, and of the rotation's error
+    minus ridge's (GAPS), averaged over pairs and directions; layer -1 is the mean over layers."""
     frames, tested = [], {}
+    estimates = estimates_of({("models", *pair, MAPS): value for pair, value in values.items()})
     layers = np.arange(_depth(values))
     for name in MAPS:
-        tested[name] = _replicates(values, name)
+        _, _, tested[name] = estimates["models", name, "all"]
         inside = np.mean(
             [each[f"{name}/nmse"][:, TRAINED, ALL, : len(layers)] for each in values.values()],
             axis=(0, 1),
         )
-        none = np.full(len(layers) + 1, np.nan)
         nmse = np.append(inside, inside.mean())
-        columns = {"layer": np.append(layers, OVERALL), "nmse": nmse, "low": none, "high": none}
+        columns = {"layer": np.append(layers, OVERALL), "nmse": nmse, "low": np.nan, "high": np.nan}
         frames.append(pd.DataFrame({"method": name, "split": "train", **columns}))
         frames.append(_banded(tested[name], layers, "nmse").assign(method=name, split="test"))
     gap = tested[ROTATION] - tested[LINEAR]
@@ -61,27 +58,16 @@ def spectrum_table(values: Values) -> pd.DataFrame:
         [each["planted_spectrum"][:, :, :depth, :width].mean(0) for each in values.values()], axis=0
     )
     low, high = interval(planted)
-    layer, direction = (index.ravel() for index in np.indices(seen.shape))
-    columns = (seen, planted.mean(0), low, high)
-    numbers = (layer, direction + 1, *(column.ravel() for column in columns))
-    return pd.DataFrame(dict(zip(SPECTRA, numbers, strict=True)))
+    columns = dict(zip(SPECTRA[2:], (seen, planted.mean(0), low, high), strict=True))
+    return cells({"layer": range(depth), "direction": range(1, width + 1)}, columns)
 
 
 def _depth(values: Values) -> int:
     return min(len(each["layers"]) for each in values.values())
 
 
-def _replicates(values: Values, name: str) -> Replicates:
-    """A map's held-out error with its jackknife replicates over units and models."""
-    depth = _depth(values)
-    pairs = [way for pair in values for way in (pair, pair[::-1])]
-    ways = [(way, each) for each in values.values() for way in (0, 1)]
-    error, spread = (sums_of(ways, kept, depth).sum(1) for kept in (f"{name}/error", "spread"))
-    return leave_out(error, spread, pairs)
-
-
 def _banded(estimate: Replicates, layers: np.ndarray, column: str) -> pd.DataFrame:
-    """An estimate by layer and, in the last row, averaged over layers, with intervals."""
+    """Make rows of an estimate by layer and, last, averaged over layers, with intervals."""
     frames = [
         pd.DataFrame({"layer": places, **part.columns(column)})
         for part, places in ((estimate, layers), (estimate.mean(), np.array([OVERALL])))

@@ -5,6 +5,12 @@ has nearly equal singular values and predicts no better than the rotation. How n
 rows, the noise and the penalty: the same maps are therefore fitted to planted targets, the scaled
 rotation that fits best plus the errors that ridge leaves on held-out rows, dealt out at random.
 
+The task's value holds `m/nmse` and `m/error` for each map m, `spread`, and what describes the pair,
+all as in `core.studies.alignment.seeds.tasks`; `spectrum` (direction, layer, value), ridge's
+singular values over their root mean square, falling; and where a rotation was planted
+`planted_spectrum` (direction, draw, layer, value) and `planted_gap` (direction, draw, layer), the
+error of the scaled rotation minus that of ridge on test rows.
+
 Reference: Schönemann 1966; Gower & Dijksterhuis 2004 (Procrustes with scale). Deviations: none.
 """
 
@@ -63,31 +69,18 @@ def compare_rotation(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Fit rotations and linear maps between two models at every layer, and to planted rotations.
-
-    Direction 0 maps `one` into `other`, direction 1 `other` into `one`.
-
-    Returns:
-        For each map m: `m/nmse` (direction, part, subset, layer) as in `align_pair`, and `m/error`
-        (direction, 2, layer, unit); `spread` like it. `spectrum` (direction, layer, value): ridge's
-        singular values over their root mean square, falling. `planted_spectrum` (direction, draw,
-        layer, value) and `planted_gap` (direction, draw, layer), the error of the scaled rotation
-        minus that of ridge on test rows, where a rotation was planted. Also `layers`, `rows`,
-        `units`, `d_one`, `d_other`, `notices` and, where they were looked for, `sinks`.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the models differ in width, or the split leaves too few rows.
-    """
+    """Fit rotations and linear maps between two models at every layer in both directions, and to
+    planted rotations. Raises ShapeError if the models differ in width, or the split leaves too few
+    rows."""
     with span(0.0, 0.3):
-        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
+        x, y, parts, remarks = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, "
             "so neither is a rotation of the other: choose models of one width."
         )
     layers = np.arange(len(x))
-    value = described(x, y, parts, layers, said)
+    value = described(x, y, parts, layers, remarks)
     with span(0.3, 1.0):
         fit = compare_maps(
             np.concatenate([x, y]),
@@ -102,22 +95,16 @@ def compare_rotation(
 def compare_maps(
     x: np.ndarray, y: np.ndarray, parts: Parts, draws: int, rng: np.random.Generator
 ) -> Value:
-    """Fit and score the maps on stacked layers; as in `compare_rotation`, without a direction.
-
-    Args:
-        x, y: Paired rows, (layer, row, d), of one width.
-        parts: Their split.
-        draws: Planted rotations.
-        rng: Deals out the errors of the planted rotations.
-    """
+    """Fit and score the maps on paired rows of one width, (layer, row, d), as in `compare_rotation`
+    without a direction; `rng` deals out the errors of the planted rotations."""
     judge, sums = Judge(y, parts), moments(x[:, parts.train], y[:, parts.train])
     value: Value = {}
     fitted: dict[str, LinearAligner] = {}
     for name in MAPS:
         fitted[name] = _fit(name, sums, x, y, parts)
         scores = judge.scores(name, fitted[name], x)
-        value |= {f"{name}/{kept}": scores[f"{name}/{kept}"] for kept in SCORES_READ}
-        value["spread"] = scores["spread"]
+        keys = ("spread", *(f"{name}/{part}" for part in SCORES_READ))
+        value |= {key: scores[key] for key in keys}
     value["spectrum"] = spectrum(fitted[LINEAR].weight)
     errors = y[:, parts.test] - fitted[LINEAR].transform(x[:, parts.test])
     errors = errors - errors.mean(1, keepdims=True)
@@ -135,8 +122,8 @@ def compare_maps(
 
 
 def spectrum(weight: np.ndarray) -> np.ndarray:
-    """Singular values of a linear map over their root mean square, falling, (..., value); all 1 for
-    a scaled rotation.
+    """Compute the singular values of a linear map over their root mean square, falling, (...,
+    value); all 1 for a scaled rotation.
 
     Example:
         >>> spectrum(np.array([[0.0, 3.0], [-3.0, 0.0]])).tolist()
@@ -144,8 +131,7 @@ def spectrum(weight: np.ndarray) -> np.ndarray:
     """
     values = np.linalg.svd(weight, compute_uv=False)
     size = np.sqrt((values**2).mean(-1, keepdims=True))
-    scaled: np.ndarray = values / np.maximum(size, TINY)
-    return scaled
+    return np.asarray(values / np.maximum(size, TINY))
 
 
 def _fit(name: str, sums: Moments, x: np.ndarray, y: np.ndarray, parts: Parts) -> LinearAligner:
@@ -155,7 +141,7 @@ def _fit(name: str, sums: Moments, x: np.ndarray, y: np.ndarray, parts: Parts) -
 
 
 def _of_planted(x: np.ndarray, planted: np.ndarray, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
-    """How much higher the scaled rotation's error is than ridge's, (layer,), and ridge's
+    """Compute how much higher the scaled rotation's error is than ridge's, (layer,), and ridge's
     spectrum."""
     sums = moments(x[:, parts.train], planted[:, parts.train])
     tested = planted[:, parts.test]

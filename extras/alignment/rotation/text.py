@@ -32,18 +32,9 @@ said = words_beside(__file__).sentence
 def statements_of(
     errors: pd.DataFrame, gaps: pd.DataFrame, spectra: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State whether a linear map predicts more than a rotation with one scale, and how uneven it
-    is.
-
-    Args:
-        errors: method, split, layer, nmse, low, high.
-        gaps: layer, difference, low, high, planted, planted_low, planted_high.
-        spectra: layer, direction, singular_value, planted.
-
-    Returns:
-        The verdict first, then the errors of both maps, the rotation's in-sample error at the first
-        and the last layer, and the ratio of singular values; empty without a pair.
-    """
+    """State whether a linear map predicts more than a rotation with one scale, the errors of both,
+    the rotation's in-sample error at the first and the last layer, and how uneven the linear map's
+    singular values are; empty without a pair."""
     if errors.empty:
         return ()
     tested = errors[(errors["split"] == "test") & (errors["layer"] == OVERALL)].set_index("method")
@@ -68,15 +59,15 @@ def statements_of(
 
 
 def _verdict(gap: pd.Series) -> Statement:
-    """No rotations where ridge predicts more, with 95 % confidence and more than where a rotation
-    was planted."""
+    """State that models are no rotations of each other where ridge predicts more, with 95 %
+    confidence and more than where a rotation was planted."""
     points = Estimate(100 * gap["difference"], 100 * gap["low"], 100 * gap["high"], kind="gain")
     more = points.low > max(0.0, 100 * gap["planted_high"])
     return Statement(LINEAR, NOT_ROTATIONS if more else MAYBE_ROTATIONS, points, (), ROTATION)
 
 
 def _unevenness(spectra: pd.DataFrame, column: str) -> float:
-    """The ratio of two percentiles of the singular values, averaged over layers."""
+    """Average the ratio of two percentiles of the singular values over layers."""
     ends = [np.percentile(rows[column], (HIGH, LOW)) for _, rows in spectra.groupby("layer")]
     return float(np.exp(np.mean(np.log([high / max(low, 1e-12) for high, low in ends]))))
 
@@ -84,13 +75,8 @@ def _unevenness(spectra: pd.DataFrame, column: str) -> float:
 def make_headline(
     spec: RotationSpec, facts: Sequence[Statement], planted: Estimate | None = None
 ) -> str:
-    """Answer whether the spaces are rotations of each other.
-
-    Args:
-        spec: The test.
-        facts: Of `statements_of`.
-        planted: The difference of the errors, in points, where a rotation was planted.
-    """
+    """Answer whether the spaces are rotations of each other; `planted` is the difference of the
+    errors, in points, where a rotation was planted."""
     if not facts or planted is None:
         return said("no_pair")
     gap, rotation, linear = (fact.number for fact in facts[:3])
@@ -122,11 +108,10 @@ def make_headline(
 
 
 def planted_gap(gaps: pd.DataFrame) -> Estimate | None:
-    """The mean difference of the errors over layers where a rotation was planted, in points."""
-    rows = gaps[gaps["layer"] == OVERALL]
-    if rows.empty:
-        return None
-    return Estimate(100 * float(rows["planted"].iloc[0]), kind="gain")
+    """Give the mean difference of the errors over layers where a rotation was planted, in points;
+    None without a pair."""
+    planted = gaps.loc[gaps["layer"] == OVERALL, "planted"]
+    return Estimate(100 * float(planted.iloc[0]), kind="gain") if len(planted) else None
 
 
 def make_methods(spec: RotationSpec, sentences: int) -> str:

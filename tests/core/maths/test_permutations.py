@@ -1,4 +1,4 @@
-"""Matching of units and heads, and the barrier, against planted orders and closed forms."""
+"""Matching of units and heads, against planted orders."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.maths.permutations import (
-    calc_barrier,
-    correlations,
-    excess_of,
-    match_heads,
-    match_units,
-)
+from core.maths.permutations import correlations, match_heads, match_units
 
 RNG = np.random.default_rng(0)
 
@@ -50,21 +44,3 @@ def test_heads_and_the_units_within_them_are_found(parts: int) -> None:
     for head in range(heads):
         assert order[chosen[head]] == head
         assert (within[chosen[head]][inside[head]] == np.arange(units)).all()
-
-
-def test_the_barrier_of_least_squares_has_its_closed_form() -> None:
-    """Mean squared error is quadratic on a line: its excess is -a (1 - a) |X(u - v)|^2 / n."""
-    x, u, v, y = RNG.normal(size=(30, 6)), *RNG.normal(size=(2, 6)), RNG.normal(size=30)
-    shares = np.linspace(0, 1, 11)
-    losses = np.array([np.mean((x @ ((1 - a) * u + a * v) - y) ** 2) for a in shares])
-    closed = -shares * (1 - shares) * np.mean((x @ (u - v)) ** 2)
-    assert excess_of(losses, shares) == pytest.approx(closed)
-    at, barrier = calc_barrier(losses, shares)
-    assert barrier == pytest.approx(closed[1])  # convex: nearest to 0 beside an end
-    assert at in (1, 9)
-    assert calc_barrier(-losses, shares) == (5, pytest.approx(-closed[5]))
-
-
-def test_a_path_of_two_points_has_no_barrier() -> None:
-    with pytest.raises(ShapeError, match="between its ends"):
-        calc_barrier(np.ones(2), (0.0, 1.0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.models import load_tokenizer
-from core.studies.alignment.seeds import forward as alignment
+from core.studies.alignment import forward as alignment
 from core.vectors.examples import BATCH, Encoded, batches
 
 

@@ -7,13 +7,24 @@ from dataclasses import replace
 
 import pandas as pd
 
-from core.results.drawing.curves import Look, line_chart, reach
+from core.results.drawing.curves import reach
 from core.results.drawing.style import BLUE, DASHES, GREY, ORANGE, columns_for
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
 from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
-from core.studies.chart_kit import Panels, Plane, metric_of, span_of, text_of
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Panels,
+    Plane,
+    Result,
+    line_chart,
+    metric_of,
+    span_of,
+    text_of,
+)
 
 STROKES = {RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)}
 HEIGHT = 180  # pixels, with the legend below

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -30,19 +30,16 @@ UNITS, HEADS = "units", "heads"
 
 
 def layers_of(model: Any) -> list[Layer]:
-    """Find the matrices of every layer of a loaded model.
-
-    Raises:
-        ModelError: If the layers are not those of one stack, each with an attention and a
-            feed-forward part.
-    """
+    """Find the matrices of every layer of a loaded model. Raises ModelError if the layers are not
+    those of one stack, each with an attention and a feed-forward part."""
     config = model.config.to_dict()
     names = [name for name, _ in model.named_parameters()]
     by_layer: dict[int, dict[str, Slot]] = {}
     for slot in find_slots(str(model.config.model_type), names, config):
         by_layer.setdefault(slot.layer, {})[slot.family] = slot
     layers: list[Layer] = [by_layer[number] for number in sorted(by_layer)]
-    if any({"query", "key", "value", *WRITTEN, "ff1"} - {*layer} for layer in layers):
+    needed = {"query", "key", "value", *WRITTEN, "ff1"}
+    if not layers or any(needed - {*layer} for layer in layers):
         raise ModelError(
             f"The units and heads of a {model.config.model_type} are not matched: its layers are "
             "not all one attention and one feed-forward part; choose another model."
@@ -54,7 +51,7 @@ def read_inputs(model: Any, layers: list[Layer], asked: Asked) -> dict[tuple[int
     """Read what enters the matrices that read units and heads, (row, unit), by layer and role; rows
     are subwords of the text."""
     read: dict[tuple[int, str], list[np.ndarray]] = {}
-    at: dict[str, Any] = {}
+    masks: list[torch.Tensor] = []
     with ExitStack() as hooks:
         for number, layer in enumerate(layers):
             for role in WRITTEN:
@@ -67,12 +64,11 @@ def read_inputs(model: Any, layers: list[Layer], asked: Asked) -> dict[tuple[int
 
                 def keep(module: Any, inputs: Any, place: tuple[int, str] = (number, role)) -> None:
                     rows = inputs[0].reshape(-1, inputs[0].shape[-1])  # some have them flat
-                    kept = rows[at["mask"].ravel()].double().numpy()
-                    read.setdefault(place, []).append(kept)
+                    read.setdefault(place, []).append(rows[masks[-1].ravel()].double().numpy())
 
                 hooks.enter_context(module.register_forward_pre_hook(keep))
         for batch, _ in asked:
-            at["mask"] = batch.mask.bool()
+            masks.append(batch.mask.bool())
             run_model(model, batch)
     return {place: np.concatenate(parts) for place, parts in read.items()}
 
@@ -131,13 +127,10 @@ def drawn_orders(
 
 
 def reorder(model: Any, layers: list[Layer], orders: list[Order], asked: Asked) -> tuple[str, ...]:
-    """Put a network's units and heads into an order, in place, where its function stays as it is.
-
-    Returns:
-        What was put in order: "units", "heads", or both.
-    """
+    """Put a network's units and heads into an order, in place, where its function stays as it is,
+    and tell which were: "units", "heads", or both."""
     done = []
-    for what, permute in ((UNITS, _permute_units), (HEADS, _permute_heads)):
+    for name, permute in ((UNITS, _permute_units), (HEADS, _permute_heads)):
         before = _logits(model, asked)
         weights = copied(model)
         try:
@@ -148,22 +141,15 @@ def reorder(model: Any, layers: list[Layer], orders: list[Order], asked: Asked) 
         except (ModelError, ValueError, IndexError):  # stored in pieces, or of other sizes
             unchanged = False
         if unchanged:
-            done.append(what)
+            done.append(name)
         else:
-            write(model, weights)
+            model.load_state_dict(weights, strict=False)
     return tuple(done)
 
 
 def copied(model: Any) -> Weights:
-    """Copy a model's weights, by name."""
+    """Copy a model's weights, by name; `load_state_dict` writes them back."""
     return {name: value.detach().clone() for name, value in model.named_parameters()}
-
-
-def write(model: Any, weights: Weights) -> None:
-    """Write weights into a model."""
-    with torch.no_grad():
-        for name, value in model.named_parameters():
-            value.copy_(weights[name])
 
 
 def arrays_of(model: Any) -> dict[str, np.ndarray]:
@@ -172,8 +158,7 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
 
 
 def _logits(model: Any, asked: Asked) -> torch.Tensor:
-    logits: torch.Tensor = run_model(model, asked[0][0]).logits.float()
-    return logits
+    return cast(torch.Tensor, run_model(model, asked[0][0]).logits.float())
 
 
 def _permute_units(model: Any, layer: Layer, order: Order) -> None:
@@ -197,11 +182,8 @@ def _permute_heads(model: Any, layer: Layer, order: Order) -> None:
 
 
 def _take(model: Any, slot: Slot, order: np.ndarray, *, columns: bool = False) -> None:
-    """Put the rows of a matrix and its bias, or its columns, into another order.
-
-    Raises:
-        ModelError: If it does not lie in its tensor as it is.
-    """
+    """Put the rows of a matrix and its bias, or its columns, into another order. Raises ModelError
+    if it does not lie in its tensor as it is."""
     weights = arrays_of(model)
     matrix = slot.within(weights[slot.tensor])
     if columns:

@@ -23,16 +23,9 @@ READ = (("input_layernorm", ("query", "key", "value")), ("post_attention_layerno
 
 
 def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
-    """Move the gains of all norms into the matrices that read them, in place, and untie the head.
-
-    Args:
-        model: With its head.
-        layers: Its matrices.
-        norm: Path of the last norm under the body.
-
-    Returns:
-        Whether all norms are of the kind that can be folded; if not, nothing is done.
-    """
+    """Move the gains of all norms into the matrices that read them, in place, and untie the head;
+    nothing is done, and False returned, where one is of a kind that cannot be folded. `norm` is the
+    path of the last norm under the body, "" where there is none."""
     last: Any = module_at(body_of(model), norm) if norm else None
     norms = [module_at(block, name) for block in layer_list(model) for name, _ in READ]
     if not all("RMSNorm" in type(each).__name__ for each in (*norms, last)):
@@ -47,9 +40,8 @@ def fold_gains(model: Any, layers: list[Layer], norm: str) -> bool:
                     matrix *= gains.numpy()
                 gains.fill_(1.0)
         head: Any = model.get_output_embeddings()
-        last_gains = last.weight
-        head.weight = torch.nn.Parameter(head.weight * last_gains, requires_grad=False)
-        last_gains.fill_(1.0)
+        head.weight = torch.nn.Parameter(head.weight * last.weight, requires_grad=False)
+        last.weight.fill_(1.0)
     return True
 
 
@@ -64,8 +56,7 @@ def rotation_between(first: Any, second: Any, asked: Asked) -> np.ndarray:
             for state in run_seen(model, batch)[0]
         ]
         states.append(np.concatenate(read))
-    rotation: np.ndarray = orthogonal_procrustes(states[1], states[0])[0]
-    return rotation
+    return np.asarray(orthogonal_procrustes(states[1], states[0])[0])
 
 
 def rotate(model: Any, layers: list[Layer], rotation: np.ndarray) -> None:
@@ -78,6 +69,5 @@ def rotate(model: Any, layers: list[Layer], rotation: np.ndarray) -> None:
         for layer in layers:
             for role, slot in layer.items():
                 matrix = slot.within(weights[slot.tensor])
-                matrix[:] = (
-                    turned.T.numpy() @ matrix if role in WRITTEN else matrix @ turned.numpy()
-                )
+                axes = turned.numpy()
+                matrix[:] = axes.T @ matrix if role in WRITTEN else matrix @ axes

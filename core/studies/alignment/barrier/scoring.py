@@ -7,12 +7,16 @@ another keeps one of them.
 
 Reference: Frankle et al. 2020. Deviation: where one of the two has a head for the task, it stays as
 it is along the line.
+
+The task's value holds `total` (sentence,), how many answers there are, and the right ones with
+shares of the other model as in `SHARES`: `hits` (way, share, sentence), -1 for a way that is not
+possible; `random` (draw, share, sentence), from the fine-tune to where a random change leads; and
+where heads are interpolated `kept` (share, sentence), with the first one's along the line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,16 +30,15 @@ from core.studies.alignment.barrier.tasks import (
     ends_of,
     have_heads,
     open_both,
+    shapes_of,
     write_point,
 )
 from core.studies.task_kit import Cost, Size, Value, Words, as_identified, costs, pure, span, tick
 from core.vectors.examples import Pairs, batches, count_hits, encode
 
 if TYPE_CHECKING:
-    from core.models.loading.layers import Batch
     from core.models.loading.task_models import TaskModel
     from core.studies.alignment.barrier.matching import Weights
-    from core.vectors.examples import Encoded
 
 TURNED, KEPT = "random change", "one head"
 POINTS = range(len(SHARES))
@@ -71,38 +74,28 @@ def score_line(
     draws: int,
     seed: int,
 ) -> Value:
-    """Count the right answers of a fine-tune's head from the fine-tune to another model.
-
-    Args:
-        model, other: References of two models of one architecture; the first has a head that
-            labels sentences or words.
-        base: As for `measure_barrier`; without one that predicts tokens, nothing is matched.
-        model_identity, other_identity, base_identity: What they are known by, for the key.
-        interpolated: Whether the other has a head for the same labels, which is interpolated, too.
-        pairs: What the task is scored on, of the head's kind.
-        sentences: Units and heads are matched on every other one.
-        ways: `RAW` and some of `MATCHED`, `RANDOM`, orders of the other model's weights.
-        draws, seed: Random changes as large as the difference of the two, in its place.
-
-    Returns:
-        `total` (sentence,), how many answers there are; `hits` (way, share, sentence), right ones,
-        with shares of the other model as in `SHARES`, -1 for a way that is not possible; `random`
-        (draw, share, sentence), those from the fine-tune to where a random change leads; `kept`
-        (share, sentence), where heads are interpolated, those with the first one's along the line.
-
-    Raises:
-        ModelError: As `measure_barrier`, or if the heads have other shapes.
-    """
+    """Count the right answers of a fine-tune's head from the fine-tune to another model, whose own
+    head for the same labels is `interpolated`, too; without a base that predicts tokens, nothing is
+    matched. Raises ModelError as `measure_barrier`, or if the heads have other shapes."""
     with span(0.0, 0.1):
         asked = have_heads(model, other, base)
         ask, left, right = open_both(model, other, base, asked)
         task = load_task(model)
         heads = _heads_of(task, other if interpolated else "")
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
-    scoring = Scoring(task, encoded, tuple(batches(encoded)), len(ways) + draws + interpolated)
+    lines, read = len(ways) + draws + interpolated, tuple(batches(encoded))
     names = _names_of_both(task.model, left.model)
     shape = (len(SHARES), len(encoded.total))
     hits, random = (np.full((n, *shape), -1, dtype=np.int64) for n in (len(ways), draws))
+
+    def count_along(
+        place: int, way: str, start: Weights, end: Weights, row: np.ndarray, points: range
+    ) -> None:
+        for number in points:
+            done = (place + number / len(SHARES)) / lines
+            tick(0.1 + 0.9 * done, f"{way}, {SHARES[number]:.0%} of the other model")
+            write_point(task.model, start, end, SHARES[number])
+            row[number] = count_hits(task.model, encoded, read)
 
     possible = ways if asked else (RAW,)  # what is matched predicts tokens
     fitted = ask(left, sentences[1::2]) if len(possible) > 1 else ()
@@ -117,52 +110,17 @@ def score_line(
             line = (first, second)
         else:  # no way changes what the models themselves compute
             row[[0, -1]], points = hits[raw][[0, -1]], POINTS[1:-1]
-        scoring.along(place, way, (first, second), row, points)
+        count_along(place, way, first, second, row, points)
     for draw, row in enumerate(random):
         row[0] = hits[raw, 0]
         moved = {**line[0], **_turned(*line, names, seed + draw)}
-        scoring.along(len(ways) + draw, TURNED, (line[0], moved), row, POINTS[1:])
+        count_along(len(ways) + draw, TURNED, line[0], moved, row, POINTS[1:])
     value: Value = {"total": encoded.total, "hits": hits, "random": random}
     if interpolated:
         value["kept"] = np.repeat(hits[raw, :1], len(SHARES), axis=0)
         moved = {**line[0], **{name: line[1][name] for name in names}}
-        scoring.along(len(ways) + draws, KEPT, (line[0], moved), value["kept"], POINTS[1:])
+        count_along(len(ways) + draws, KEPT, line[0], moved, value["kept"], POINTS[1:])
     return value
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """A fine-tune that is written over and scored.
-
-    Attributes:
-        task: With its head.
-        encoded: What it is scored on.
-        batches: The same, as the model reads it.
-        lines: How many are scored in all, for the progress.
-    """
-
-    task: TaskModel
-    encoded: Encoded
-    batches: tuple[Batch, ...]
-    lines: int
-
-    def along(
-        self, place: int, way: str, ends: tuple[Weights, Weights], row: np.ndarray, points: range
-    ) -> None:
-        """Write points of a line into the model, and count the right answers there.
-
-        Args:
-            place: Number of the line.
-            way: Its name.
-            ends: The weights there.
-            row: To be filled in, (share, sentence).
-            points: Numbers of shares.
-        """
-        for number in points:
-            done = (place + number / len(SHARES)) / self.lines
-            tick(0.1 + 0.9 * done, f"{way}, {SHARES[number]:.0%} of the other model")
-            write_point(self.task.model, *ends, SHARES[number])
-            row[number] = count_hits(self.task.model, self.encoded, self.batches)
 
 
 def _names_of_both(model: Any, other: Any) -> dict[str, str]:
@@ -177,18 +135,13 @@ def _names_of_both(model: Any, other: Any) -> dict[str, str]:
 
 
 def _heads_of(task: TaskModel, other: str) -> tuple[Weights, Weights]:
-    """Copy a model's weights, and those of the other that has a head for the same labels; of none,
-    the model's own once more.
-
-    Raises:
-        ModelError: If the heads have other shapes.
-    """
+    """Copy a model's weights, and those of the other that has a head for the same labels; of "" the
+    model's own once more. Raises ModelError if the heads have other shapes."""
     from core.studies.alignment.barrier.matching import copied
 
     first = copied(task.model)
     second = copied(load_task(other).model) if other else first
-    shapes = [{name: value.shape for name, value in each.items()} for each in (first, second)]
-    if shapes[0] != shapes[1]:
+    if shapes_of(first.items()) != shapes_of(second.items()):
         raise ModelError(
             f"The heads of {task.ref} and {other} have weights of other names or shapes, so "
             "nothing lies between them: choose models with heads of one kind and size."

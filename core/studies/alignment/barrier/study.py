@@ -7,9 +7,9 @@ fine-tune's head can be scored, its task is scored along the line, too.
 References: Frankle et al. 2020 (linear mode connectivity); Entezari et al. 2022 and Ainsworth,
 Hayase & Srinivasa 2023 (permutations); Verma & Elbayad 2024 (Transformers); Theus et al. 2025
 (rotations of the residual stream); Jordan et al. 2023 (why averages shrink). Deviations: see
-`core.maths.permutations`; the residual stream is not permuted.
+`core.maths.barrier`; the residual stream is not permuted.
 
-The headline's number: `core.maths.permutations.excess_of`.
+The headline's number: `core.maths.barrier.excess_of`.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, 
 
 
 def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models, read what their tasks
-    are scored on, and compare the weights of two where nothing says that they share an origin."""
+    """Plan the first stage: read the text, identify the models, read what tasks are scored on, and
+    compare the weights of two where nothing says that they share an origin."""
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True, refs=spec.models,
         labelled=spec.labelled, corpus=spec.text, genres=(), limit=spec.sentences,
@@ -91,12 +91,9 @@ def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[
 
 
 def plan(spec: BarrierSpec, ready: Outputs) -> list[Task]:
-    """Make a task for the losses of every two models that were identified, with the role (`LOSSES`,
-    first, second), and one for each task that can be scored, (`SCORES`, model, other).
-
-    Raises:
-        CorpusError: If the text could not be read.
-    """
+    """Plan a task for the losses of every two models that were identified, with the role (`LOSSES`,
+    first, second), and one for each task that can be scored, (`SCORES`, model, other). Raises
+    CorpusError if the text could not be read."""
     content = contents(ready)
     if spec.base not in content:
         return []

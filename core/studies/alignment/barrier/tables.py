@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.permutations import calc_barrier, excess_of
+from core.maths.barrier import calc_barrier, excess_of
 from core.maths.statistics import (
     bootstrap_interval,
     corrected_level,
@@ -69,7 +69,8 @@ class Line:
         return self.mapped(lambda part: excess_of(part, SHARES))
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Interval over sentences, and over random changes where there are some, (share,) each."""
+        """Compute the interval over sentences, and random changes where there are some, (share,)
+        each."""
         if self.changes is None:
             return bootstrap_interval(self.value, self.drawn)
         count = len(self.changes)
@@ -83,14 +84,9 @@ def barrier_tables(
     relations: Mapping[Pair, str],
     counts: np.ndarray,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make BARRIERS, a row for each pair and way, and PATHS, means over the pairs of one relation.
-
-    Args:
-        values: What `measure_barrier` returned.
-        ways: The ways of each pair, as it was asked.
-        relations: Whether the models of a pair come from one origin.
-        counts: How often each sentence is drawn, (draw, sentence).
-    """
+    """Make BARRIERS, a row for each pair and way, and PATHS, means over the pairs of one relation,
+    of what `measure_barrier` returned; sentences are drawn as often as `counts`, (draw, sentence),
+    says."""
     rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str], list[Line]] = {}
     for pair, value in values.items():
@@ -112,12 +108,7 @@ def base_table(
     values: Mapping[Pair, Value], relations: Mapping[Pair, str], base: str, counts: np.ndarray
 ) -> pd.DataFrame:
     """Make BASE_LOSSES: how far the loss halfway between the base and each model of its origin is
-    above the base's own, with intervals that hold for all of them.
-
-    Args:
-        values, relations, counts: As of `barrier_tables`.
-        base: Reference.
-    """
+    above the base's own, with intervals that hold for all of them."""
     pairs = [pair for pair in values if base in pair and relations[pair] == ONE_ORIGIN]
     level = corrected_level(len(pairs))
     rows: list[tuple[Any, ...]] = []
@@ -141,15 +132,8 @@ def score_tables(
     seed: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Make SCORED, a row for each scored model, other and way, and SCORE_PATHS, means over the
-    pairs of one relation and metric.
-
-    Args:
-        values: What `score_line` returned, by scored model and other.
-        ways: The ways of each, as it was asked.
-        relations: As of `barrier_tables`.
-        metrics: What each model is scored by, with its majority baseline.
-        draws, seed: Of the bootstrap over sentences.
-    """
+    pairs of one relation and metric, of what `score_line` returned; `metrics` are what each model
+    is scored by, with its majority baseline."""
     rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str, str], list[Line]] = {}
     for pair, value in values.items():
@@ -158,9 +142,7 @@ def score_tables(
         counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
         hits = dict(zip(ways[pair], np.asarray(value["hits"]), strict=True))
         random = np.asarray(value["random"])
-        hits[TURNED] = random.mean(0)
-        if "kept" in value:
-            hits[KEPT] = np.asarray(value["kept"])
+        hits |= {TURNED: random.mean(0)} | ({KEPT: value["kept"]} if "kept" in value else {})
         for way, right in hits.items():
             if right.min() < 0:
                 continue
@@ -194,11 +176,10 @@ def _ends(line: Line) -> tuple[float, float, float]:
 
 def _mean(lines: Sequence[Line]) -> Line:
     """Average over pairs; random changes of one number were drawn alike for all of them."""
-    first = lines[0]
     changes = [line.changes for line in lines if line.changes is not None]
     return Line(
         np.mean([line.value for line in lines], axis=0),
         np.mean([line.drawn for line in lines], axis=0),
         np.mean(changes, axis=0) if changes else None,
-        first.sentences,
+        lines[0].sentences,
     )

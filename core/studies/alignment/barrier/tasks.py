@@ -1,9 +1,15 @@
-"""The pure task of the barrier: losses along straight lines between two networks' weights."""
+"""The pure task of the barrier: losses along straight lines between two networks' weights.
+
+Its value holds `tokens` (sentence,), how many subwords are asked for; `losses` (way, share,
+sentence), in nats over each sentence, shares as in `SHARES`, NaN for a way that is not possible;
+`ordered`, what was put in order: "units", "heads"; `rotated`, whether norms allow it. A way says in
+what order and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`, and asked
+for with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +32,8 @@ from core.vectors.predicting import (
 )
 
 if TYPE_CHECKING:
+    import torch
+
     from core.studies.alignment.barrier.matching import Layer, Weights
 
 
@@ -64,28 +72,9 @@ def measure_barrier(
     ways: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Score two networks and what lies between their weights.
-
-    Args:
-        first, second: References of two models of one architecture.
-        base: The model whose head predicts for those that have none.
-        first_identity, second_identity, base_identity: What they are known by, for the key.
-        sentences: Every other one is scored; units and heads are matched on the rest.
-        ways: `RAW`, and some of `MATCHED`, `NORMS`, `FOLDED`, `ROTATED`, `RANDOM`: in what order
-            and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`, and asked
-            for with it.
-        seed: Of the random order.
-
-    Returns:
-        `tokens` (sentence,), how many subwords are asked for; `losses` (way, share, sentence), in
-        nats over each sentence, shares as in `SHARES`; NaN for a way that is not possible;
-        `ordered`, what was put in order: "units", "heads"; `rotated`, whether norms allow it.
-
-    Raises:
-        CorpusError: If there is a single sentence.
-        ModelError: If a model cannot be read, predicts no tokens and fits no base that does, or the
-            two are not of one architecture and tokenizer.
-    """
+    """Score two networks and what lies between their weights on every other sentence; units and
+    heads are matched on the rest. Raises CorpusError if there is a single sentence, ModelError if a
+    model fits no base that predicts tokens, or architectures or tokenizers differ."""
     check_halves(sentences)
     with span(0.0, 0.1):
         ask, left, right = open_both(first, second, base)
@@ -121,8 +110,7 @@ def keep_order(first: str, second: str) -> bool:
 
 
 def have_heads(first: str, second: str, base: str) -> bool:
-    """Whether two models have heads that predict tokens, or a base with one. Raises ModelError if a
-    model cannot be found."""
+    """Tell whether two models have heads that predict tokens, or a base with one."""
     return bool(head_of(base) or (head_of(first) and head_of(second)))
 
 
@@ -136,17 +124,18 @@ def open_both(
         load_on_head(ref, base) if asked else load_model(ref, device="cpu")
         for ref in (first, second)
     ]
-    shapes = [
-        {name: value.shape for name, value in loaded.model.named_parameters()} for loaded in opened
-    ]
-    if shapes[0] != shapes[1]:
+    if len({shapes_of(loaded.model.named_parameters()) for loaded in opened}) > 1:
         raise ModelError(
             f"{first} and {second} have weights of other names or shapes, so nothing lies between "
             "them: choose models of one architecture and size."
         )
-    if not asked:
-        return ASK["masked"], opened[0], opened[1]
-    return way_to_ask(first, base, opened[0]), opened[0], opened[1]
+    way = way_to_ask(first, base, opened[0]) if asked else ASK["masked"]
+    return way, opened[0], opened[1]
+
+
+def shapes_of(weights: Iterable[tuple[str, torch.Tensor]]) -> frozenset[tuple[str, torch.Size]]:
+    """Give the names and shapes of weights, which two models need alike to have a line between."""
+    return frozenset((name, value.shape) for name, value in weights)
 
 
 def ends_of(
@@ -168,26 +157,24 @@ def ends_of(
         matched_orders,
         read_inputs,
         reorder,
-        write,
     )
 
     first, second = copied(left.model), copied(right.model)
     yield RAW, first, second
     if ways == (RAW,):
         return
-    layers: list[Layer] = []
-    with suppress(ModelError):  # not of one stack: only as they are
+    try:
         layers = layers_of(right.model)
-    if not layers:
+    except ModelError:  # not of one stack: only as they are
         return
-    write(left.model, first)
+    left.model.load_state_dict(first, strict=False)
     reads = [read_inputs(model, layers, fitted) for model in (left.model, right.model)]
     config = right.model.config
     if RANDOM in ways:
         drawn = drawn_orders(config, reads[1], len(layers), np.random.default_rng(seed))
         if reorder(right.model, layers, drawn, fitted):
             yield RANDOM, first, copied(right.model)
-        write(right.model, second)
+        right.model.load_state_dict(second, strict=False)
     if not {MATCHED, NORMS, ROTATED} & {*ways}:
         return
     done = reorder(right.model, layers, matched_orders(config, len(layers), *reads), fitted)
@@ -197,7 +184,7 @@ def ends_of(
         if done and way in ways:
             yield way, first, matched
     if ROTATED in ways:
-        write(left.model, first)
+        left.model.load_state_dict(first, strict=False)
         yield from _rotated(left, right, layers, fitted, value)
 
 
@@ -206,7 +193,7 @@ def _rotated(
 ) -> Iterator[tuple[str, Weights, Weights]]:
     """Give the weights of both in one frame, where their norms allow it."""
     from core.models.architectures import describe_type
-    from core.studies.alignment.barrier.matching import copied, write
+    from core.studies.alignment.barrier.matching import copied
     from core.studies.alignment.barrier.rotating import fold_gains, rotate, rotation_between
 
     norm = describe_type(str(right.model.config.model_type), "This model").norm
@@ -214,7 +201,7 @@ def _rotated(
         return
     first = copied(left.model)
     yield FOLDED, first, copied(right.model)
-    write(left.model, first)
+    left.model.load_state_dict(first, strict=False)
     rotate(right.model, layers, rotation_between(left.model, right.model, fitted))
     value["rotated"] = True
     yield ROTATED, first, copied(right.model)

@@ -48,13 +48,8 @@ RIVALS = {
 
 def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement, ...]:
     """State the excess of the loss of the mean of two models, for each kind of pair and way, and
-    that of the task's score as they are and of a random change; of pairs without a loss, the
-    task's scores, too.
-
-    Args:
-        paths: PATHS.
-        scores: SCORE_PATHS.
-    """
+    that of the task's score as they are and of a random change; of pairs without a loss, the task's
+    scores, too. Tables are PATHS and SCORE_PATHS."""
     statements = [
         Statement(row["relation"], HALFWAY, estimate_of(row, "excess_loss"), baseline=row["order"])
         for row in paths[paths["share"] == MIDDLE].to_dict("records")
@@ -76,12 +71,8 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
 
 
 def beside_base(losses: pd.DataFrame, base: str) -> str:
-    """Say what the mean of the base and a fine-tune loses beside the base alone; "" without one.
-
-    Args:
-        losses: BASE_LOSSES.
-        base: Reference.
-    """
+    """Say what the mean of the base and a fine-tune loses beside the base alone (BASE_LOSSES); ""
+    without one."""
     rows = losses.sort_values("above_base", kind="stable").to_dict("records")
     ends = [estimate_of(row, "above_base").text for row in rows[:1] + rows[1:][-1:]]
     if not ends:
@@ -95,12 +86,8 @@ def make_headline(
     statements: Sequence[Statement], losses: pd.DataFrame | None = None, base: str = ""
 ) -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
-    origins and of one; then the same beside the base alone, in other orders, and the tasks' scores.
-
-    Args:
-        statements: See `statements_of`.
-        losses, base: See `beside_base`.
-    """
+    origins and of one; then the same beside the base alone, in other orders, and the tasks'
+    scores."""
     leads: list[str] = []
     rivals: list[str] = []
     several = len({each.subject for each in statements}) > 1
@@ -179,15 +166,9 @@ def _beside(estimate: Estimate) -> str:
 def make_methods(
     spec: BarrierSpec, scored: int, fitted: int, tasks: Sequence[str], truth: Iterable[str]
 ) -> str:
-    """Write a methods paragraph, ready to paste.
-
-    Args:
-        spec: The study.
-        scored: Sentences whose loss was computed.
-        fitted: Sentences that units and heads were matched on.
-        tasks: Models whose task was scored.
-        truth: Where the right answers come from: labels, the text itself, a parse.
-    """
+    """Write a methods paragraph, ready to paste: `scored` and `fitted` are numbers of sentences,
+    `tasks` models whose task was scored, `truth` where right answers come from: labels, the text
+    itself, a parse."""
     parts = {  # whether a sentence holds
         said(
             "joined", points=len(SHARES), scored=scored, corpus=spec.corpus, base=spec.base,
@@ -207,15 +188,7 @@ def make_notices(
     heads: Collection[str],
 ) -> list[str]:
     """Say which pairs could not be matched by units and heads, that none was rotated, and what has
-    no loss or no score.
-
-    Args:
-        spec: The study.
-        values: What `measure_barrier` returned, by pair.
-        ways: The ways of each pair.
-        scored: Whether a task was scored.
-        heads: Models whose head labels what is scored.
-    """
+    no loss or no score; `heads` are the models whose head labels what is scored."""
     unmatched = [
         said(
             "unmatched", first=first, second=second,

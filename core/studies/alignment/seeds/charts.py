@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from core.errors import SpecError
@@ -19,13 +18,26 @@ from core.results.drawing.curves import HEIGHT
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
-from core.results.drawing.vega import OfWidth, channel, layered
+from core.results.drawing.vega import OfWidth
 from core.studies.alignment.seeds.curves import ceiling_of, named_methods
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
+from core.studies.alignment.seeds.tables import rows_between
 from core.studies.alignment.seeds.text import WHICH
-from core.studies.chart_kit import Tip, heatmap, labels_of, short_names, text_of, told
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    Tip,
+    channel,
+    heatmap,
+    labels_of,
+    layered,
+    short_names,
+    text_of,
+    told,
+)
 
 PREDICTED = "Variance predicted"
 SHARES = ("nmse", "low", "high", "least", "lower", "median", "upper", "most", "again")
@@ -35,11 +47,7 @@ GRID = 270  # height of a plot with a legend below
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the share of held-out variance that each method predicts: a box over pairs and layers,
-    the mean with its interval and as a number.
-
-    Raises:
-        SpecError: If no pair was aligned.
-    """
+    the mean with its interval and as a number. Raises SpecError if no pair was aligned."""
     words = judged(result.tables["methods"])
     table = held_out(result, words)
     if table.empty:
@@ -93,16 +101,16 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     what = f"Variance predicted by map on {WHICH[words]}"
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
-    said = bars_in_words(
+    description = bars_in_words(
         order, f"{what}, mean of each method", name="label", value="share", kind="per cent"
     )
     return layered(*layers).properties(
-        title=heading(what, _marks(rows)), width="container", height=height, description=said
+        title=heading(what, _marks(rows)), width="container", height=height, description=description
     )
 
 
 def _marks(rows: pd.DataFrame) -> str:
-    """What each mark of the chart by method is."""
+    """Say what each mark of the chart by method is."""
     parts = {  # whether a mark is drawn
         "box: pairs and layers": True,
         "diamond and number: mean": True,
@@ -113,14 +121,16 @@ def _marks(rows: pd.DataFrame) -> str:
     return "; ".join(part for part, drawn in parts.items() if drawn)
 
 
-def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the error of the map from every source layer into every target layer of the first
-    pair."""
+def draw_grid(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the error of the map from every source layer into every target layer of the first pair;
+    no figure where there is no such map."""
+    if "grid" not in result.tables:
+        return {}
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     title = "Every layer into every layer"
     below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
-    return heatmap(
+    chart = heatmap(
         result.tables["grid"],
         title,
         below,
@@ -135,22 +145,14 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
         height=GRID,
         context=context,
     )
+    return {"grid": chart}
 
 
 def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
     """Draw the held-out error of every directed pair, averaged over layers; similar models are
-    neighbours.
-
-    Raises:
-        SpecError: If the method aligned no pair.
-    """
+    neighbours. Raises SpecError if the method aligned no pair."""
     words = judged(result.tables["methods"])
-    table = held_out(result, words)
-    table = (
-        table[table["method"] == method]
-        .groupby(["source", "target"], as_index=False)["nmse"]
-        .mean()
-    )
+    table = pair_errors(result, method).sort_index().reset_index()
     if table.empty:
         raise SpecError(f"No pair was aligned by {method}: choose another map.")
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
@@ -178,12 +180,11 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
 
 
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
-    """A row per method of the first group: the share that it predicts on average with the interval,
-    its quartiles and ends, and its mean for a second run."""
-    means = named_methods(result.tables["methods"], "label")
-    means = means[means["words"] == words]
-    again = means[means["group"] == AGAIN].set_index("method")["nmse"]
-    means = means[means["group"] == "models"]
+    """Make a row per method of the first group: the share that it predicts on average with the
+    interval, its quartiles and ends, and its mean for a second run."""
+    methods = named_methods(result.tables["methods"], "label")
+    again = rows_between(methods, words, AGAIN).set_index("method")["nmse"]
+    means = rows_between(methods, words)
     means = means.assign(again=means["method"].map(again))
     spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
@@ -193,27 +194,27 @@ def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
 
 
 def held_out(result: Result, words: str) -> pd.DataFrame:
-    """Held-out errors of the first group on one kind of words."""
+    """Choose the held-out errors of the first group on one kind of words."""
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
-    table = table[
-        table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])
-    ]
-    return named_methods(table, "label")
+    ours = table[["source", "target"]].isin(result.spec["models"]).all(axis=1)
+    return named_methods(table[ours], "label")
+
+
+def pair_errors(result: Result, method: str) -> pd.Series:
+    """Average a map's held-out errors over layers, by (source, target) of the first group."""
+    table = held_out(result, judged(result.tables["methods"]))
+    return table[table["method"] == method].groupby(["source", "target"], sort=False)["nmse"].mean()
 
 
 def _clustered(table: pd.DataFrame) -> list[str]:
-    """Models in the order of average-linkage clustering by error, averaged over both directions."""
-    models = sorted(set(table["source"]) | set(table["target"]))
+    """Order models by average-linkage clustering by error, averaged over both directions."""
+    models = sorted({*table["source"], *table["target"]})
     if len(models) < 3:
         return models
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    place = {ref: number for number, ref in enumerate(models)}
-    distance = np.zeros((len(models), len(models)))
-    for row in table.itertuples():
-        distance[place[row.source], place[row.target]] += row.nmse / 2
-        distance[place[row.target], place[row.source]] += row.nmse / 2
-    return [
-        models[leaf] for leaf in leaves_list(linkage(squareform(distance, checks=False), "average"))
-    ]
+    errors = table.pivot(index="source", columns="target", values="nmse")
+    errors = errors.reindex(index=models, columns=models, fill_value=0.0).fillna(0.0).to_numpy()
+    tree = linkage(squareform((errors + errors.T) / 2, checks=False), "average")
+    return [models[leaf] for leaf in leaves_list(tree)]

@@ -9,14 +9,24 @@ import pandas as pd
 
 from core.errors import SpecError, counted
 from core.maths.maps.registry import METHODS
-from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
+from core.results.drawing.curves import graded
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
 from core.studies.alignment.seeds.tables import MAPS_OF_GAIN, OVERALL, rows_between
 from core.studies.alignment.seeds.text import WHICH
-from core.studies.kit import PAGE, Chart, Context, Result
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Look,
+    Plane,
+    Result,
+    Rule,
+    layer_chart,
+    line_chart,
+    span_of,
+)
 
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
@@ -24,34 +34,21 @@ AND_AGAIN = ", second run"  # behind the name of a method
 MEAN = "target's mean"  # the reference line at 1
 GAIN_TITLE = "Additional variance predicted (points)"
 NO_GAIN = "no gain"
-GAINED = {  # names of the gains in charts
-    "state over window": "hidden state over static window",
-    "window over word": "static window over static word",
-    "window beside state": "state and window over state",
-    "state beside window": "state and window over window",
-}
 GROUPS = {"models": "first group", "against": "second group"}
 
 
 def error_chart(
     table: pd.DataFrame,
-    what: str,
+    title: str,
     below: str,
     *,
     x_title: str = LAYER_TITLE,
     again: pd.DataFrame | None = None,
     context: Context,
 ) -> Chart:
-    """Draw errors by layer, one line per method, controls dashed, and a line at the error of the
-    target's mean.
-
-    Args:
-        table: method, layer, nmse, and `low` and `high` where there are intervals.
-        what: Title.
-        below: Subtitle.
-        x_title: Title of the layer axis.
-        again: The same columns of one method's map into a second run of the seed.
-    """
+    """Draw errors by layer (method, layer, nmse, and low and high where there are intervals), one
+    line per method, controls dashed, and a line at the error of the target's mean; `again` has the
+    same columns of one method's map into a second run of the seed."""
     rows = named_methods(table)
     looks = method_looks(rows["method"])
     if again is not None and len(again):
@@ -65,7 +62,7 @@ def error_chart(
         rows,
         "nmse",
         looks,
-        what,
+        title,
         below,
         y_title=ERROR_TITLE,
         x_title=x_title,
@@ -78,13 +75,9 @@ def error_chart(
 
 def errors_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
     """Draw the held-out error by layer, one line per method, with bands over models and held-out
-    words.
-
-    Raises:
-        SpecError: If no pair of the group was aligned.
-    """
-    words, table = judged(result.tables["methods"]), result.tables["layers"]
-    table = table[(table["group"] == group) & (table["words"] == words)]
+    words. Raises SpecError if no pair of the group was aligned."""
+    words = judged(result.tables["methods"])
+    table = rows_between(result.tables["layers"], words, group)
     if table.empty:
         raise SpecError(f"This study has no {GROUPS.get(group, group)}: name models for it.")
     which = f", {GROUPS[group]}" if result.spec["against"] else ""
@@ -98,29 +91,27 @@ def errors_chart(result: Result, group: str = "models", *, context: Context = PA
 
 
 def _second_run(result: Result, words: str) -> pd.DataFrame:
-    """The errors of the map of states that fits a second run of the same seed best."""
-    methods, table = result.tables["methods"], result.tables["layers"]
-    best = best_map(methods, words, AGAIN)
-    return table[(table["group"] == AGAIN) & (table["words"] == words) & (table["method"] == best)]
+    """Choose the errors of the map of states that fits a second run of the same seed best."""
+    best = best_map(result.tables["methods"], words, AGAIN)
+    rows = rows_between(result.tables["layers"], words, AGAIN)
+    return rows[rows["method"] == best]
 
 
-def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw what the layers add to the static window, and the window to them, by layer.
-
-    Raises:
-        SpecError: If the study has no static window.
-    """
+def draw_gains(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw what the layers add to the static window, and the window to them, by layer; no figure
+    without a window."""
+    if "gains" not in result.tables:
+        return {}
     words = judged(result.tables["methods"])
-    table = result.need("gains", "the static window and kernel ridge")
-    rows = rows_between(table, words)
+    rows = rows_between(result.tables["gains"], words)
     rows = rows[rows["layer"] != OVERALL]
-    columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
-    rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
+    columns = {column: 100 * rows[column] for column in ("difference", "low", "high")}
+    rows = rows.assign(name=[MAPS_OF_GAIN[gain][2] for gain in rows["gain"]], **columns)
     looks = {
-        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], ((1, 0), *DASHES)[number])
-        for number, (gain, (method, _)) in enumerate(MAPS_OF_GAIN.items())
+        name: Look(METHODS[method].colour, SHAPES[number], ((1, 0), *DASHES)[number])
+        for number, (method, _, name) in enumerate(MAPS_OF_GAIN.values())
     }
-    return layer_chart(
+    chart = layer_chart(
         rows,
         "difference",
         looks,
@@ -133,6 +124,7 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
         line="Compared",
         context=context,
     )
+    return {"gains": chart}
 
 
 def trained(result: Result) -> list[str]:
@@ -142,15 +134,8 @@ def trained(result: Result) -> list[str]:
 
 
 def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
-    """Draw the validation error of a network during training, one line per layer, mean over pairs.
-
-    Args:
-        result: Of the alignment study.
-        method: One network of `trained`.
-
-    Raises:
-        SpecError: If no network was trained.
-    """
+    """Draw the validation error of one of `trained` during training, one line per layer, mean over
+    pairs. Raises SpecError if no network was trained."""
     table = result.need("curves", "the invertible network or the MLP among its maps")
     low, high = span_of(table["validation"])
     # A network that has converged keeps its error; without it, the mean over pairs would jump.
@@ -160,19 +145,18 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     in_training = wide.T.groupby("layer").count().T > 0
     means = wide.ffill().T.groupby("layer").mean().T.where(in_training)
     pairs = counted(len(wide.columns.droplevel("layer").unique()), "directed pair")
-    table = means.melt(ignore_index=False, value_name="validation").dropna().reset_index()
-    layers = sorted(set(table["layer"]))
-    rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
-    looks = graded([f"layer {layer}" for layer in layers], point=False)
-    steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
+    rows = means.melt(ignore_index=False, value_name="validation").dropna().reset_index()
+    rows = rows.assign(name=[f"layer {layer}" for layer in rows["layer"]])
+    looks = graded([f"layer {layer}" for layer in sorted(set(rows["layer"]))], point=False)
+    steps = (0.0, float(max(table["step"].max(), 1)))
     plane = Plane(
         *("step", "validation", "Training step", "Validation error", low, high, steps),
         x_axis={"tickCount": 5},
         context=context,
     )
-    what = f"Training: {METHODS[method].label}"
+    title = f"Training: {METHODS[method].label}"
     below = f"mean over {pairs}; step 0: closed-form map; each line ends when its networks converge"
-    return line_chart(rows, plane, looks, what, below, line="Layer")
+    return line_chart(rows, plane, looks, title, below, line="Layer")
 
 
 def named_methods(table: pd.DataFrame, column: str = "name") -> pd.DataFrame:
@@ -195,5 +179,5 @@ def method_looks(methods: Iterable[str]) -> dict[str, Look]:
 
 
 def ceiling_of(errors: pd.Series) -> float:
-    """The end of the error axis: 1.2, or less where all errors are lower."""
+    """Choose the end of the error axis: 1.2, or less where all errors are lower."""
     return float(min(CEILING, max(0.2, errors.max() * 1.05)))

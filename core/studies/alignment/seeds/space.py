@@ -9,9 +9,16 @@ from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.drawing import maps
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
-from core.studies.kit import PAGE, Context, Result
-from core.studies.text_kit import short_names, text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    channel,
+    layered,
+    short_names,
+    text_of,
+)
 
 SPACE = 270  # height of a plot with a slider below
 SLIDER = {"input": "range", "min": 0, "max": 1, "step": 0.05, "name": "Map (0 before, 1 after)"}
@@ -47,12 +54,7 @@ def first_map(result: Result, source: str, target: str) -> str:
 def space_charts(
     result: Result, source: str, target: str, method: str, layer: int, *, context: Context = PAGE
 ) -> list[Chart]:
-    """Draw the words after a map, and before it where the spaces are equally wide.
-
-    Args:
-        result, source, target, method: As for `space_chart`.
-        layer: One of the study's layers.
-    """
+    """Draw the words after a map, and before it where the spaces are equally wide."""
     refs = list(result.spec["models"])
     layers = sorted({int(number) for number in result.table["layer"]})
     pair = refs.index(source), refs.index(target)
@@ -73,20 +75,9 @@ def space_chart(
     *,
     context: Context = PAGE,
 ) -> Chart:
-    """Draw held-out words on the target's first two principal components, before or after the map.
-    On a page a slider moves them from their place before it to that after it.
-
-    Args:
-        result: Of the alignment study.
-        source, target: References of the pair.
-        method: The map.
-        layer: Index among the layers of the study.
-        place: "source" for the words before the map, "mapped" for after it.
-
-    Raises:
-        SpecError: If the projection does not exist (before the map, for spaces of different
-            widths).
-    """
+    """Draw held-out words on the target's first two principal components, before ("source") or
+    after the map ("mapped"), where on a page a slider moves them there; `layer` is a place among
+    the study's. Raises SpecError if there is no such projection."""
     before, after, theirs = _points(result, source, target, method, layer)
     ours = before if place == "source" else after
     there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
@@ -137,7 +128,7 @@ def space_chart(
 
 
 def _projected(result: Result) -> np.ndarray:
-    """Whether words were projected after a map, (method, source, target)."""
+    """Tell whether words were projected after a map, (method, source, target)."""
     points = result.arrays["mapped_points"]
     return np.asarray(np.isfinite(points).any((-1, -2, -3)))
 
@@ -145,7 +136,7 @@ def _projected(result: Result) -> np.ndarray:
 def _points(
     result: Result, source: str, target: str, method: str, layer: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The words of the source before and after the map, and those of the target, (word, 2)."""
+    """Give the words of the source before and after the map, and those of the target, (word, 2)."""
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
     pair = (refs.index(source), refs.index(target), layer)
     arrays = result.arrays
@@ -154,7 +145,8 @@ def _points(
 
 
 def _mean_length(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Mean distance of a word's two vectors, in that of the target's words from their centre."""
+    """Average the distance of a word's two vectors, in units of that of the target's words from
+    their centre."""
     apart, spread = (
         np.linalg.norm(at, axis=1).mean() for at in (ours - theirs, theirs - theirs.mean(0))
     )

@@ -144,24 +144,21 @@ class AlignSpec(Spec):
         return tuple(ref for group in self.groups.values() for ref in group)
 
     def methods_of(self, group: str) -> tuple[str, ...]:
-        """The maps of a group: of a second run only those of hidden states that need no
-        training."""
-        left_out = (*STATIC, *NETWORKS) if group == AGAIN else ()
+        """Choose the maps of a group: of a second run only those of hidden states that need no
+        training, of rows that are no words none of the static window."""
+        trained = (*STATIC, *NETWORKS) if group == AGAIN else ()
+        left_out = trained if self.items == "words" else (*STATIC, *trained)
         return tuple(name for name in self.methods if name not in left_out)
 
     def pairs(self) -> list[tuple[str, str, str]]:
-        """(group, one, other) of every unordered pair; it is mapped in both directions."""
+        """List every unordered pair, (group, one, other), which is mapped in both directions."""
         return [
             (group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)
         ]
 
 
 def check_rows(items: str, split: str) -> None:
-    """Check that rows split by word are words.
-
-    Raises:
-        SpecError: If they are not.
-    """
+    """Raise SpecError where rows that are split by word are no words."""
     if items != "words" and split == "word":
         raise SpecError(
             f"split takes sentence where items is {items}: "

@@ -7,22 +7,23 @@ into other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from core.maths.arrays import Value
-from core.maths.evaluation.scoring import WORDS
+from core.maths.evaluation.bands import Replicates, leave_out
+from core.maths.evaluation.scoring import SUBSETS
 from core.maths.maps.registry import METHODS
 from core.maths.statistics import LEVEL, corrected_level
-from core.studies.alignment.seeds.bands import Replicates, leave_out
-from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
+from core.studies.alignment.seeds.spec import AlignSpec
 
 Role = tuple[str, str, str, tuple[str, ...]]
 Values = Mapping[Role, Value]
 Kind = tuple[str, str, str]  # group, method, words
 Ends = list[tuple[str, str]]  # source and target of each map
+Estimates = Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]  # with the layers
 MEASURED = {
     "nmse": "nmse",
     "l2": "l2",
@@ -32,21 +33,19 @@ MEASURED = {
 }
 CHOSEN = ("reach", "penalty")  # on validation rows
 COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values(), *CHOSEN)
-BANDS = ("group", "method", "words", "nmse", "low", "high")
-DIFFERENCES = (
-    *("group", "method", "other_group", "other_method", "words"),
-    *("difference", "low", "high", "level"),
-)
+KIND = ("group", "method", "words")
+BANDS = (*KIND, "nmse", "low", "high")
+COMPARED = ("group", "method", "other_group", "other_method", "words")
+DIFFERENCES = (*COMPARED, "difference", "low", "high", "level")
 RIVALS = ("ols", "ridge", "lookup", "static-window")
 OVERALL = -1  # the layer of a mean over layers
 GAINS = ("group", "gain", "words", "layer", "difference", "low", "high", "level")
 GAIN_OF_LAYERS, GAIN_BESIDE = "state over window", "state beside window"
-# the name of a gain -> the map that gains and the one that it is compared with
-MAPS_OF_GAIN = {
-    GAIN_OF_LAYERS: ("kernel", "static-window"),
-    "window over word": ("static-window", "static-word"),
-    "window beside state": ("state-and-window", "kernel"),
-    GAIN_BESIDE: ("state-and-window", "static-window"),
+MAPS_OF_GAIN = {  # the map that gains, the one that it is compared with, both as charts name them
+    GAIN_OF_LAYERS: ("kernel", "static-window", "hidden state over static window"),
+    "window over word": ("static-window", "static-word", "static window over static word"),
+    "window beside state": ("state-and-window", "kernel", "state and window over state"),
+    GAIN_BESIDE: ("state-and-window", "static-window", "state and window over window"),
 }
 CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
 
@@ -56,30 +55,15 @@ def error_table(values: Values) -> pd.DataFrame:
     words."""
     frames = []
     for _, source, target, method, direction, value in _maps(values, "nmse"):
-        shape = value[f"{method}/nmse"][direction].shape
-        part, words, place = (index.ravel() for index in np.indices(shape))
-        columns = {
-            name: value[f"{method}/{key}"][direction].ravel() for key, name in MEASURED.items()
-        }
-        columns |= {
-            name: value[key][direction][place] if (key := f"{method}/{name}") in value else np.nan
-            for name in CHOSEN
-        }
-        frame = pd.DataFrame(
-            {
-                "source": source,
-                "target": target,
-                "layer": value["layers"][place],
-                "method": method,
-                "split": np.array(["train", "test"])[part],
-                "words": np.array(WORDS)[words],
-                **columns,
-            }
-        )
-        frames.append(frame.dropna(subset=["nmse"]))
-    order = {method: number for number, method in enumerate(METHODS)}
+        axes = {"split": ("train", "test"), "words": SUBSETS, "layer": value["layers"]}
+        keys = {name: f"{method}/{key}" for key, name in MEASURED.items()}
+        keys |= {name: f"{method}/{name}" for name in CHOSEN if f"{method}/{name}" in value}
+        frame = cells(axes, {name: value[key][direction] for name, key in keys.items()})
+        frame = frame.assign(source=source, target=target, method=method)
+        frames.append(frame.reindex(columns=COLUMNS).dropna(subset="nmse"))
+    places = {method: number for number, method in enumerate(METHODS)}
     return joined(frames, COLUMNS).sort_values(
-        "method", key=lambda names: names.map(order), kind="stable", ignore_index=True
+        "method", key=lambda names: names.map(places), kind="stable", ignore_index=True
     )
 
 
@@ -87,113 +71,99 @@ def training_table(values: Values) -> pd.DataFrame:
     """Make the table (CURVES) of each network's errors at each check, until it has converged."""
     frames = []
     for _, source, target, method, direction, value in _maps(values, "steps"):
-        validation = value[f"{method}/validation"][direction]
-        check, place = (index.ravel() for index in np.indices(validation.shape))
-        frame = pd.DataFrame(
-            {
-                "source": source,
-                "target": target,
-                "method": method,
-                "layer": value["layers"][place],
-                "step": value[f"{method}/steps"][check],
-                "training": value[f"{method}/training"][direction].ravel(),
-                "validation": validation.ravel(),
-                "converged": value[f"{method}/converged"][direction].astype(bool)[place],
-            }
-        )
-        frames.append(frame.dropna(subset=["validation"]))
+        axes = {"step": value[f"{method}/steps"], "layer": value["layers"]}
+        numbers = {
+            name: value[f"{method}/{name}"][direction]
+            for name in ("training", "validation", "converged")
+        }
+        frame = cells(axes, numbers).astype({"converged": bool})
+        frame = frame.assign(source=source, target=target, method=method)
+        frames.append(frame.dropna(subset="validation"))
     return joined(frames, CURVES)
 
 
-def grid_table(nmse: np.ndarray) -> pd.DataFrame:
-    """Make the table source_layer, target_layer, nmse from errors of shape (source layer, target
-    layer)."""
-    source, target = (index.ravel() for index in np.indices(nmse.shape))
-    return pd.DataFrame({"source_layer": source, "target_layer": target, "nmse": nmse.ravel()})
-
-
 def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
-    """Collect the projections of the first group, NaN where a pair or method has none.
-
-    Returns:
-        `source_points` and `target_points` (source, target, layer, point, 2) and `mapped_points`
-        (method, source, target, layer, point, 2), models and methods in the order of the spec;
-        empty without a pair.
-    """
+    """Collect the projections of the first group, NaN where a pair or method has none:
+    `source_points`, `target_points` (source, target, layer, point, 2) and `mapped_points` (method,
+    source, target, layer, point, 2), in the order of the spec; empty without a pair."""
     group = [(role, value) for role, value in values.items() if role[0] == "models"]
     if not group:
         return {}
+    count = len(spec.models)
     layers, points = (
         max(value["target_points"].shape[axis] for _, value in group) for axis in (1, 2)
     )
-    count = len(spec.models)
-    source, target = (
-        np.full((count, count, layers, points, 2), np.nan, np.float32) for _ in range(2)
-    )
-    mapped = np.full((len(spec.methods), count, count, layers, points, 2), np.nan, np.float32)
+    shape = (count, count, layers, points, 2)
+    source, target = (np.full(shape, np.nan, np.float32) for _ in range(2))
+    mapped = np.full((len(spec.methods), *shape), np.nan, np.float32)
     for (_, first, second, methods), value in group:
         ends = spec.models.index(first), spec.models.index(second)
-        for direction, (start, end) in enumerate((ends, ends[::-1])):
-            _place(target[start, end], value["target_points"][direction])
-            if "source_points" in value:
-                _place(source[start, end], value["source_points"][direction])
-            for method in methods:
-                if f"{method}/mapped" in value:
-                    _place(
-                        mapped[spec.methods.index(method), start, end],
-                        value[f"{method}/mapped"][direction],
-                    )
+        for direction, pair in enumerate((ends, ends[::-1])):
+            wholes = {"source_points": source[pair], "target_points": target[pair]}
+            wholes |= {f"{name}/mapped": mapped[spec.methods.index(name)][pair] for name in methods}
+            for name in wholes.keys() & value.keys():
+                part = value[name][direction]
+                wholes[name][: len(part), : part.shape[1]] = part
     return {"source_points": source, "target_points": target, "mapped_points": mapped}
 
 
+def estimates_of(values: Values) -> Estimates:
+    """Estimate the error of each map, by (group, method, words), with its jackknife replicates, the
+    pairs and the layers that it was fitted for."""
+    by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
+    for group, source, target, method, direction, value in _maps(values, "error"):
+        by_method.setdefault((group, method), []).append(((source, target), direction, value))
+    estimates = {}
+    for (group, method), maps in by_method.items():
+        depth = min(len(value["layers"]) for _, _, value in maps)
+        ways = [(way, value) for _, way, value in maps]
+        error, spread = (_sums_of(ways, name, depth) for name in (f"{method}/error", "spread"))
+        ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
+        for words, sides in (("all", slice(0, 2)), ("seen", slice(0, 1)), ("unseen", slice(1, 2))):
+            left, right = (part[:, sides].sum(1) for part in (error, spread))
+            if right.any():
+                estimates[group, method, words] = ends, layers, leave_out(left, right, ends)
+    return estimates
+
+
 def band_tables(
-    spec: AlignSpec, values: Values
+    spec: AlignSpec, estimates: Estimates
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Make tables of errors with intervals by layer and over all layers, of differences, and of
-    gains."""
-    estimates = dict(_replicates(values))
-    by_layer = [
-        pd.DataFrame(
-            {
-                **dict(zip(BANDS[:3], kind, strict=True)),
-                "layer": layers,
-                **estimate.columns("nmse"),
-                "tied": estimate.lowest(),
-            }
-        )
-        for kind, (_, layers, estimate) in estimates.items()
-    ]
-    means = {kind: (ends, estimate.mean()) for kind, (ends, _, estimate) in estimates.items()}
-    overall: list[tuple[Any, ...]] = [
-        (*kind, *_numbers(*mean.columns("nmse").values())) for kind, (_, mean) in means.items()
-    ]
-    groups = list(spec.groups)
-    overall.sort(key=lambda row: (groups.index(row[0]), WORDS.index(row[2]), row[3]))
+    """Make tables of errors with intervals by layer and (BANDS) over all layers, of differences
+    (DIFFERENCES), and of gains (GAINS)."""
+    by_layer, overall = [], []
+    for kind, (_, layers, estimate) in estimates.items():
+        named = dict(zip(KIND, kind, strict=True))
+        columns = {"layer": layers, **estimate.columns("nmse"), "tied": estimate.lowest()}
+        by_layer.append(pd.DataFrame({**named, **columns}))
+        overall.append(pd.DataFrame({**named, **estimate.mean().columns("nmse")}))
+    places = {name: n for names in (spec.groups, SUBSETS) for n, name in enumerate(names)}
     return (
-        joined(by_layer, (*BANDS[:3], "layer", *BANDS[3:], "tied")),
-        pd.DataFrame(overall, columns=list(BANDS)),
-        pd.DataFrame(_differences(means), columns=list(DIFFERENCES)),
+        joined(by_layer, (*KIND, "layer", "nmse", "low", "high", "tied")),
+        joined(overall, BANDS).sort_values(
+            ["group", "words", "nmse"],
+            key=lambda column: column if column.name == "nmse" else column.map(places),
+            ignore_index=True,
+        ),
+        _differences(estimates),
         _gains(estimates),
     )
 
 
-def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.DataFrame:
-    """GAINS: how much lower one map's error is than another's, layer by layer and over all that are
-    run (layer -1), which layer 0 is not.
-
-    Positive is better. Both are maps of the same rows, so that what they share cancels from the
-    band. Bands of single layers are simultaneous over those that are run (Bonferroni), because the
-    headline says which of them gain.
-    """
+def _gains(estimates: Estimates) -> pd.DataFrame:
+    """Make GAINS: how much lower one map's error is than another's of the same rows, layer by layer
+    and over all that are run (layer -1), which layer 0 is not; positive is better."""
     frames = []
     for (group, method, words), (ends, layers, estimate) in estimates.items():
-        for gain, (better, rival) in MAPS_OF_GAIN.items():
-            rival_ends, _, rival_estimate = estimates.get((group, rival, words), ([], None, None))
-            if method != better or rival_estimate is None or rival_ends != ends:
+        for gain, (better, rival, _) in MAPS_OF_GAIN.items():
+            rival_ends, _, rival_estimate = estimates.get(
+                (group, rival, words), ([], layers, estimate)
+            )
+            if method != better or rival_ends != ends:
                 continue
             difference = rival_estimate - estimate
             run = layers > 0
-            each = corrected_level(int(run.sum()))
+            each = corrected_level(int(run.sum()))  # the headline says which layers gain
             whole = difference.mean(run), np.array([OVERALL]), LEVEL
             for part, places, level in ((difference, layers, each), whole):
                 columns = {"layer": places, **part.columns("difference", level), "level": level}
@@ -203,67 +173,59 @@ def _gains(estimates: Mapping[Kind, tuple[Ends, np.ndarray, Replicates]]) -> pd.
     return joined(frames, GAINS)
 
 
-def _replicates(values: Values) -> Iterator[tuple[Kind, tuple[Ends, np.ndarray, Replicates]]]:
-    """(group, method, words) with the pairs, the layers and the error's jackknife replicates."""
-    by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
-    for group, source, target, method, direction, value in _maps(values, "error"):
-        by_method.setdefault((group, method), []).append(((source, target), direction, value))
-    for (group, method), maps in by_method.items():
-        depth = min(len(value["layers"]) for _, _, value in maps)
-        ways = [(way, value) for _, way, value in maps]
-        error, spread = (sums_of(ways, name, depth) for name in (f"{method}/error", "spread"))
-        ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
-        for words, sides in (("all", slice(0, 2)), ("seen", slice(0, 1)), ("unseen", slice(1, 2))):
-            left, right = (part[:, sides].sum(1) for part in (error, spread))
-            if right.any():
-                yield (group, method, words), (ends, layers, leave_out(left, right, ends))
-
-
-def _differences(
-    estimates: Mapping[Kind, tuple[Ends, Replicates]],
-) -> list[tuple[object, ...]]:
-    """Every map compared with `RIVALS` in its group, and every map of another group with the
-    first: DIFFERENCES.
-
-    The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
-    the headline names the best of these maps.
-    """
+def _differences(estimates: Estimates) -> pd.DataFrame:
+    """Make DIFFERENCES: every map compared with `RIVALS` in its group, and every map of another
+    group with the first."""
+    means = {kind: (ends, estimate.mean()) for kind, (ends, _, estimate) in estimates.items()}
     rows: list[tuple[object, ...]] = []
-    for (group, method, words), (ends, estimate) in estimates.items():
-        rivals = METHODS[method].kind == "non-linear"
+    for (group, method, words), (ends, mean) in means.items():
+        bent = METHODS[method].kind == "non-linear"
         tried = sum(
-            METHODS[m].kind == "non-linear" for g, m, w in estimates if (g, w) == (group, words)
+            METHODS[m].kind == "non-linear" for g, m, w in means if (g, w) == (group, words)
         )
         for rival in RIVALS:
-            pairs, rival_estimate = estimates.get((group, rival, words), ([], None))
-            if rival_estimate is None or rival == method or pairs != ends:
+            pairs, rival_mean = means.get((group, rival, words), ([], mean))
+            if rival == method or pairs != ends:
                 continue  # one of the two failed on some pairs, so the rows differ
-            level = corrected_level(tried) if rivals and rival == "ridge" else LEVEL
-            difference = estimate - rival_estimate
-            numbers = _numbers(difference.point, *difference.band(level))
-            rows.append((group, method, group, rival, words, *numbers, level))
-        if group in ("against", AGAIN) and ("models", method, words) in estimates:
-            first = estimates["models", method, words][1]
-            if first.units.shape == estimate.units.shape:
-                band = estimate.band_of_difference(first)
-                numbers = _numbers(estimate.point - first.point, *band)
-                rows.append((group, method, "models", method, words, *numbers, LEVEL))
-    return rows
-
-
-def _numbers(*columns: np.ndarray) -> tuple[float, ...]:
-    """The only number of each column."""
-    return tuple(float(column[0]) for column in columns)
+            # the headline names the best of the non-linear maps
+            level = corrected_level(tried) if bent and rival == "ridge" else LEVEL
+            gap = mean - rival_mean
+            band = gap.band(level)
+            rows.append((group, method, group, rival, words, *gap.point, *band[0], *band[1], level))
+        _, first = means.get(("models", method, words), (ends, mean))
+        if group != "models" and first is not mean and first.units.shape == mean.units.shape:
+            gap, (low, high) = mean.point - first.point, mean.band_of_difference(first)
+            rows.append((group, method, "models", method, words, *gap, *low, *high, LEVEL))
+    return pd.DataFrame(rows, columns=list(DIFFERENCES))
 
 
 def _maps(values: Values, part: str) -> Iterator[tuple[str, str, str, str, int, Value]]:
-    """(group, source, target, method, direction, value) of every map that has a part, such as its
-    "nmse"."""
+    """Give every map that has a part, such as its "nmse": (group, source, target, method,
+    direction, value)."""
     for (group, left, right, methods), value in values.items():
         for direction, (source, target) in enumerate(((left, right), (right, left))):
             for method in methods:
                 if f"{method}/{part}" in value:
                     yield group, source, target, method, direction, value
+
+
+def cells(
+    axes: Mapping[str, Sequence[object] | np.ndarray], values: Mapping[str, ArrayLike]
+) -> pd.DataFrame:
+    """Make a row for each cell of arrays that have these axes, in this order, or the last of them.
+
+    Example:
+        >>> cells({"split": ("train", "test"), "layer": (0, 1)}, {"nmse": [0.5, 0.25]})
+           split  layer  nmse
+        0  train      0  0.50
+        1  train      1  0.25
+        2   test      0  0.50
+        3   test      1  0.25
+    """
+    index = pd.MultiIndex.from_product(axes.values(), names=list(axes))
+    shape = [len(places) for places in axes.values()]
+    columns = {name: np.broadcast_to(array, shape).ravel() for name, array in values.items()}
+    return index.to_frame(index=False).assign(**columns)
 
 
 def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
@@ -273,25 +235,16 @@ def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFra
 
 
 def rows_between(table: pd.DataFrame, words: str, group: str = "models") -> pd.DataFrame:
-    """The rows of one group of pairs, on "all", "seen" or "unseen" words."""
+    """Choose the rows of one group of pairs, on "all", "seen" or "unseen" words."""
     return table[(table["group"] == group) & (table["words"] == words)]
 
 
-def sums_of(ways: Sequence[tuple[int, Value]], name: str, depth: int) -> np.ndarray:
-    """Sums per unit of several maps, (map, 2, layer, unit), on the units of all: a pair whose
-    models leave words out has fewer.
-
-    Args:
-        ways: The direction of each map in the output that holds it.
-        name: Of the sums there.
-        depth: Layers that all have.
-    """
+def _sums_of(ways: Sequence[tuple[int, Value]], name: str, depth: int) -> np.ndarray:
+    """Collect the sums of this name per unit of several maps, (map, 2, layer, unit), of which each
+    is a direction and the output that holds it; on the units of all, as a pair whose models leave
+    words out has fewer."""
     units = np.unique(np.concatenate([value["units"] for _, value in ways]))
     sums = np.zeros((len(ways), 2, depth, len(units)))
     for whole, (way, value) in zip(sums, ways, strict=True):
         whole[..., np.searchsorted(units, value["units"])] = value[name][way][:, :depth]
     return sums
-
-
-def _place(whole: np.ndarray, part: np.ndarray) -> None:
-    whole[: part.shape[0], : part.shape[1]] = part

@@ -1,9 +1,28 @@
 """The pure tasks of the alignment study: maps between two models, layer by layer or between
-layers."""
+layers.
+
+Of every method m a pair's value holds, where not said otherwise by direction (0 maps `one` into
+`other`, 1 back) and layer:
+
+- `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer): scores of
+  training and test rows, on each of `scoring.SUBSETS`;
+- `m/error` (direction, 2, layer, unit): squared error of seen and of unseen test rows, and `spread`
+  like it, for all methods;
+- `m/penalty`, where one was chosen; `m/reach`, of maps from the static window;
+- `m/mapped` (direction, layer, point, 2), and for all methods `target_points`, and `source_points`
+  where the widths are equal;
+- of networks `m/steps` (check,), `m/training` and `m/validation` (direction, check, layer), and
+  `m/converged`;
+- `m/left_out`, how many training rows were, to bound memory; `m/refused`, the reason, where a
+  method does not fit the shapes.
+
+Beside these there are `layers`, `rows` (of training), `units` (numbers of the words or sentences of
+test rows), `d_one`, `d_other`, `notices`, and `sinks` where attention sinks were looked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -72,65 +91,41 @@ def align_pair(
     sinks: str = "",
     part: int = NO_PART,
 ) -> Value:
-    """Fit each method at each layer in both directions on training rows, score it on test rows.
-
-    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
-    width, the networks of both directions train in one bank.
-
-    Args:
-        one, other: References of the models.
-        one_identity, other_identity: See `models.identity`; for the key.
-        sentences: Words of each sentence.
-        items: What a row is: "words", "cls" or "mean".
-        split: "word" or "sentence".
-        methods: Names in the registry.
-        layers: Layers to map; all where empty.
-        seed: Of the split, of networks and of samples.
-        sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none.
-        part: Which of `PARTS` runs of these layers to map; all of them where `NO_PART`.
-
-    Returns:
-        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
-        subset, layer) for the training and the test rows and `scoring.WORDS`; `m/error`
-        (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
-        `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
-        `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
-        to bound memory; `m/penalty` (direction, layer) where a ridge penalty was chosen;
-        `m/refused` with the reason where the method does not fit the shapes. Also `spread` like
-        `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows`
-        (training rows), `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`,
-        `notices` and, where attention sinks were looked for, `sinks`.
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the split leaves too few rows.
-    """
+    """Fit each method at these layers ("()": all of them) in both directions on training rows, and
+    score it on test rows. Raises ShapeError if the split leaves too few rows."""
     with span(0.0, 0.2):
-        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
-    chosen = chosen_layers(layers, len(x))
-    places = np.arange(len(chosen))
+        x, y, parts, remarks = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
+    asked = asked_layers(layers, len(x))
+    places = np.arange(len(asked))
     if part != NO_PART:
         places = np.array_split(places, PARTS)[part]
-    value = described(x, y, parts, chosen[places], said)
     fits: list[Value] = []
     # A few layers at a time: what maps of all layers of a wide model need does not fit in memory.
     groups = layer_groups(len(places), x[:1].nbytes + y[:1].nbytes)
     for number, rows in enumerate(groups):
         group = places[rows]
+        at = asked[group]
         with span(0.2 + 0.8 * number / len(groups), 0.2 + 0.8 * (number + 1) / len(groups)):
-            some = chosen[group]
-            fits.append(
-                _fit_group(x[some], y[some], parts, methods, seed, group.tolist(), len(chosen))
-            )
-    return value | by_layer(fits)
+            fits.append(_fit_group(x[at], y[at], parts, methods, seed, group.tolist(), len(asked)))
+    return described(x, y, parts, asked[places], remarks) | by_layer(fits)
+
+
+def maps_by_task(methods: Iterable[str]) -> dict[tuple[str, ...], str]:
+    """Share maps out among tasks, and name these: one for each map that is slow, one for those of
+    the static window, one for all others."""
+    kinds = {name: METHODS[name].kind for name in methods}
+    slow: dict[tuple[str, ...], str] = {
+        (name,): METHODS[name].label for name, kind in kinds.items() if kind == "non-linear"
+    }
+    quick = tuple(name for name, kind in kinds.items() if kind in ("control", "linear"))
+    static = tuple(name for name, kind in kinds.items() if kind == "static")
+    tasks = {**slow, quick: "linear maps and controls", static: "static window"}
+    return {names: label for names, label in tasks.items() if names}
 
 
 def joined_parts(values: Mapping[Any, Value]) -> dict[Any, Value]:
-    """Values by role, in which the parts of a role are one value; without roles of which a part is
-    missing.
-
-    Args:
-        values: By role; those of the parts of one role have the part's number at its end.
+    """Join the values of the parts of one role, whose roles end in the part's number; a role of
+    which a part is missing is left out.
 
     Example:
         >>> values = {("inn", part): {"layers": np.array([part]), "rows": 9} for part in (0, 1)}
@@ -178,14 +173,10 @@ def align_layers(
     seed: int,
     sinks: str = "",
 ) -> Value:
-    """Map every layer of `one` into every layer of `other` by one linear method.
-
-    Returns:
-        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a
-        direction.
-    """
+    """Map every layer of `one` into every layer of `other` by one linear method: `nmse` (source
+    layer, target layer) on test rows."""
     with span(0.0, 0.4):
-        x, y, parts, said = read_pair(
+        x, y, parts, remarks = read_pair(
             one, other, sentences, items, split, seed, match_layers=False, sinks=sinks
         )
     train, held, test = parts.train, parts.validation, parts.test
@@ -200,7 +191,7 @@ def align_layers(
             aligner.fit_known(source[train], target[train], (source[held], target[held]), sums)
             mapped = aligner.transform(source[test])
             nmse[row, column] = unexplained(mapped, target[test], target[train].mean(0))
-    return {"nmse": nmse, **said}
+    return {"nmse": nmse, **remarks}
 
 
 def read_pair(
@@ -213,14 +204,14 @@ def read_pair(
     match_layers: bool = True,
     sinks: str = "",
 ) -> tuple[np.ndarray, np.ndarray, Parts, Value]:
-    """Rows of both models, their split, and what a task says beside its numbers (`Paired.said`)."""
+    """Read the rows of both models, their split, and what a task says beside its numbers."""
     paired = extract_pair(one, other, Items(sentences, (), items), match_layers, sinks=sinks)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     return paired.base, paired.compared, parts, paired.said
 
 
 def layer_groups(layers: int, size: int) -> list[np.ndarray]:
-    """Places of the layers that are mapped at once, where each layer's rows take this many bytes.
+    """Group the places of layers that are mapped at once, where the rows of one take `size` bytes.
 
     Example:
         >>> [group.tolist() for group in layer_groups(3, GROUP // 2)]
@@ -239,46 +230,29 @@ def _fit_group(
     numbers: list[int],
     layers: int,
 ) -> Value:
-    """Fit and score every method on some layers in both directions; outputs as in `align_pair`.
-
-    Args:
-        numbers: Places of these layers among all.
-        layers: Number of all.
-    """
-    check_pairs(x[:, parts.train], y[:, parts.train])
+    """Fit and score every method on some of all `layers` in both directions; `numbers` are their
+    places among all."""
+    train = parts.train
+    check_pairs(x[:, train], y[:, train])
     stacked = tuple(name for name in methods if name in NETWORKS and x.shape[-1] == y.shape[-1])
     others = tuple(name for name in methods if name not in stacked)
     share = len(others) / len(methods)
     value: Value = {}
-    if others:
-        with span(0.0, share):
-            value |= _fit_directions(x, y, parts, others, seed, numbers)
+    if others:  # the second direction uses the decompositions of the first
+        linear = any(METHODS[name].kind in ("control", "linear") for name in others)
+        sums = moments(x[:, train], y[:, train]) if linear else None
+        with span(0.0, share / 2):
+            there = _fit_all(x, y, parts, others, seed, numbers, sums)
+        with span(share / 2, share):
+            back = _fit_all(y, x, parts, others, seed, numbers, sums.swapped if sums else None)
+        value |= by_direction([there, back], len(x))
     if stacked:  # the networks of both directions train in one bank
         with span(share, 1.0):
             of_both = [*numbers, *(layers + number for number in numbers)]
-            rows = np.concatenate([x, y]), np.concatenate([y, x])
-            fit = _fit_all(rows[0], rows[1], parts, stacked, seed, of_both)
+            source, target = np.concatenate([x, y]), np.concatenate([y, x])
+            fit = _fit_all(source, target, parts, stacked, seed, of_both)
             value |= by_direction([fit], len(x))
     return value
-
-
-def _fit_directions(
-    x: np.ndarray,
-    y: np.ndarray,
-    parts: Parts,
-    methods: tuple[str, ...],
-    seed: int,
-    numbers: list[int],
-) -> Value:
-    """One direction after the other; the second uses the decompositions of the first."""
-    sums: Moments | None = None
-    if any(METHODS[name].kind in ("control", "linear") for name in methods):
-        sums = moments(x[:, parts.train], y[:, parts.train])
-    with span(0.0, 0.5):
-        there = _fit_all(x, y, parts, methods, seed, numbers, sums)
-    with span(0.5, 1.0):
-        back = _fit_all(y, x, parts, methods, seed, numbers, sums.swapped if sums else None)
-    return by_direction([there, back], len(x))
 
 
 def _fit_all(
@@ -290,36 +264,33 @@ def _fit_all(
     numbers: list[int],
     sums: Moments | None = None,
 ) -> Value:
-    """Fit and score every method from x to y; outputs as in `align_pair`, without a direction."""
+    """Fit and score every method from x to y; as `align_pair`, without a direction."""
     judge = Judge(y, parts)
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
     if x.shape[-1] == y.shape[-1]:
         value["source_points"] = judge.points(x[:, judge.shown])
-    fitted = fit_each(methods, seed, x, y, parts, value, sums=sums, numbers=numbers)
-    for name, aligner in fitted:
+    for name, aligner in fit_each(methods, seed, x, y, parts, value, sums=sums, numbers=numbers):
         value |= judge.scores(name, aligner, rows_for(aligner, x, parts.types))
     return value
 
 
-def described(x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, said: Value) -> Value:
-    """What every task of a pair returns beside its maps: layers, rows, units, widths and what
-    `read_pair` says."""
+def described(
+    x: np.ndarray, y: np.ndarray, parts: Parts, layers: np.ndarray, remarks: Value
+) -> Value:
+    """Describe what every task of a pair returns beside its maps."""
     return {
-        "layers": chosen,
+        "layers": layers,
         "rows": len(parts.train),
         "units": np.unique(parts.unit[parts.test]),
         "d_one": int(x.shape[-1]),
         "d_other": int(y.shape[-1]),
-        **said,
+        **remarks,
     }
 
 
-def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
-    """The requested layers as indices, or all of them where none was requested.
-
-    Raises:
-        ShapeError: If the models have no such layer.
-    """
+def asked_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
+    """Give the requested layers, or all where none was requested. Raises ShapeError if there is no
+    such layer."""
     if any(not 0 <= layer < depth for layer in layers):
         raise ShapeError(
             f"These models have layers 0 to {depth - 1}; "
@@ -328,12 +299,12 @@ def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     return np.asarray(layers or range(depth), dtype=np.int64)
 
 
-def at_layers(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The rows of these layers, (layer, row, d); no copy where they are all there are, in order.
+def at_layers(rows: np.ndarray, layers: np.ndarray) -> np.ndarray:
+    """Take the rows of these layers, (layer, row, d); no copy where they are all, in order.
 
     Example:
         >>> rows = np.zeros((2, 3, 1))
         >>> at_layers(rows, np.array([0, 1])) is rows, at_layers(rows, np.array([1])).shape
         (True, (1, 3, 1))
     """
-    return rows if np.array_equal(chosen, np.arange(len(rows))) else rows[chosen]
+    return rows if np.array_equal(layers, np.arange(len(rows))) else rows[layers]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.maths.evaluation.judging import JUDGED
 from core.maths.evaluation.split import SHARES
@@ -29,7 +30,7 @@ from core.studies.alignment.seeds.statements import (
     WORSE,
     find,
 )
-from core.studies.text_kit import Statement, layers_in_words, text_of, words_beside
+from core.studies.text_kit import Statement, layers_in_words, listed, text_of, words_beside
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
 WITH_ARTICLE = {
@@ -47,12 +48,7 @@ said = words_beside(__file__).sentence
 
 
 def make_headline(facts: Sequence[Statement], words: str) -> str:
-    """Write the headline of the statements.
-
-    Args:
-        facts: Of `statements_of`.
-        words: Which words they are about, of `judged`.
-    """
+    """Write the headline of the statements of `statements_of`; `words` is what `judged` says."""
     if not facts:
         return said("no_pair")
     sentences = [
@@ -60,17 +56,18 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         again_sentence(facts),
         gain_sentence(facts),
         beside_sentence(facts),
-        *_comparison_sentences(facts),
+        _comparison_sentences(facts),
         _identity_sentence(facts),
         seen_sentence(facts),
         _layer_sentence(facts),
         *(_group_sentence(fact) for fact in facts if fact.subject == SECOND),
     ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(filter(None, sentences))
 
 
 def lead_sentence(facts: Sequence[Statement], words: str) -> str:
-    """How much the best map predicts, compared with ridge and with the per-word average."""
+    """Say how much the best map predicts, compared with the static window, or where there is none
+    with ridge and the per-word average."""
     best, share = facts[0], facts[0].number
     if best.verdict == PREDICTS_NOTHING:
         return (
@@ -98,7 +95,7 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
 
 
 def again_sentence(facts: Sequence[Statement]) -> str:
-    """What is predicted of a second run, unless the first sentence says it; "" without one."""
+    """Say what is predicted of a second run, unless the first sentence does; "" without one."""
     fact = next((fact for fact in facts if fact.subject == AGAIN), None)
     if fact is None or fact.baseline == facts[0].subject:
         return ""
@@ -106,16 +103,13 @@ def again_sentence(facts: Sequence[Statement]) -> str:
 
 
 def gain_sentence(facts: Sequence[Statement]) -> str:
-    """How much more states predict than the static window, and at which layer most; "" without a
-    window."""
-    gains = [fact for fact in facts if fact.subject == LAYERS]
-    overall = next((fact for fact in gains if not fact.layers), None)
-    by_layer = [fact for fact in gains if fact.layers]
-    if overall is None or not by_layer:
+    """Say how much more states predict than the static window, and at which layer most; "" without
+    a window."""
+    overall, by_layer = find(facts, LAYERS, WINDOW), _by_layer(facts, LAYERS)
+    if overall is None or overall.layers or not by_layer:
         return ""
-    most = max(by_layer, key=lambda fact: fact.number.value)
+    most = max(by_layer.values(), key=lambda fact: fact.number.value)
     size = overall.number.size
-    over = layers_in_words([fact.layers[0] for fact in by_layer])
     alone = "words alone (static window"
     compared = {
         BETTER: f"{size} more than {alone})",
@@ -123,29 +117,28 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
         WORSE: f"{size} less than {alone})",
     }
     unclear = [
-        fact.layers[0] for fact in by_layer if fact.verdict == EQUAL and overall.verdict != EQUAL
+        layer
+        for layer, fact in by_layer.items()
+        if fact.verdict == EQUAL and overall.verdict != EQUAL
     ]
-    parts = (
-        f"{_upper(over)} predict {compared[overall.verdict]}",
-        f", most at layer {most.layers[0]} ({most.number.value_text})"
-        if most.verdict == BETTER
-        else "",
-        f" and not detectably more at {layers_in_words(unclear)}" if unclear else "",
-    )
-    return f"{''.join(parts)}."
+    at_most = f", most at layer {most.layers[0]} ({most.number.value_text})"
+    parts = {  # whether a part holds
+        f"{_upper(layers_in_words(list(by_layer)))} predict {compared[overall.verdict]}": True,
+        at_most: most.verdict == BETTER,
+        f" and not detectably more at {layers_in_words(unclear)}": unclear,
+    }
+    return f"{''.join(part for part, holds in parts.items() if holds)}."
 
 
 def beside_sentence(facts: Sequence[Statement]) -> str:
-    """What layers add to the static window where both are read; "" where they are not."""
-    added = [fact for fact in facts if fact.subject == BESIDE]
+    """Say what layers add to the static window where both are read; "" where they are not."""
+    added = _by_layer(facts, BESIDE)
     if not added:
         return ""
-    least, most = (
-        choose(added, key=lambda fact: fact.number.value).number.value for choose in (min, max)
-    )
-    places = [fact.layers[0] for fact in added if fact.verdict == BETTER]
+    values = [fact.number.value for fact in added.values()]
+    places = [layer for layer, fact in added.items() if fact.verdict == BETTER]
     clear = f"detectably at {layers_in_words(places)}" if places else "nothing detectable"
-    ends = " to ".join(dict.fromkeys(text_of(end, "points") for end in (least, most)))
+    ends = " to ".join(dict.fromkeys(text_of(end(values), "points") for end in (min, max)))
     return f"Beside the static window, layers add {ends} points, {clear}."
 
 
@@ -155,22 +148,26 @@ def _beside(ridge: Statement, compared: Statement | None) -> str:
     return f" and ridge {amount(ridge)}" + (f" ({EQUAL})" if compared is not None else "")
 
 
+def _by_layer(facts: Sequence[Statement], subject: str) -> dict[int, Statement]:
+    return {fact.layers[0]: fact for fact in facts if fact.subject == subject and fact.layers}
+
+
 def amount(fact: Statement) -> str:
-    """What a map predicts, as a share of the variance or "none"."""
+    """Write what a map predicts, a share of the variance or "none"."""
     return "none" if fact.verdict == PREDICTS_NOTHING else fact.number.value_text
 
 
 def named(method: str) -> str:
-    """A map's name within a sentence."""
+    """Write a map's name within a sentence."""
     return WITH_ARTICLE.get(method, METHODS[method].label)
 
 
 def best_named(method: str) -> str:
-    """The best map's name within a sentence, after plain words."""
+    """Write the best map's name within a sentence, after plain words."""
     return f"the best map ({named(method).removeprefix('the ')})"
 
 
-def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
+def _comparison_sentences(facts: Sequence[Statement]) -> str:
     compared = [fact for fact in facts if fact.baseline == "ridge" and fact.subject != AGAIN]
     clauses = [
         f"{named(fact.subject)} is not detectably different from ridge "
@@ -180,10 +177,10 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
         for fact in compared
     ]
     if not clauses:
-        return []
+        return ""
     tried = round((1 - LEVEL) / (1 - max(fact.number.level for fact in compared)))
-    corrected = [f"Intervals are corrected for {tried} non-linear maps."] if tried > 1 else []
-    return [f"{_upper('; '.join(clauses))}.", *corrected]
+    corrected = f" Intervals are corrected for {tried} non-linear maps." if tried > 1 else ""
+    return f"{_upper('; '.join(clauses))}.{corrected}"
 
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
@@ -196,7 +193,7 @@ def _identity_sentence(facts: Sequence[Statement]) -> str:
 
 
 def seen_sentence(facts: Sequence[Statement]) -> str:
-    """What the per-word average and ridge leave on words seen in training; "" without them."""
+    """Say what the per-word average and ridge leave on words seen in training; "" without them."""
     average, ridge = find(facts, "lookup" + SEEN), find(facts, "ridge" + SEEN, "lookup")
     if average is None:
         return ""
@@ -216,7 +213,8 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:
-    """Where the error is lowest, of `layer_statements`: all layers that are not distinguishable."""
+    """Say where the error is lowest, of `layer_statements`: all layers that are not
+    distinguishable."""
     most, least = ends
     if least.layers[0] in most.layers:
         return f"no layer agrees detectably most ({most.number.value_text} to {least.number.text})"
@@ -228,16 +226,13 @@ def layer_clause(ends: Sequence[Statement]) -> str:
 
 
 def tie_clause(facts: Sequence[Statement]) -> str:
-    """Where the states do not predict detectably more than the static window; "" where they do."""
-    layers = [fact.layers[0] for fact in facts if fact.subject == LAYERS and fact.layers]
-    ties = [
-        fact.layers[0]
-        for fact in facts
-        if fact.subject == LAYERS and fact.layers and fact.verdict != BETTER
-    ]
+    """Say where the states do not predict detectably more than the static window; "" where they
+    do."""
+    by_layer = _by_layer(facts, LAYERS)
+    ties = [layer for layer, fact in by_layer.items() if fact.verdict != BETTER]
     if not ties:
         return ""
-    where = "every layer" if ties == layers else layers_in_words(ties)
+    where = "every layer" if len(ties) == len(by_layer) else layers_in_words(ties)
     return f"; at {where} words alone (static window) are not detectably worse"
 
 
@@ -253,12 +248,14 @@ def _upper(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def make_methods(spec: AlignSpec, sentences: int, depths: Mapping[str, int]) -> str:
+def make_methods(
+    spec: AlignSpec, sentences: int, depths: Mapping[str, int], errors: pd.DataFrame
+) -> str:
     """Write the methods paragraph, ready to paste."""
     parts = {"train": "training", "validation": "validation", "test": "test"}
     units = {"word": "word types", "sentence": "sentences"}[spec.split]
     pairs = len(spec.pairs())
-    return said(
+    methods = said(
         "methods",
         pairs="the pair" if pairs == 1 else f"each of {pairs} pairs",
         sentences=sentences,
@@ -271,15 +268,28 @@ def make_methods(spec: AlignSpec, sentences: int, depths: Mapping[str, int]) -> 
         maps=", ".join(METHODS[name].label for name in spec.methods),
         judged=JUDGED,
     )
+    return methods + reaches_in_words(errors)
+
+
+def reaches_in_words(errors: pd.DataFrame) -> str:
+    """Say how far the maps from the static window read, for the methods paragraph."""
+    once = (errors["split"] == "test") & (errors["words"] == "all")
+    reaches = errors.loc[once & (errors["method"] == WINDOW), "reach"].dropna().astype(int)
+    clauses = [
+        f"{count} read {reach}" for reach, count in reaches.value_counts().sort_index().items()
+    ]
+    if not clauses:
+        return ""
+    return (
+        f" Of the {len(reaches)} maps from the static window, {listed(clauses)} words to each "
+        "side, as validation rows chose; the table of errors names reach and ridge penalty of each "
+        "map."
+    )
 
 
 def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
-    """What a reader must know of the fits: too few rows, maps left out, sampled rows, unfinished
-    training.
-
-    Args:
-        values: What `tasks.align_pair` returned, by (group, one, other, methods).
-    """
+    """Say what a reader must know of the fits, by (group, one, other, methods): too few rows, maps
+    left out, sampled rows, unfinished training."""
     notices: list[str] = []
     for (_, first, second, methods), value in values.items():
         rows, width = value["rows"], max(value["d_one"], value["d_other"])

@@ -10,8 +10,8 @@ import pandas as pd
 from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
 from core.studies.alignment.seeds import text
-from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
-from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
+from core.studies.alignment.seeds.charts import draw_grid, method_chart, pair_chart, pair_errors
+from core.studies.alignment.seeds.curves import curve_chart, draw_gains, errors_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import (
@@ -38,8 +38,7 @@ PAIRS, SPACE, TRAINING = "pairs", "space", "training"
 
 
 def method_sentence(result: Result) -> str:
-    """How much of the variance the best map predicts, compared with ridge and the per-word
-    average."""
+    """Say how much of the variance the best map predicts, and of a second run's."""
     if not (facts := result.statements):
         return ""
     words = judged(result.tables["methods"])
@@ -47,7 +46,7 @@ def method_sentence(result: Result) -> str:
 
 
 def layer_sentence(result: Result) -> str:
-    """At which layer the best map's error is lowest and at which it is highest."""
+    """Say at which layer the best map's error is lowest and at which it is highest."""
     ends = [fact for fact in result.statements if fact.verdict in (LOWEST, HIGHEST)]
     if not ends:
         return ""
@@ -61,8 +60,8 @@ def layer_sentence(result: Result) -> str:
 
 
 def grid_sentence(result: Result) -> str:
-    """How much higher the error from the same layer is than that from the best layer, for layers of
-    the first pair's target."""
+    """Say how much higher the error from the same layer is than that from the best layer, for
+    layers of the first pair's target."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
@@ -87,12 +86,10 @@ def grid_sentence(result: Result) -> str:
 
 
 def pairs_sentence(result: Result) -> str:
-    """How far the errors of directed pairs differ, by the best map, averaged over layers."""
-    words = judged(result.tables["methods"])
-    best = best_map(result.tables["methods"], words)
-    rows = held_out(result, words)
-    rows = rows[rows["method"] == best]
-    means = rows.groupby(["source", "target"], sort=False)["nmse"].mean()
+    """Say how far the errors of directed pairs differ, by the best map, averaged over layers."""
+    methods = result.tables["methods"]
+    best = best_map(methods, judged(methods))
+    means = pair_errors(result, best)
     if len(means) < 2:
         return ""
     if len(means) == 2:
@@ -112,14 +109,8 @@ def pairs_sentence(result: Result) -> str:
 def space_sentence(
     result: Result, source: str = "", target: str = "", method: str = "", layer: int | None = None
 ) -> str:
-    """How well one map at one layer predicts held-out rows.
-
-    Args:
-        result: Of the alignment study.
-        source, target: References of a pair; empty for the first.
-        method: The map; empty for the one that is shown first.
-        layer: The layer; None for the top one.
-    """
+    """Say how well one map at one layer predicts held-out rows: the first pair, its first map and
+    the top layer, where the reader has not chosen."""
     if not mapped_pairs(result):
         return ""
     source, target, method, layer = _mapped(result, source, target, method, layer)
@@ -144,7 +135,7 @@ def space_sentence(
 
 
 def training_sentence(result: Result) -> str:
-    """How many networks converged."""
+    """Say how many networks converged."""
     curves = result.tables.get("curves")
     if curves is None or curves.empty:
         return ""
@@ -187,16 +178,6 @@ def draw_layers(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw errors by layer, a chart for each group of models."""
     names = {"models": "layers", "against": "layers-second-group"}
     return {names[group]: errors_chart(result, group, context=context) for group in _groups(result)}
-
-
-def draw_gains(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw what the layers add to the static window."""
-    return {"gains": gain_chart(result, context=context)} if "gains" in result.tables else {}
-
-
-def draw_grid(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the error of every layer into every layer."""
-    return {"grid": grid_chart(result, context=context)} if "grid" in result.tables else {}
 
 
 def draw_pairs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -246,13 +227,7 @@ def _groups(result: Result) -> list[str]:
 
 
 VIEWS = (
-    View(
-        METHOD,
-        draw=draw_method,
-        headline=method_sentence,
-        first=first_methods,
-        table="methods",
-    ),
+    View(METHOD, draw=draw_method, headline=method_sentence, first=first_methods, table="methods"),
     View(
         LAYER,
         draw=draw_layers,
@@ -266,28 +241,8 @@ VIEWS = (
         headline=lambda result: gain_sentence(result.statements),
         table="gains",
     ),
-    View(
-        GRID,
-        draw=draw_grid,
-        headline=grid_sentence,
-        table="grid",
-    ),
-    View(
-        PAIRS,
-        draw=draw_pairs,
-        headline=pairs_sentence,
-        table="alignment",
-    ),
-    View(
-        SPACE,
-        draw=draw_space,
-        headline=space_sentence,
-        table="alignment",
-    ),
-    View(
-        TRAINING,
-        draw=draw_training,
-        headline=training_sentence,
-        table="curves",
-    ),
+    View(GRID, draw=draw_grid, headline=grid_sentence, table="grid"),
+    View(PAIRS, draw=draw_pairs, headline=pairs_sentence, table="alignment"),
+    View(SPACE, draw=draw_space, headline=space_sentence, table="alignment"),
+    View(TRAINING, draw=draw_training, headline=training_sentence, table="curves"),
 )

@@ -27,8 +27,8 @@ from core.maths.maps.kernel import KernelRidge
 from core.maths.maps.registry import METHODS
 from core.maths.maps.static import StaticKernel, beside, near_columns
 from core.studies.alignment.seeds.tasks import (
+    asked_layers,
     at_layers,
-    chosen_layers,
     described,
     layer_groups,
     pair_cost,
@@ -38,28 +38,29 @@ from core.vectors.activations import Activations
 from core.vectors.pairs import Items, Paired, extract_pair
 from core.vectors.window import REACHES, places_in, static_window
 
-FADE = 0.6  # of the weight, a word further away
+# Of the weight, a word further away. With equal weights the rival would be weaker than it can be:
+# from seed-0 to seed-1 it would leave .586 of the variance unexplained in place of .564.
+FADE = 0.6
 TRIES = 24  # kernels and penalties that a static window is tried with
 
 
 def _fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> float:
-    return sum(_fitting_one(name, width, rows, maps) for name in methods)
-
-
-def _fitting_one(name: str, width: int, rows: float, maps: float) -> float:
-    """Processor seconds of a map from the static window: one factorisation serves all layers of a
-    direction."""
-    if name == "state-and-window":
-        return training_networks("kernel", 2 * width, rows) * maps
+    """Estimate the processor seconds of maps that read the static window: one factorisation serves
+    all layers of a direction."""
+    seconds = 0.0
     fitted = min(TRAINED * rows, MOST_ROWS)
     searched = min(fitted, SEARCHED)
-    tries = TRIES * (len(REACHES) if name == "static-window" else 1)
-    chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
-    return PRODUCTS * (
-        chosen
-        + 3 * 2 * fitted**2 * fitted / 3
-        + (3 * fitted + judged_rows(width, rows)) * fitted * width * maps
-    )
+    for name in methods:
+        if name == "state-and-window":
+            seconds += training_networks("kernel", 2 * width, rows) * maps
+            continue
+        tries = TRIES * (len(REACHES) if name == "static-window" else 1)
+        seconds += PRODUCTS * (
+            tries * searched**2 * (2 * searched / 3 + width * maps)
+            + 2 * fitted**3
+            + (3 * fitted + judged_rows(width, rows)) * fitted * width * maps
+        )
+    return seconds
 
 
 @pure("alignment.static", version=4, guard=as_identified, cost=partial(pair_cost, fit=_fitting))
@@ -77,33 +78,12 @@ def align_static(
     sinks: str = "",
 ) -> Value:
     """Predict every layer of one model from the other's embedding table, alone and beside the
-    other's state.
-
-    Args:
-        one, other: References of the models.
-        one_identity, other_identity: See `models.identity`; for the key.
-        sentences: Words of each sentence.
-        items: "words"; of other rows there is no window.
-        split: "word" or "sentence".
-        methods: Of the registry's kind "static".
-        layers: Layers to predict; all where empty.
-        seed: Of the split and of samples.
-        sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none. They
-            stay in the windows of their neighbours.
-
-    Returns:
-        As `tasks.align_pair`, for these methods, and for each method m the `m/reach` that was
-        chosen (direction, layer).
-
-    Raises:
-        ModelError: If a model cannot be loaded.
-        ShapeError: If the split leaves too few rows, or rows are no words.
-    """
+    other's state; as `tasks.align_pair`, of rows that are words. Attention sinks that are no rows
+    stay in the windows of their neighbours."""
     with span(0.0, 0.1):
         paired = extract_pair(one, other, Items(sentences, (), items), sinks=sinks)
         parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
-    chosen = chosen_layers(layers, len(paired.base))
-    value = described(paired.base, paired.compared, parts, chosen, paired.said)
+    asked = asked_layers(layers, len(paired.base))
     fits = []
     for number, (ref, states, targets) in enumerate(
         ((one, paired.base, paired.compared), (other, paired.compared, paired.base))
@@ -114,22 +94,14 @@ def align_static(
                 words = extract(ref, sentences, layers=[0])
             window, columns = _window(words.vectors[0], words.sentence, words.word)
             window = window[_places(words, paired)]
-            fits.append(
-                _fit(
-                    at_layers(states, chosen),
-                    window,
-                    columns,
-                    at_layers(targets, chosen),
-                    parts,
-                    methods,
-                    seed,
-                )
-            )
-    return value | by_direction(fits, len(chosen))
+            given, y = at_layers(states, asked), at_layers(targets, asked)
+            fits.append(_fit(given, window, columns, y, parts, methods, seed))
+    value = described(paired.base, paired.compared, parts, asked, paired.said)
+    return value | by_direction(fits, len(asked))
 
 
 def _places(words: Activations, paired: Paired) -> np.ndarray:
-    """Where the rows of a pair are among the words of one of its models, both in order."""
+    """Find the rows of a pair among the words of one of its models, both in order."""
     longest = int(words.word.max(initial=0)) + 1
     there, sought = (part.sentence * longest + part.word for part in (words, paired))
     return np.searchsorted(there, sought)
@@ -138,12 +110,8 @@ def _places(words: Activations, paired: Paired) -> np.ndarray:
 def _window(
     embeddings: np.ndarray, sentence: np.ndarray, word: np.ndarray
 ) -> tuple[np.ndarray, dict[str, tuple[int, ...]]]:
-    """The widest window, and how many of its columns each method may read.
-
-    A neighbour weighs `FADE` times as much as the word one place nearer. With equal weights the
-    rival would be weaker than it can be: from seed-0 to seed-1 it would leave .586 of the variance
-    unexplained in place of .564.
-    """
+    """Make the widest window, and say how many of its columns each method may read. A neighbour
+    weighs `FADE` times as much as the word one place nearer."""
     width = embeddings.shape[1]
     window = static_window(embeddings, sentence, word, max(REACHES))
     fading = np.repeat([FADE ** abs(place) for place in places_in(max(REACHES))], width)
@@ -160,7 +128,7 @@ def _fit(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Each method in one direction, scored as every other map."""
+    """Fit each method in one direction, scored as every other map."""
     judge, train, held = Judge(y, parts), parts.train, parts.validation
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
     for number, name in enumerate(methods):
@@ -184,7 +152,7 @@ def _fit(
 def _beside(
     name: str, states: np.ndarray, window: np.ndarray, y: np.ndarray, parts: Parts, seed: int
 ) -> Value:
-    """The method that reads each layer's state and the window beside it, a few layers at a time."""
+    """Fit the method that reads each layer's state and the window, a few layers at a time."""
     train, held = parts.train, parts.validation
     near = near_columns(window, train, states.shape[-1])
     fits = []

@@ -9,7 +9,7 @@ References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching)
 map is fitted to the target's states and never trained on the task's loss, so that it cannot learn
 the task.
 
-The headline's number: `core.studies.alignment.seeds.forward.stitched_labels`.
+The headline's number: `core.studies.alignment.forward.stitched_labels`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import pandas as pd
 from core.maths.maps.registry import METHODS
 from core.maths.statistics import LEVEL, bootstrap_interval, corrected_level, sentence_counts
 from core.models.identity import pairs_of_one_tokenizer
-from core.studies.alignment.pairs import pair_tasks, prepare_pairs, refusals
+from core.studies.alignment.pairs import pair_notices, pair_tasks, prepare_pairs
+from core.studies.alignment.seeds.curves import method_looks, named_methods
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.seeds.tables import joined
-from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.tasks import UNLIKE, stitch_pair
 from core.studies.alignment.stitching.text import (
@@ -36,11 +36,11 @@ from core.studies.alignment.stitching.text import (
     make_methods,
     statements_of,
 )
+from core.studies.chart_kit import Rule, layer_chart, span_of
 from core.studies.kit import (
     PAGE,
     Chart,
     Context,
-    Corpus,
     Findings,
     Outputs,
     Result,
@@ -67,68 +67,53 @@ def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[T
 
 def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
     """Plan one task for each ordered pair and one for each model with itself; roles are (source,
-    target).
-
-    Raises:
-        CorpusError: If the text or the labelled sentences could not be read.
-        ModelError: If no two models read the same subwords.
-    """
+    target). Raises CorpusError if the text or the labelled sentences could not be read, ModelError
+    if no two models read the same subwords."""
     pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
     pairs = [*((ref, ref) for ref in dict(pairs)), *pairs]
     return pair_tasks(spec, ready, stitch_pair, pairs, labelled=ready.need("labelled"))
 
 
 def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and
-    `differences`.
-
-    `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that
-    minus the mean accuracy of each baseline, with intervals from the same bootstrap samples.
-    """
-    rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
-    notices += refusals(outputs, spec.methods)
+    """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), over pairs of
+    different models `means` (MEANS), and `differences` (DIFFERENCES) of that from each baseline,
+    with intervals from the same bootstrap samples."""
+    labelled = len(ready.need("labelled"))
+    counts = sentence_counts(labelled, spec.draws, np.random.default_rng(spec.seed))
+    rows = []
     unmodified: dict[str, np.ndarray] = {}
     stitched: dict[str, list[np.ndarray]] = {}
     for (source, target), value in outputs.values.items():
-        counts = sentence_counts(
-            len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed)
-        )
-        for ref, what in ((source, "own_source"), (target, "own_target")):
-            unmodified[ref] = np.asarray(value[what], dtype=np.float64)
+        unmodified |= {source: value["own_source"], target: value["own_target"]}
         for method in spec.methods:
-            if f"{method}/correct" in value:
-                accuracy = _accuracy(value[f"{method}/correct"], counts)
-                rows.append(
-                    accuracy.assign(
-                        source=source, target=target, method=method, layer=range(len(accuracy))
-                    )
-                )
-                if source != target:
-                    stitched.setdefault(method, []).append(
-                        np.asarray(value[f"{method}/correct"], dtype=np.float64)
-                    )
+            if (correct := value.get(f"{method}/correct")) is None:
+                continue
+            named = {"source": source, "target": target, "method": method}
+            rows.append(_accuracy(correct, counts).assign(**named, layer=range(len(correct))))
+            if source != target:
+                stitched.setdefault(method, []).append(correct)
     accuracies = [
         _accuracy(correct[None], counts).assign(model=ref) for ref, correct in unmodified.items()
     ]
-    mine = joined(accuracies, ("model", "accuracy", "low", "high"))
+    alone = joined(accuracies, ("model", "accuracy", "low", "high"))
     means, differences = (joined([], columns) for columns in (MEANS, DIFFERENCES))
     if stitched:
         means, differences = _means(stitched, unmodified, counts)
-    statements = statements_of(means, differences, float(mine["accuracy"].mean()))
-    corpus: Corpus = ready.values["text"]
+    statements = statements_of(means, differences, float(alone["accuracy"].mean()))
+    corpus = ready.need("text")
     return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables={
             "stitching": joined(rows, COLUMNS),
-            "own": mine,
+            "own": alone,
             "means": means,
             "differences": differences,
         },
-        notices=[*corpus.notices, *notices],
+        notices=[*corpus.notices, *pair_notices(spec, ready, outputs, UNLIKE)],
         models=tuple(unmodified),
         corpus=corpus,
-        methods=make_methods(spec, len(corpus.sentences), len(ready.values["labelled"])),
+        methods=make_methods(spec, len(corpus.sentences), labelled),
         cites=(*CITATIONS, "bansal2021"),
     )
 
@@ -136,13 +121,8 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
 def _means(
     stitched: dict[str, list[np.ndarray]], unmodified: dict[str, np.ndarray], counts: np.ndarray
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """MEANS and DIFFERENCES.
-
-    Args:
-        stitched: Correct answers (layer, text) of each pair, by method.
-        unmodified: Correct answers (text,) of each unmodified model.
-        counts: Bootstrap counts (draw, text).
-    """
+    """Make MEANS and DIFFERENCES from right answers: of each pair by method (layer, text), of each
+    unmodified model (text,); bootstrap counts are (draw, text)."""
     accuracy = {method: np.mean(pairs, axis=0) for method, pairs in stitched.items()}
     level = corrected_level(sum(METHODS[name].kind != "control" for name in accuracy))
     baselines = {UNMODIFIED: np.mean(list(unmodified.values()), axis=0)}
@@ -161,14 +141,26 @@ def _means(
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw the accuracy of stitched models; no figure where no pair could be stitched."""
-    across = result.table["source"] != result.table["target"]
-    return {"stitching": stitching_chart(result, context=context)} if across.any() else {}
+    """Draw accuracy by the layer of the stitch, mean over pairs of different models, and of
+    unmodified models; no figure where no pair could be stitched."""
+    rows = named_methods(result.tables["means"])
+    if rows.empty:
+        return {}
+    unstitched = float(result.tables["own"]["accuracy"].mean())
+    low, high = span_of(rows["accuracy"], rows["low"], rows["high"], [unstitched])
+    looks = method_looks(rows["method"])
+    below = "dashed line across: unmodified models; bands: 95 % intervals over sentences"
+    chart = layer_chart(
+        rows, "accuracy", looks, "Accuracy of stitched models", below,
+        x_title="Layer of the stitch (0 = embeddings)", ends=(max(low, 0.0), min(high, 1.0)),
+        rules=[Rule(UNMODIFIED, unstitched, (4, 4))], line="Map", context=context,
+    )  # fmt: skip
+    return {"stitching": chart}
 
 
 def _accuracy(correct: np.ndarray, counts: np.ndarray, level: float = LEVEL) -> pd.DataFrame:
-    """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw,
-    text)."""
+    """Make a table (accuracy, low, high) of each row of `correct` (layer, text), with bootstrap
+    counts (draw, text)."""
     accuracy = correct.mean(1)
     drawn = counts @ correct.T.astype(np.float64) / correct.shape[1]
     low, high = bootstrap_interval(accuracy, drawn, level)

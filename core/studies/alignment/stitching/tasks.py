@@ -1,4 +1,9 @@
-"""The pure task of stitching: a pair of models stitched by every map at every layer."""
+"""The pure task of stitching: a pair of models stitched by every map at every layer.
+
+Its value holds `m/correct` (layer, text) for each method m, or `m/refused`, the reason, where one
+does not fit the shapes; `own_target` and `own_source` (text,), whether the unmodified models are
+correct; and `rows`, the number of training rows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ from core.errors import ModelError, ShapeError
 from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.split import part_of, parts_from
-from core.maths.maps.linear import Aligner
 from core.models import load_tokenizer, load_with_head
 from core.models.identity import check_tokenizers
 from core.studies.alignment.pairs import check_depths
@@ -59,27 +63,10 @@ def stitch_pair(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Stitch two models by every method at every layer and classify the labelled sentences.
-
-    Args:
-        source, target: References of two models with a sequence-classification head for one task.
-        source_identity, target_identity: For the key, see `models.identity`.
-        sentences: Unlabelled sentences on which the maps are fitted.
-        labelled: (text, label) pairs; labels as in the target's config.
-        methods: Names in the registry.
-        seed: Of the split and the networks.
-
-    Returns:
-        `m/correct` (layer, text) for each method, `m/refused` with the reason where one does not
-        fit; `own_target` and `own_source` (text,), whether the unmodified models are correct;
-        `rows`, the number of training rows.
-
-    Raises:
-        ModelError: If a model cannot be loaded, has no such head, or the tokenizers or depths
-            differ.
-        ShapeError: If a label is unknown to the target.
-    """
-    from core.studies.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
+    """Stitch two classifiers by every method at every layer and classify the labelled sentences;
+    maps are fitted on the others. Raises ModelError if a model has no such head, or tokenizers or
+    depths differ, ShapeError if a label is unknown to the target."""
+    from core.studies.alignment.forward import predict_labels, stitched_labels, subword_rows
 
     check_tokenizers(source, target, UNLIKE)
     tokenizer = load_tokenizer(target, source)
@@ -100,22 +87,18 @@ def stitch_pair(
     parts = parts_from(where, subwords, owner)
     truth = np.array([names.index(label) for _, label in labelled])
     value: Value = {"rows": len(parts.train)}
-    value["own_target"] = predict_labels(upper, tokenizer, [text for text, _ in labelled]) == truth
-    value["own_source"] = predict_labels(lower, tokenizer, [text for text, _ in labelled]) == truth
-    aligners: dict[str, Aligner] = dict(
-        fit_each(methods, seed, x, y, parts, value, low=0.2, high=0.7)
-    )
+    for name, model in (("own_target", upper), ("own_source", lower)):
+        predicted = predict_labels(model, tokenizer, [text for text, _ in labelled])
+        value[name] = predicted == truth
+    aligners = dict(fit_each(methods, seed, x, y, parts, value, low=0.2, high=0.7))
     with span(0.7, 1.0):
         labels_by_method = stitched_labels(lower, upper, tokenizer, labelled, aligners)
     return value | {f"{name}/correct": labels == truth for name, labels in labels_by_method.items()}
 
 
 def _labels(ref: str, config: Any) -> list[str]:
-    """Names of the classes, in order.
-
-    Raises:
-        ModelError: If the model has no sequence-classification head.
-    """
+    """Name the classes, in order. Raises ModelError if the model has no sequence-classification
+    head."""
     architecture = str((getattr(config, "architectures", None) or ["none"])[0])
     if not architecture.endswith("ForSequenceClassification"):
         raise ModelError(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
+from core.studies.alignment.seeds.statements import EQUAL, verdict_on
 from core.studies.alignment.seeds.text import named
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.text_kit import Estimate, Statement, estimate_of, listed, words_beside
@@ -14,7 +15,7 @@ from core.studies.text_kit import Estimate, Statement, estimate_of, listed, word
 said = words_beside(__file__).sentence
 UNMODIFIED, LOOKUP, AT_LAYER_0 = "unmodified models", "lookup", "layer 0"
 REACHES = "reaches"
-BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
+BELOW, ABOVE = "below", "above"
 RIVALS = {  # not beaten, they explain the accuracy without the source's layers
     AT_LAYER_0: "at layer 0, where no layer of the source is run",
     LOOKUP: "with a per-subword average, which ignores the source model",
@@ -27,19 +28,9 @@ BESIDE = {EQUAL: "not detectably different from", ABOVE: "above", BELOW: "below"
 def statements_of(
     means: pd.DataFrame, differences: pd.DataFrame, unmodified: float
 ) -> tuple[Statement, ...]:
-    """State what stitched models reach at the middle layer, and how far that is from unmodified
-    models and from the rivals.
-
-    Args:
-        means: method, layer, accuracy, low, high: means over pairs of different models.
-        differences: method, layer, baseline, difference, low, high, level: stitched minus the
-            baseline's accuracy.
-        unmodified: Mean accuracy of the unmodified models.
-
-    Returns:
-        First the best map, then without a map at the middle and at the top, then the unmodified
-        models, then how the best map compares with each baseline; empty where no pair was stitched.
-    """
+    """State what stitched models reach at the middle layer, first by the best map, and how far that
+    is from each baseline, `unmodified` accuracy among them; without a map also at the top. Empty
+    where no pair was stitched."""
     if means.empty:
         return ()
     top = int(means["layer"].max())
@@ -55,11 +46,10 @@ def statements_of(
     ]
     facts.append(Statement(UNMODIFIED, REACHES, Estimate(unmodified, kind="per cent")))
     apart = differences[(differences["method"] == best) & (differences["layer"] == middle)]
-    for row in apart.to_dict("records"):
-        value, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
-        points = Estimate(value, low, high, row["level"], kind="gain")
-        verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
-        facts.append(Statement(best, verdict, points, (middle,), row["baseline"]))
+    facts += [
+        verdict_on(best, row, (ABOVE, BELOW), (middle,), row["baseline"])
+        for row in apart.to_dict("records")
+    ]
     return tuple(facts)
 
 
@@ -108,11 +98,5 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 
 def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
-    """Write the methods paragraph.
-
-    Args:
-        spec: The study.
-        sentences: Number of unlabelled sentences.
-        labelled: Number of labelled sentences.
-    """
+    """Write the methods paragraph; counts are of unlabelled and of labelled sentences."""
     return said("methods", sentences=sentences, corpus=spec.corpus, labelled=labelled)

@@ -13,12 +13,12 @@ import torch
 
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
+from core.maths.evaluation.bands import leave_out
 from core.maths.maps import kernel
 from core.models.identity import Identity
 from core.options.layer_numbers import EVERY_LAYER
 from core.results.estimates import Estimate
 from core.results.statements import Statement
-from core.studies.alignment.seeds.bands import leave_out
 from core.studies.alignment.seeds.charts import method_chart, pair_chart
 from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, errors_chart
 from core.studies.alignment.seeds.space import space_chart

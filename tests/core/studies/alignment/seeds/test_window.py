@@ -14,9 +14,15 @@ from core.maths.maps.registry import STATIC
 from core.studies.alignment.seeds import tasks, window
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.statements import _of_layers
-from core.studies.alignment.seeds.study import _reaches_in_words, plan, prepare
-from core.studies.alignment.seeds.tables import GAINS, OVERALL, band_tables, error_table
-from core.studies.alignment.seeds.text import beside_sentence, gain_sentence
+from core.studies.alignment.seeds.study import plan, prepare
+from core.studies.alignment.seeds.tables import (
+    GAINS,
+    OVERALL,
+    band_tables,
+    error_table,
+    estimates_of,
+)
+from core.studies.alignment.seeds.text import beside_sentence, gain_sentence, reaches_in_words
 from core.studies.alignment.seeds.window import align_static
 from core.study import read_first
 from core.vectors.pairs import Paired
@@ -73,10 +79,10 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert all(reach["static-window", layer] <= {*REACHES} for layer in range(3))
     assert reach["state-and-window", 0] == {max(REACHES)}
     nearest = int((found["static-window/reach"] == min(REACHES)).sum())
-    said = _reaches_in_words(table)
+    said = reaches_in_words(table)
     assert "Of the 6 maps" in said
     assert (f"{nearest} read {min(REACHES)}" in said) == (nearest > 0)
-    assert _reaches_in_words(table[table["method"] != "static-window"]) == ""
+    assert reaches_in_words(table[table["method"] != "static-window"]) == ""
 
 
 @pytest.mark.exhaustive
@@ -148,9 +154,8 @@ def test_gains_are_differences_of_errors_with_bands(
     )
     assert kernel["kernel/penalty"].shape == (2, 3)  # direction, layer
     spec = AlignSpec(models=("zoo:a", "zoo:b"), methods=("kernel", *STATIC))
-    layers, _, _, gains = band_tables(
-        spec, {(*PAIR, STATIC): static, (*PAIR, ("kernel",)): dict(kernel)}
-    )
+    estimates = estimates_of({(*PAIR, STATIC): static, (*PAIR, ("kernel",)): dict(kernel)})
+    layers, _, _, gains = band_tables(spec, estimates)
     error = layers[layers["words"] == "all"].set_index(["method", "layer"])["nmse"]
     gain = gains[gains["words"] == "all"].set_index(["gain", "layer"])
     for layer in range(3):

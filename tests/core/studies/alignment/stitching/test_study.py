@@ -11,7 +11,7 @@ from core.errors import ModelError, ShapeError
 from core.maths.statistics import sentence_counts
 from core.models.loading.layers import answers_in_tuples, enter, layer_list, states
 from core.results.statements import TWO_LINES, lead_of
-from core.studies.alignment.seeds.forward import batches
+from core.studies.alignment.forward import batches
 from core.studies.alignment.stitching.study import _means
 from core.studies.alignment.stitching.tasks import stitch_pair
 from core.studies.alignment.stitching.text import (

@@ -1,23 +1,21 @@
-"""Forward passes for stitching and attention: batches of text, states of all subwords, attention.
+"""Forward passes for stitching and attention: batches of text, states of all subwords, labels.
 
 `core.models.loading.layers` runs models and feeds states into their layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.errors import ModelError
 from core.maths.evaluation.scoring import rows_for
 from core.maths.maps.linear import Aligner
 from core.maths.progress import tick
-from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
+from core.models.loading.layers import Batch, answers_in_tuples, enter, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
 from core.vectors.forward import pad_ids, plan_whole_batches
 
@@ -28,10 +26,8 @@ ROWS = 512  # mapped at once, in double precision
 def batches(
     tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]
 ) -> Iterator[Batch]:
-    """Yield texts (strings, or lists of words) in batches of similar length, longest first.
-
-    Texts are truncated to the longest input of the models.
-    """
+    """Give texts (strings, or lists of words), truncated to the longest input of the models, in
+    batches of similar length, longest first."""
     encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
     for chosen in plan_whole_batches([len(ids) for ids in encoded], BATCH):
         rows = [encoded[number] for number in chosen]
@@ -39,53 +35,21 @@ def batches(
 
 
 def subword_rows(
-    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    sentences: Sequence[Sequence[str]],
+    read: Callable[[nn.Module, Batch], Tensor] = states,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the states of every subword, float64 (layer, row, d_model), and each row's sentence
-    and subword.
-
-    Rows are in the order of the batches, which depends only on the tokenizer and the text: the rows
-    of two models with the same tokenizer pair up.
-    """
+    """Compute what `read` says of every subword, float64 (layer, row, d_model), and each row's
+    sentence and subword. Their order depends only on the tokenizer and the text, so that the rows
+    of two models with the same tokenizer pair up."""
     vectors, owners, subwords = [], [], []
     for batch in batches(tokenizer, sentences):
         real = batch.mask.bool()
-        vectors.append(states(model, batch)[:, real].double().numpy())
+        vectors.append(read(model, batch)[:, real].double().numpy())
         owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
         subwords.append(batch.ids[real].numpy())
     return np.concatenate(vectors, axis=1), np.concatenate(owners), np.concatenate(subwords)
-
-
-def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Compute attention probabilities (layer, sentence, head, subword, subword) and outputs.
-
-    The output (layer, sentence, subword, d_model) is the attention block's, before the residual
-    connection.
-
-    Raises:
-        ModelError: If the architecture's attention is not found, or the model does not return it.
-    """
-    captured: list[Tensor] = []
-
-    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-        captured.append(first_of(output))
-
-    with ExitStack() as hooks, torch.inference_mode():
-        for layer in layer_list(model):
-            attention = getattr(getattr(layer, "attention", None), "self", None)
-            if attention is None:
-                raise ModelError(
-                    f"The attention of {type(model).__name__} was not found: choose a BERT-like "
-                    "model."
-                )
-            hooks.enter_context(attention.register_forward_hook(hook))
-        result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
-    if not result.attentions or result.attentions[0] is None:
-        raise ModelError(
-            f"{type(model).__name__} does not return its attention probabilities: "
-            "choose a BERT-like model."
-        )
-    return torch.stack(result.attentions), torch.stack(captured)
 
 
 def predict_labels(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
@@ -105,15 +69,8 @@ def stitched_labels(
     labelled: Sequence[tuple[str, str]],
     aligners: Mapping[str, Aligner],
 ) -> dict[str, np.ndarray]:
-    """Predict the class number of each text by each stitched model, (layer, text) by method.
-
-    Args:
-        lower, upper: The source, whose lower layers are used, and the target, whose upper layers
-            and head are used.
-        tokenizer: Of both.
-        labelled: (text, label) pairs.
-        aligners: The maps by method.
-    """
+    """Predict the class number of each text by the lower layers of one model, a map, and the upper
+    layers and head of the other: (layer, text) by method."""
     shape = (1 + len(layer_list(upper)), len(labelled))
     predicted = {name: np.zeros(shape, dtype=np.int64) for name in aligners}
     done, parts = 0, list(batches(tokenizer, [text for text, _ in labelled]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.studies.alignment.seeds.bands import leave_out
+from core.maths.evaluation.bands import leave_out
 
 
 @pytest.fixture
