@@ -36,9 +36,9 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     pairs = list(dict.fromkeys(table["pair"]))
     null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
     ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
-    title = "Correlation of matched heads"
+    y_title = "Correlation of matched heads"
     plane = layer_plane(
-        table, "correlation", title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
+        table, "correlation", y_title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
     )
     rows, tooltip = told(
         table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
@@ -65,16 +65,16 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     mean = Chart(means).mark_tick(
         orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
     )  # fmt: skip
-    what = "Correlation of matched attention heads"
-    at_layers = [f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()]
+    title = "Correlation of matched attention heads"
+    averages = [f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()]
     words = (
-        f"{what}. Points for {len(table)} heads by layer; mean correlation {', '.join(at_layers)}. "
+        f"{title}. Points for {len(table)} heads by layer; mean correlation {', '.join(averages)}. "
         f"Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
     below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
     bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)
     return layered(band, points, bars).properties(
-        title=heading(what, below),
+        title=heading(title, below),
         width="container",
         height=plane.pixels,
         description=words,

@@ -91,14 +91,14 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
         ),
     ]
     first, second = short_names(result.spec["models"]).values()
-    what = f"Errors by protocol, {first} into {second}"
+    title = f"Errors by protocol, {first} into {second}"
     network = rows[rows["method"] == "inn"]
     return layered(*layers).properties(
-        title=heading(what, "dashed line at 1: the target's mean; bars: 95 % intervals"),
+        title=heading(title, "dashed line at 1: the target's mean; bars: 95 % intervals"),
         width="container",
         height=context.height(23 * len(shown)),
         description=bars_in_words(
-            network, f"{what}, invertible network", name="label", value="nmse", kind="measure"
+            network, f"{title}, invertible network", name="label", value="nmse", kind="measure"
         ),
     )
 
@@ -142,12 +142,12 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
         tooltip=tooltip,
     )
     letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
-    what = "Findings by protocol"
+    title = "Findings by protocol"
     counts = (rows["verdict"] == HOLDS).groupby(rows["label"], sort=False).sum()
     held = "; ".join(f"{label}: {number} hold" for label, number in counts.items())
     return layered(cells, letters).properties(
-        title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
+        title=heading(title, "numbers: difference of errors; open: its interval includes 0"),
         width="container",
         height=context.height(23 * len(shown)),
-        description=f"{what}. {held}.",
+        description=f"{title}. {held}.",
     )

@@ -80,9 +80,9 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     )
     looks = graded(layers, point=False, width=1.8)
     looks[PLANTED] = Look(GREY, dash=(6, 4), point=False, width=2.0)
-    what = "Singular values of the linear map"
+    title = "Singular values of the linear map"
     below = "an exact rotation has 1 throughout; dashed: one with noise as large as the errors"
-    return line_chart(drawn, plane, looks, what, below, line="Layer")
+    return line_chart(drawn, plane, looks, title, below, line="Layer")
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

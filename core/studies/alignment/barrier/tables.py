@@ -85,8 +85,8 @@ def barrier_tables(
     counts: np.ndarray,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Make BARRIERS, a row for each pair and way, and PATHS, means over the pairs of one relation,
-    of what `measure_barrier` returned; sentences are drawn as often as `counts`, (draw, sentence),
-    says."""
+    from the values of `measure_barrier`; `counts` says how often each sentence is drawn, (draw,
+    sentence)."""
     rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str], list[Line]] = {}
     for pair, value in values.items():
@@ -132,8 +132,8 @@ def score_tables(
     seed: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Make SCORED, a row for each scored model, other and way, and SCORE_PATHS, means over the
-    pairs of one relation and metric, of what `score_line` returned; `metrics` are what each model
-    is scored by, with its majority baseline."""
+    pairs of one relation and metric, from the values of `score_line`; `metrics` holds what each
+    model is scored by, with its majority baseline."""
     rows: list[tuple[Any, ...]] = []
     together: dict[tuple[str, str, str], list[Line]] = {}
     for pair, value in values.items():

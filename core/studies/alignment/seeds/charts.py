@@ -98,14 +98,17 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
             x=along("edge"), text="written:N"
         ),
     ]
-    what = f"Variance predicted by map on {WHICH[words]}"
+    title = f"Variance predicted by map on {WHICH[words]}"
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
     description = bars_in_words(
-        order, f"{what}, mean of each method", name="label", value="share", kind="per cent"
+        order, f"{title}, mean of each method", name="label", value="share", kind="per cent"
     )
     return layered(*layers).properties(
-        title=heading(what, _marks(rows)), width="container", height=height, description=description
+        title=heading(title, _marks(rows)),
+        width="container",
+        height=height,
+        description=description,
     )
 
 

@@ -117,12 +117,12 @@ def space_chart(
         x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
     )
     length = text_of(_mean_length(ours, theirs))
-    what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
+    title = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     chart = layered(rules, points).properties(
-        title=heading(what, f"lines join a word's vectors, mean length {length}"),
+        title=heading(title, f"lines join a word's vectors, mean length {length}"),
         width="container",
         height=context.height(SPACE),
-        description=f"{what}. {_in_words(len(ours), spaces, length)}",
+        description=f"{title}. {_in_words(len(ours), spaces, length)}",
     )
     return maps.moved(chart, (), 1, SLIDER) if moves else chart
 

@@ -39,7 +39,12 @@ from core.studies.alignment.seeds.tasks import (
     joined_parts,
     maps_by_task,
 )
-from core.studies.alignment.seeds.text import make_headline, make_methods, make_notices
+from core.studies.alignment.seeds.text import (
+    make_headline,
+    make_methods,
+    make_notices,
+    reaches_in_words,
+)
 from core.studies.alignment.seeds.views import VIEWS
 from core.studies.alignment.seeds.window import align_static
 from core.studies.kit import (
@@ -157,7 +162,8 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=[some, *corpus.notices, *related, *make_notices(values)],
         models=refs,
         corpus=corpus,
-        methods=make_methods(spec, len(corpus.sentences), deep, tables["alignment"]),
+        methods=make_methods(spec, len(corpus.sentences), deep)
+        + reaches_in_words(tables["alignment"]),
         cites=CITATIONS,
     )
 

@@ -1,8 +1,8 @@
 """The pure tasks of the alignment study: maps between two models, layer by layer or between
 layers.
 
-Of every method m a pair's value holds, where not said otherwise by direction (0 maps `one` into
-`other`, 1 back) and layer:
+The value of a pair holds for every method m, by direction (0 maps `one` into `other`, 1 maps back)
+and layer unless another shape is given:
 
 - `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer): scores of
   training and test rows, on each of `scoring.SUBSETS`;
@@ -13,11 +13,11 @@ Of every method m a pair's value holds, where not said otherwise by direction (0
   where the widths are equal;
 - of networks `m/steps` (check,), `m/training` and `m/validation` (direction, check, layer), and
   `m/converged`;
-- `m/left_out`, how many training rows were, to bound memory; `m/refused`, the reason, where a
-  method does not fit the shapes.
+- `m/left_out`, how many training rows were left out to bound memory; `m/refused`, the reason, where
+  a method does not fit the shapes.
 
-Beside these there are `layers`, `rows` (of training), `units` (numbers of the words or sentences of
-test rows), `d_one`, `d_other`, `notices`, and `sinks` where attention sinks were looked for.
+Besides, it holds `layers`, `rows` (how many are of training), `units` (numbers of the words or
+sentences of test rows), `d_one`, `d_other`, `notices`, and where they were looked for `sinks`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def align_pair(
     sinks: str = "",
     part: int = NO_PART,
 ) -> Value:
-    """Fit each method at these layers ("()": all of them) in both directions on training rows, and
+    """Fit each method at these layers (all where empty) in both directions on training rows, and
     score it on test rows. Raises ShapeError if the split leaves too few rows."""
     with span(0.0, 0.2):
         x, y, parts, remarks = read_pair(one, other, sentences, items, split, seed, sinks=sinks)

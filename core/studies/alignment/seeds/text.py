@@ -248,14 +248,12 @@ def _upper(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def make_methods(
-    spec: AlignSpec, sentences: int, depths: Mapping[str, int], errors: pd.DataFrame
-) -> str:
+def make_methods(spec: AlignSpec, sentences: int, depths: Mapping[str, int]) -> str:
     """Write the methods paragraph, ready to paste."""
     parts = {"train": "training", "validation": "validation", "test": "test"}
     units = {"word": "word types", "sentence": "sentences"}[spec.split]
     pairs = len(spec.pairs())
-    methods = said(
+    return said(
         "methods",
         pairs="the pair" if pairs == 1 else f"each of {pairs} pairs",
         sentences=sentences,
@@ -268,7 +266,6 @@ def make_methods(
         maps=", ".join(METHODS[name].label for name in spec.methods),
         judged=JUDGED,
     )
-    return methods + reaches_in_words(errors)
 
 
 def reaches_in_words(errors: pd.DataFrame) -> str:

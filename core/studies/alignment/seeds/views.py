@@ -67,7 +67,7 @@ def grid_sentence(result: Result) -> str:
         return ""
     errors = grid.pivot(index="target_layer", columns="source_layer", values="nmse")
     source, target = list(short_names(result.spec["models"]).values())[:2]
-    chosen = METHODS[str(result.spec["grid"])].label
+    label = METHODS[str(result.spec["grid"])].label
     same = pd.Series({layer: errors[layer][layer] for layer in errors.index if layer in errors})
     if same.empty:
         return ""
@@ -76,12 +76,12 @@ def grid_sentence(result: Result) -> str:
     if not above[layer]:
         return (
             f"Every layer of {target} is predicted best from the same layer of {source} "
-            f"(map: {chosen})."
+            f"(map: {label})."
         )
     return (
         f"From the same layer of {source}, the error is at most {text_of(above[layer])} above that "
         f"from the best layer (layer {layer} of {target}: {text_of(same[layer])}; from layer "
-        f"{errors.loc[layer].idxmin()}: {text_of(errors.loc[layer].min())}; map: {chosen})."
+        f"{errors.loc[layer].idxmin()}: {text_of(errors.loc[layer].min())}; map: {label})."
     )
 
 
