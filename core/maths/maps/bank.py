@@ -6,8 +6,9 @@ none.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -52,9 +53,10 @@ class Schedule:
     seed: int = 0
 
 
-class Stackable(nn.Module):
+class Stackable(nn.Module, ABC):
     """A network that can compute many of its kind at once, in fewer passes than `torch.vmap`."""
 
+    @abstractmethod
     def stacked(self, weights: dict[str, Tensor], rows: Tensor) -> Tensor:
         """Map each network's rows, (network, row, d).
 
@@ -62,7 +64,6 @@ class Stackable(nn.Module):
             weights: Every parameter and buffer by name, stacked along a first axis.
             rows: Of each network.
         """
-        raise TypeError(f"{type(self).__name__} does not implement stacked")
 
 
 def linear(weights: dict[str, Tensor], name: str, rows: Tensor) -> Tensor:
@@ -136,8 +137,7 @@ class Bank:
         def apply(
             weights: dict[str, Tensor], fixed: dict[str, Tensor], layer_rows: Tensor
         ) -> Tensor:
-            mapped: Tensor = functional_call(self.model, (weights, fixed), (layer_rows,))
-            return mapped
+            return cast(Tensor, functional_call(self.model, (weights, fixed), (layer_rows,)))
 
         with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16(rows.shape[-1])):
             if isinstance(self.model, Stackable):
@@ -214,7 +214,7 @@ class Bank:
             for state in (self.first, self.second, self.kept):
                 state[name] = state[name][stay]
         self.fixed = {name: tensor[stay] for name, tensor in self.fixed.items()}
-        for name in ("places", "rate", "best", "stale", "left", "running"):
+        for name in STATE:
             setattr(self, name, getattr(self, name)[stay])
 
     def state(self) -> Value:

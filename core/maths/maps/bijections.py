@@ -18,6 +18,8 @@ Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float
@@ -49,7 +51,7 @@ def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
         (8, 2)
     """
     rng = np.random.default_rng(seed)
-    turned = _unit(rows) @ _rotation(rows.shape[1], rng)
+    turned = _turned(_unit(rows), rng)
     return FORMS[form](turned, blocks, rng) if blocks else turned
 
 
@@ -69,65 +71,64 @@ def _coupling(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
     return bent
 
 
-def _bend(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
-    for _ in range(blocks):
-        rows = (FLAT * rows + np.tanh(STEEP * rows)) @ _rotation(rows.shape[1], rng)
-    return rows
+def _bend(rows: Single, rng: np.random.Generator) -> Single:
+    return _turned(FLAT * rows + np.tanh(STEEP * rows), rng)
 
 
-def _residual(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+def _residual(rows: Single, rng: np.random.Generator) -> Single:
     d = rows.shape[1]
-    for _ in range(blocks):
-        inward, outward = _rotation(d, rng), _rotation(d, rng)
-        rows = rows + CONTRACTION * np.tanh(rows @ inward + rng.normal(size=d)) @ outward
-    return rows
+    inward, outward = _rotation(d, rng), _rotation(d, rng)
+    added = CONTRACTION * np.tanh(rows @ inward + rng.normal(size=d)) @ outward
+    return cast(np.ndarray, rows + added)
 
 
-def _monotone(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
-    for _ in range(blocks):
-        bent = FLAT * rows + np.logaddexp(0.0, STEEP * rows)
-        rows = _unit(bent @ _rotation(rows.shape[1], rng))
-    return rows
+def _monotone(rows: Single, rng: np.random.Generator) -> Single:
+    return _unit(_turned(FLAT * rows + np.logaddexp(0.0, STEEP * rows), rng))
 
 
-def _triangular(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+def _triangular(rows: Single, rng: np.random.Generator) -> Single:
     d = rows.shape[1]
     before = np.sqrt(np.maximum(np.arange(d), 1) * 2.0)  # the sd of a sum of squares, less 1 each
-    for _ in range(blocks):
-        weights = np.triu(rng.normal(size=(d, d)), 1) / before
-        rows = _unit((rows + QUADRATIC * (rows**2 - 1) @ weights) @ _rotation(d, rng))
-    return rows
+    weights = np.triu(rng.normal(size=(d, d)), 1) / before
+    return _unit(_turned(rows + QUADRATIC * (rows**2 - 1) @ weights, rng))
 
 
-def _inversion(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+def _inversion(rows: Single, rng: np.random.Generator) -> Single:
     d = rows.shape[1]
-    for _ in range(blocks):
-        away = rng.normal(size=d)
-        away *= np.sqrt(d) / np.linalg.norm(away)
-        from_centre = rows - away
-        inverted = d * from_centre / (from_centre**2).sum(1, keepdims=True)
-        rows = _unit(inverted @ _rotation(d, rng))
-    return rows
+    away = rng.normal(size=d)
+    from_centre = rows - away * (np.sqrt(d) / np.linalg.norm(away))
+    return _unit(_turned(d * from_centre / (from_centre**2).sum(1, keepdims=True), rng))
 
 
-def _twist(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+def _twist(rows: Single, rng: np.random.Generator) -> Single:
     d = rows.shape[1]
-    pairs = d // 2
+    even, odd = slice(0, d // 2 * 2, 2), slice(1, d // 2 * 2, 2)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True) / np.sqrt(d)
+    angles = norms * rng.normal(scale=TURN, size=d // 2)
+    turned = rows.copy()
+    turned[:, even] = rows[:, even] * np.cos(angles) - rows[:, odd] * np.sin(angles)
+    turned[:, odd] = rows[:, even] * np.sin(angles) + rows[:, odd] * np.cos(angles)
+    return _turned(turned, rng)
+
+
+def _in_turn(
+    block: Callable[[Single, np.random.Generator], Single],
+    rows: Single,
+    blocks: int,
+    rng: np.random.Generator,
+) -> Single:
     for _ in range(blocks):
-        norms = np.linalg.norm(rows, axis=1, keepdims=True) / np.sqrt(d)
-        angles = norms * rng.normal(scale=TURN, size=pairs)
-        first, second = rows[:, : 2 * pairs : 2], rows[:, 1 : 2 * pairs : 2]
-        turned = rows.copy()
-        turned[:, : 2 * pairs : 2] = first * np.cos(angles) - second * np.sin(angles)
-        turned[:, 1 : 2 * pairs : 2] = first * np.sin(angles) + second * np.cos(angles)
-        rows = turned @ _rotation(d, rng)
+        rows = block(rows, rng)
     return rows
 
 
 def _unit(rows: Single) -> Single:
     """Centre rows and scale them, all coordinates by one factor, to unit variance."""
-    scaled: np.ndarray = (rows - rows.mean(0)) / max(float(rows.std()), 1e-12)
-    return scaled
+    return cast(np.ndarray, (rows - rows.mean(0)) / max(float(rows.std()), 1e-12))
+
+
+def _turned(rows: Single, rng: np.random.Generator) -> Single:
+    return cast(np.ndarray, rows @ _rotation(rows.shape[1], rng))
 
 
 def _rotation(d: int, rng: np.random.Generator) -> Single:
@@ -136,10 +137,10 @@ def _rotation(d: int, rng: np.random.Generator) -> Single:
 
 FORMS: dict[str, Callable[[Single, int, np.random.Generator], Single]] = {
     "coupling": _coupling,
-    "bend": _bend,
-    "residual": _residual,
-    "monotone": _monotone,
-    "triangular": _triangular,
-    "inversion": _inversion,
-    "twist": _twist,
+    "bend": partial(_in_turn, _bend),
+    "residual": partial(_in_turn, _residual),
+    "monotone": partial(_in_turn, _monotone),
+    "triangular": partial(_in_turn, _triangular),
+    "inversion": partial(_in_turn, _inversion),
+    "twist": partial(_in_turn, _twist),
 }

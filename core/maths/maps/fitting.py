@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,34 +45,6 @@ class Curve:
     training: Float[np.ndarray, "check network"]
     validation: Float[np.ndarray, "check network"]
     converged: Float[np.ndarray, " network"]
-
-
-class Checks:
-    """The errors of the networks at each check."""
-
-    def __init__(self) -> None:
-        self.steps: list[int] = []
-        self.training: list[np.ndarray] = []
-        self.validation: list[np.ndarray] = []
-
-    def add(self, step: int, training: Tensor, validation: Tensor) -> None:
-        """Add a check: the errors of every network, NaN once it has converged."""
-        self.steps.append(step)
-        self.training.append(training.numpy())
-        self.validation.append(validation.numpy())
-
-    def curves(self) -> dict[str, np.ndarray]:
-        """The checks as arrays, by name."""
-        return {
-            "steps": np.asarray(self.steps),
-            "training": np.stack(self.training),
-            "validation": np.stack(self.validation),
-        }
-
-    def restore(self, state: Value) -> None:
-        """Resume from what `curves` returned."""
-        self.steps = list(state["steps"])
-        self.training, self.validation = list(state["training"]), list(state["validation"])
 
 
 def train_bank(
@@ -128,20 +101,23 @@ def _train_portion(
     `report` is told the share that has converged; other arguments as for `train_bank`.
     """
     generator = torch.Generator().manual_seed(schedule.seed)
-    bank, checks = Bank(networks, schedule), Checks()
-    count, rows = x.shape[:2]
+    bank, (count, rows) = Bank(networks, schedule), x.shape[:2]
+    checks: dict[str, list[Any]] = {"steps": [], "training": [], "validation": []}
     stored, begun = checkpoint(FORM), 0
     if (resumed := stored.find()) is not None:
         bank.restore(resumed)
         generator.set_state(torch.tensor(resumed["generator"]))
-        checks.restore(resumed)
-        begun = int(checks.steps[-1])
+        checks = {name: list(resumed[name]) for name in checks}
+        begun = int(checks["steps"][-1])
+
+    def curves() -> dict[str, np.ndarray]:
+        return {name: np.array(values) for name, values in checks.items()}
 
     def state() -> Value:
-        return bank.state() | checks.curves() | {"generator": generator.get_state().numpy()}
+        return bank.state() | curves() | {"generator": generator.get_state().numpy()}
 
     for step in range(begun, schedule.steps + 1):
-        if step % schedule.check_every == 0 and not (checks.steps and step == begun):
+        if step % schedule.check_every == 0 and not (checks["steps"] and step == begun):
             places = bank.places
             with torch.no_grad():
                 errors = bank.errors(held_x[places], held_y[places])
@@ -149,12 +125,13 @@ def _train_portion(
             seen[1, places] = errors
             if step:
                 seen[0, places] = bank.running / schedule.check_every
-            checks.add(step, *seen)
+            for name, values in zip(checks, (step, *seen.numpy()), strict=True):
+                checks[name].append(values)
             bank.check(errors)
             report(1 - float(bank.left.sum()) / (count * schedule.rates))
             if stored.due:
                 stored.keep(state())
-        if not len(bank.places) or checks.steps[-1] == schedule.steps:
+        if not len(bank.places) or checks["steps"][-1] == schedule.steps:
             break
         sample = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
         drawn, targets = (rows_of[bank.places[:, None], sample] for rows_of in (x, y))
@@ -173,7 +150,7 @@ def _train_portion(
         network.load_state_dict(
             {name: weight[number] for name, weight in bank.done.items()}, strict=False
         )
-    return Curve(**checks.curves(), converged=converged)
+    return Curve(**curves(), converged=converged)
 
 
 def joined(curves: Sequence[Curve]) -> Curve:

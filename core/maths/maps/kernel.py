@@ -132,8 +132,7 @@ class _Layer:
         return cast(np.ndarray, (x - self.mean_x).astype(np.float32))
 
     def _kernel(self, squared: np.ndarray, width: float) -> np.ndarray:
-        kernel: np.ndarray = np.exp(squared * np.float32(-1.0 / (width * self.unit)))
-        return kernel
+        return np.exp(squared * np.float32(-1.0 / (width * self.unit)))
 
 
 def sample_rows(
@@ -188,8 +187,7 @@ def solve(
     penalised = kernel.copy()
     penalised[np.diag_indices(len(kernel))] += np.float32(penalty)
     factor = cho_factor(penalised, lower=True, overwrite_a=True, check_finite=False)
-    weights: np.ndarray = cho_solve(factor, targets, check_finite=False)
-    return weights
+    return cast(np.ndarray, cho_solve(factor, targets, check_finite=False))
 
 
 def predict(

@@ -14,6 +14,7 @@ an arbitrary one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self, cast
 
@@ -47,7 +48,7 @@ def hold_out(
     return x[..., :-cut, :], y[..., :-cut, :], (x[..., -cut:, :], y[..., -cut:, :])
 
 
-class Aligner:
+class Aligner(ABC):
     """A map from a source space to a target space, with the interface of a scikit-learn estimator.
 
     Class attributes:
@@ -70,18 +71,18 @@ class Aligner:
     invertible = False
     of_words = False
 
+    @abstractmethod
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit the map on paired training rows; `validation` rows choose penalties and stop
         training."""
-        raise TypeError(f"{type(self).__name__} does not implement fit")
 
     def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
         """Fit as `fit` does, where the moments of the training rows are known."""
         return self.fit(x, y, validation)
 
+    @abstractmethod
     def transform(self, x: Rows) -> Rows:
         """Map source rows into the target space."""
-        raise TypeError(f"{type(self).__name__} does not implement transform")
 
     def inverse_transform(self, y: Rows) -> Rows:
         """Map target rows back into the source space.
@@ -150,8 +151,9 @@ class LinearAligner(Aligner):
         self.weight, self.back = self._solve(moments, validation), None
         return self
 
+    @abstractmethod
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} does not implement _solve")
+        """Compute the weight, (..., dx, dy)."""
 
     def transform(self, x: Rows) -> Rows:
         """Map source rows into the target space."""
@@ -193,8 +195,7 @@ class Procrustes(LinearAligner):
     def _invert(self) -> np.ndarray:
         """The transpose over the squared scale."""
         squared = (self.weight**2).mean((-1, -2), keepdims=True) * self.weight.shape[-1]
-        back: np.ndarray = self.weight.swapaxes(-1, -2) / np.maximum(squared, TINY)
-        return back
+        return cast(np.ndarray, self.weight.swapaxes(-1, -2) / np.maximum(squared, TINY))
 
 
 class Ols(LinearAligner):

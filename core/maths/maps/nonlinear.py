@@ -18,6 +18,7 @@ rate of 1e-6; here each layer has a network.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Self, cast
@@ -52,16 +53,13 @@ class _TrainedAligner(Aligner):
     from_moments = True
     curve: Curve | None = None
 
-    def __init__(self, hidden: int, schedule: Schedule, seed: int) -> None:
-        self.hidden = hidden
-        self.schedule = schedule
-        self.seed = seed
+    def __init__(self, start: LinearAligner, hidden: int, schedule: Schedule, seed: int) -> None:
+        self.start, self.hidden, self.seed = start, hidden, seed
+        self.schedule = replace(schedule, seed=seed)
 
-    def _start(self) -> LinearAligner:
-        raise TypeError(f"{type(self).__name__} does not implement _start")
-
+    @abstractmethod
     def _network(self, d: int, seed: int) -> nn.Module:
-        raise TypeError(f"{type(self).__name__} does not implement _network")
+        """Make an untrained network."""
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit on paired training rows, with early stopping on the validation rows.
@@ -77,7 +75,7 @@ class _TrainedAligner(Aligner):
     def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
         """Fit as `fit` does, from the known moments of the training rows."""
         self._check_widths(x, y)
-        self.start = self._start().fit_moments(sums, validation)
+        self.start.fit_moments(sums, validation)
         self.flat = x.ndim == 2
         variance = np.trace(sums.y.covariance, axis1=-2, axis2=-1) / y.shape[-1]
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
@@ -135,11 +133,8 @@ class Inn(_TrainedAligner):
     def __init__(
         self, blocks: int = 4, hidden: int = 64, schedule: Schedule = COUPLED, seed: int = 0
     ) -> None:
-        super().__init__(hidden, replace(schedule, seed=seed), seed)
+        super().__init__(Procrustes(scale=True), hidden, schedule, seed)
         self.blocks = blocks
-
-    def _start(self) -> LinearAligner:
-        return Procrustes(scale=True)
 
     def _network(self, d: int, seed: int) -> nn.Module:
         return _Rows(coupling_network(d, self.blocks, self.hidden, seed))
@@ -175,10 +170,7 @@ class Mlp(_TrainedAligner):
     """Ridge regression plus a two-layer network, which need not be a bijection."""
 
     def __init__(self, hidden: int = 1024, schedule: Schedule = PLAIN, seed: int = 0) -> None:
-        super().__init__(hidden, replace(schedule, seed=seed), seed)
-
-    def _start(self) -> LinearAligner:
-        return Ridge()
+        super().__init__(Ridge(), hidden, schedule, seed)
 
     def _network(self, d: int, seed: int) -> nn.Module:
         with seeded(seed):

@@ -145,21 +145,7 @@ _HOUSE: dict[str, Method] = {
 }
 METHODS = Registry("maps", Method, _HOUSE)
 STATIC = tuple(name for name, method in METHODS.items() if method.kind == "static")
-DEFAULT_METHODS = (
-    "identity",
-    "shuffled",
-    "lookup",
-    "procrustes",
-    "procrustes-scaled",
-    "ols",
-    "ridge",
-    "cca",
-    "svcca",
-    "pwcca",
-    "kernel",
-    "inn",
-    "mlp",
-)
+DEFAULT_METHODS = tuple(name for name, method in _HOUSE.items() if method.kind != "static")
 OF_STATES = tuple(n for n, method in METHODS.items() if method.kind in ("linear", "non-linear"))
 LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "linear")
 NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "non-linear")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -49,11 +49,9 @@ class _Kernel:
     def __call__(self, x: Float[np.ndarray, "other d"]) -> Float[np.ndarray, "other row"]:
         x = x[:, : self.columns]
         if self.width == LINEAR:
-            product: np.ndarray = x @ self.rows.T / np.float32(self.unit)
-            return product
+            return cast(np.ndarray, x @ self.rows.T / np.float32(self.unit))
         squared = squared_distances(x, self.rows)
-        gaussian: np.ndarray = np.exp(squared * np.float32(-1.0 / (self.width * self.unit)))
-        return gaussian
+        return np.exp(squared * np.float32(-1.0 / (self.width * self.unit)))
 
 
 class StaticKernel(Aligner):
@@ -160,8 +158,7 @@ class StaticKernel(Aligner):
         return [tried[place] for place in np.argmin(errors, axis=0)]
 
     def _centred(self, x: np.ndarray) -> np.ndarray:
-        centred: np.ndarray = (x - self.mean_x).astype(np.float32)
-        return centred
+        return cast(np.ndarray, (x - self.mean_x).astype(np.float32))
 
 
 def _kernel_of(rows: np.ndarray, columns: int, width: float) -> _Kernel:
@@ -177,14 +174,12 @@ def _kernel_of(rows: np.ndarray, columns: int, width: float) -> _Kernel:
 
 def _side_by_side(y: np.ndarray) -> np.ndarray:
     """(layer, row, d) as (row, layer * d), float32."""
-    columns: np.ndarray = y.transpose(1, 0, 2).reshape(y.shape[1], -1).astype(np.float32)
-    return columns
+    return cast(np.ndarray, y.transpose(1, 0, 2).reshape(y.shape[1], -1).astype(np.float32))
 
 
 def _errors(predicted: np.ndarray, wanted: np.ndarray, layers: int) -> np.ndarray:
     """Squared error of each layer."""
-    squared: np.ndarray = ((predicted - wanted) ** 2).sum(0).reshape(layers, -1).sum(-1)
-    return squared
+    return cast(np.ndarray, ((predicted - wanted) ** 2).sum(0).reshape(layers, -1).sum(-1))
 
 
 def reduced(
@@ -209,8 +204,7 @@ def reduced(
         else:
             axes = np.linalg.eigh(trained.T @ trained)[1][:, ::-1][:, :width]
         centred = centred @ axes
-    leading: np.ndarray = centred.astype(np.float32)
-    return leading
+    return cast(np.ndarray, centred.astype(np.float32))
 
 
 def near_columns(
