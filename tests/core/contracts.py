@@ -8,6 +8,7 @@ arrow.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,9 @@ REGISTRIES = {  # modules that import what they list, with the reason
     "core.catalogue": "the list of studies",
     "core.models.architectures": "the list of model families",
 }
+CONTRACTED = ("core.maths", "core.study", "core.options", "core.errors", "core.studies.kit")
+SECTION = re.compile(r"^\s*(Args|Returns|Yields|Raises):$", re.M)  # of a docstring
+SHOWN = re.compile(r"^::: (\S+)$", re.M)  # a module on a page of the API
 VAGUE = frozenset({"found", "known", "one", "own", "other", "thing", "stuff"})
 MOST_VAGUE = 1  # assignments to names that do not say what they hold
 
@@ -91,10 +95,11 @@ class Module:
 
 @dataclass(frozen=True)
 class House:
-    """All modules by name, and which imports which."""
+    """All modules by name, which imports which, and which the pages of the API show."""
 
     modules: Mapping[str, Module]
     arrows: Mapping[str, frozenset[str]]
+    shown: frozenset[str]
 
 
 def read_house(root: Path) -> House:
@@ -113,7 +118,9 @@ def read_house(root: Path) -> House:
         - {name}
         for name, module in modules.items()
     }
-    return House(modules, arrows)
+    pages = sorted((root / "docs" / "api").glob("*.md"))
+    shown = [SHOWN.findall(page.read_text(encoding="utf8")) for page in pages]
+    return House(modules, arrows, frozenset(name for names in shown for name in names))
 
 
 def _read(file: Path, root: Path) -> Module:
@@ -317,6 +324,20 @@ def vague_names(house: House) -> list[str]:
     return places if len(places) > MOST_VAGUE else []
 
 
+def long_docstrings(house: House) -> list[str]:
+    """Docstrings with sections of functions that are neither mathematics nor a contract nor on a
+    page of the API: there, a sentence says what names and types do not."""
+    return [
+        f"{module.name}:{node.lineno} {node.name} has sections in its docstring"
+        for module in _ours(house)
+        if within(module.name, "core") or within(module.name, "extras") or within(module.name, "ui")
+        if module.name not in house.shown
+        and not any(within(module.name, place) for place in CONTRACTED)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef) and SECTION.search(ast.get_docstring(node) or "")
+    ]
+
+
 def _ours(house: House) -> list[Module]:
     """All modules but those of the benchmarks, which are scripts."""
     return [module for module in house.modules.values() if not within(module.name, "benchmarks")]
@@ -378,6 +399,7 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     wide_modules,
     many_names,
     vague_names,
+    long_docstrings,
     studies_by_the_door,
     classes_of_pages,
 )

@@ -91,6 +91,13 @@ def named(count: int, origin: str) -> dict[str, str]:
     return {"ui/study/a.py": f"from {module} import {names}", origin: ""}
 
 
+SECTIONS = '''def f(x):
+    """Do it.
+
+    Args:
+        x: What.
+    """
+'''
 BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (
         contracts.arrows_up,
@@ -235,6 +242,18 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (
         contracts.vague_names,
         {"ui/study/a.py": "found = 1\n" * MOST_VAGUE + "neighbours = 1\n" * 9},
+        0,
+    ),
+    (contracts.long_docstrings, {"ui/study/a.py": SECTIONS}, 1),
+    (contracts.long_docstrings, {"core/maths/a.py": SECTIONS, "core/study.py": SECTIONS}, 0),
+    (
+        contracts.long_docstrings,
+        {"core/runs/a.py": SECTIONS, "docs/api/a.md": "::: core.runs.b"},
+        1,
+    ),
+    (
+        contracts.long_docstrings,
+        {"core/runs/a.py": SECTIONS, "docs/api/a.md": "::: core.runs.a"},
         0,
     ),
     (

@@ -18,8 +18,8 @@ from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.tables import rows_between
-from core.studies.probes.trees.statements import BEST, at_layer, statements_of
-from core.studies.probes.trees.tables import CHAIN
+from core.studies.probes.trees.statements import BEST, statements_of
+from core.studies.probes.trees.tables import CHAIN, rows_where
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import EXPECTED
@@ -122,7 +122,7 @@ def _selectivity(result: Result) -> str:
 def _selection(result: Result) -> str:
     best = _best(result)
     (layer,) = best.layers
-    rows = at_layer(result.table, best.subject, "uuas", layer)
+    rows = rows_where(result.table, model=best.subject, metric="uuas", layer=layer)
     return (
         f"In this study layer {layer} of {short_name(best.subject)} is best on the development "
         f"sentences (UUAS {text_of(_first(rows['dev'].dropna()), 'points')} %); its score on the "
@@ -131,7 +131,7 @@ def _selection(result: Result) -> str:
 
 
 def _parser(result: Result) -> str:
-    rows = result.table[(result.table["model"] == "parser") & (result.table["metric"] == "uuas")]
+    rows = rows_where(result.table, model="parser", metric="uuas")
     score = text_of(_first(rows["value"]), "points")
     return f"In this study the parser itself scores a UUAS of {score} % on gold trees."
 
