@@ -18,7 +18,6 @@ from scipy.stats import kstest
 
 from core.maths.independence import compare_units, layers_log_p
 from core.models.identity import identify
-from core.models.weights.families import find_slots
 from core.models.weights.sources import open_model
 from core.studies.weights.lineage.independence import MOST_UNITS
 
@@ -38,10 +37,7 @@ RELATIVES = (
 def layers_of(ref: str) -> Layers:
     """Read the first matrices of the feed-forward layers, and the gates or the second ones."""
     checkpoint = open_model(ref, identify(ref, run=False).content)
-    slots = {
-        (slot.family, slot.layer): slot
-        for slot in find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
-    }
+    slots = checkpoint.slots
 
     def read(family: str, layer: int) -> np.ndarray:
         slot = slots[family, layer]

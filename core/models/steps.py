@@ -11,7 +11,7 @@ from core.models.hub.revisions import natural_key
 from core.models.patterns import matching_refs
 from core.models.references import is_of_revisions, parse_ref
 from core.models.weights.origins import adapter_folder, base_of
-from core.models.zoo import read_adapters, read_manifest
+from core.models.zoo import included_entries, read_manifest
 
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
@@ -136,7 +136,7 @@ def origin_of(ref: str) -> str:
     """Follow a model to its run, to the base or the run that it repeats, and so on to the first.
     Models with one origin are no independent observations; a fine-tune whose base is not known is
     its own."""
-    listed = {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
+    listed = included_entries()
     seen: list[str] = []
     while ref and ref not in seen:
         seen.append(ref)

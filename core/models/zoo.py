@@ -40,6 +40,11 @@ def read_adapters(folder: Path | None = None) -> list[dict[str, Any]]:
     return _read(folder, ADAPTERS)
 
 
+def included_entries() -> dict[str, dict[str, Any]]:
+    """Return the manifest's entries of models and adapters, by reference."""
+    return {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
+
+
 def _read(folder: Path | None, kind: str) -> list[dict[str, Any]]:
     path = (folder or zoo_folder()) / MANIFEST
     if not path.is_file():

@@ -8,11 +8,12 @@ value the pieces are dropped, except those that are expensive to compute again.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from core.maths.arrays import Value
+from core.maths.progress import span
 from core.runs.store import Store, current_store
 from core.runs.tasks import drop_with_value
 
@@ -66,3 +67,16 @@ def keep_pieces(keys: Mapping[Name, str], *, lasting: bool = False) -> Iterator[
         raise
     if lasting:
         pieces.write()
+
+
+def compute_pieces(
+    keys: Sequence[str], compute: Callable[[int], Value], *, lasting: bool = False
+) -> list[Value]:
+    """Compute the pieces of a task's value by their numbers, except those that an interrupted run
+    of it finished; `lasting` ones stay in the store."""
+    with keep_pieces(dict(enumerate(keys)), lasting=lasting) as pieces:
+        for number in range(len(keys)):
+            if number not in pieces.values:
+                with span(number / len(keys), (number + 1) / len(keys)):
+                    pieces.add(number, compute(number))
+    return [pieces.values[number] for number in range(len(keys))]

@@ -106,6 +106,12 @@ class Outputs:
         lists = (value.get("notices") for value in self.values.values() if isinstance(value, dict))
         return [str(note) for notes in lists if isinstance(notes, list) for note in notes]
 
+    def of(self, part: Hashable) -> dict[Any, Any]:
+        """Return the values whose roles are this part of a study with more to tell them apart, by
+        that: (part, model) by model, (part, model, layer) by (model, layer)."""
+        roles = [role for role in self.values if isinstance(role, tuple) and role[0] == part]
+        return {role[1] if len(role) == 2 else role[1:]: self.values[role] for role in roles}
+
     def need(self, role: Hashable) -> Any:
         """Return the value of this role; raises the PalimpsestError that its task failed with,
         since the study cannot go on without it."""

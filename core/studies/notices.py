@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from core.errors import SpecError
+from core.errors import SpecError, TaskError
 from core.models.changes import Change, shares_no_start
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -53,3 +53,8 @@ def base_left_out(base: str) -> str:
 def nothing_but_base(base: str) -> SpecError:
     """Make the error of a study whose only compared model is the base."""
     return SpecError(f"{base} cannot be compared with itself: choose another model than the base.")
+
+
+def nothing_compared(reasons: Iterable[str]) -> TaskError:
+    """Make the error of a study for which every model failed, with the first reason."""
+    return TaskError(f"No model could be compared. {next(iter(reasons), '')}".strip())

@@ -7,7 +7,7 @@ from core.models import costs
 from core.models.costs import Sizes
 from core.models.identity import as_identified
 from core.models.sizes import Size
-from core.runs.pieces import keep_pieces
+from core.runs.pieces import compute_pieces, keep_pieces
 from core.runs.price import Cost
 from core.runs.store import identified, key_of
 from core.runs.tasks import pure
@@ -20,6 +20,7 @@ __all__ = [
     "Value",
     "Words",
     "as_identified",
+    "compute_pieces",
     "costs",
     "extract",
     "identified",

@@ -23,7 +23,7 @@ from core.models.loading.task_models import Head, describe_head, kind_of
 from core.models.references import parse_ref
 from core.models.sizes import Size
 from core.models.weights.origins import adapter_folder
-from core.runs.tasks import pure
+from core.runs.tasks import Task, pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
 from core.text.reading import Text, Unread, UnreadCorpus, read_text
@@ -143,6 +143,21 @@ def read_examples(
             refused[ref] = reason
             del heads[ref]
     return Examples(heads, pairs, truth, refused, read)
+
+
+def examples_task(
+    refs: tuple[str, ...],
+    labelled: str,
+    corpus: str,
+    limit: int,
+    genres: tuple[str, ...] = (),
+    given: Text | None = None,
+) -> Task:
+    """Make the task of a first stage that reads examples, with the role "examples"."""
+    return Task.of(
+        "read examples", read_examples, role="examples", fleeting=True, refs=refs,
+        labelled=labelled, corpus=corpus, genres=genres, limit=limit, given=given,
+    )  # fmt: skip
 
 
 def _with_trees(corpus: Corpus) -> tuple[Corpus, bool]:

@@ -26,6 +26,7 @@ from numpy import ndarray
 from core.errors import ModelError, TaskError
 from core.maths.spectra.registry import VECTORS, Vector, calc_chords
 from core.studies.kit import Outputs, Task
+from core.studies.notices import nothing_compared
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
 from core.vectors.notices import half_precision, too_long
 from core.vectors.notices import read_by_layer as said_by_layer
@@ -155,7 +156,7 @@ def compare_states(
     """Find the fine-tunes that read the base's tokens, their distances in every vector of
     `STATE_VECTORS`, and notices. Raises TaskError if the base could not be run, or no fine-tune is
     left."""
-    states = {role[1]: value for role, value in outputs.values.items() if role[0] == STATES}
+    states = outputs.of(STATES)
     if base not in states:
         reason = next(iter(outputs.sentences.values()), "")
         raise TaskError(f"Delta activations need {base}, which could not be run. {reason}".strip())
@@ -168,8 +169,7 @@ def compare_states(
         if ref not in alike
     ]
     if not alike:
-        reason = next(iter([*notices, *outputs.sentences.values()]), "")
-        raise TaskError(f"No model could be compared. {reason}".strip())
+        raise nothing_compared([*notices, *outputs.sentences.values()])
     distances, still = measure_activations(states[base], {ref: states[ref] for ref in alike})
     notices += [notice for ref in (base, *alike) for notice in states[ref]["notices"]]
     return alike, distances, [*notices, *still]

@@ -201,6 +201,13 @@ def test_outputs_are_found_by_role(store: Store) -> None:
     }  # fmt: skip
 
 
+def test_outputs_of_a_part_are_named_by_the_rest_of_their_roles() -> None:
+    outputs = Outputs({"text": 0, ("a", "m"): 1, ("a", "n"): 2, ("b", "m"): 3, ("b", "m", 4): 5})
+    assert outputs.of("a") == {"m": 1, "n": 2}
+    assert outputs.of("b") == {"m": 3, ("m", 4): 5}
+    assert outputs.of("text") == {}
+
+
 def test_notices_of_outputs_are_in_the_order_of_tasks() -> None:
     values = {"b": {"notices": ["one", "two"]}, "a": {"notices": np.array(["no list"])}, "c": 3}
     more = {"d": {"number": 1}, "e": {"notices": ["three"]}}

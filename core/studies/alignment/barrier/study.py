@@ -62,7 +62,7 @@ from core.studies.kit import (
     sentence_notices,
     words_beside,
 )
-from core.vectors.examples import METRICS, Examples, chance, read_examples
+from core.vectors.examples import METRICS, Examples, chance, examples_task
 
 LOSSES, SCORES, ORIGIN = "losses", "scores", "origin"  # roles of tasks
 CITATIONS = (
@@ -75,10 +75,7 @@ WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, 
 def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Plan the first stage: read the text, identify the models, read what tasks are scored on, and
     compare the weights of two where nothing says that they share an origin."""
-    reading = Task.of(
-        "read examples", read_examples, role="examples", fleeting=True, refs=spec.models,
-        labelled=spec.labelled, corpus=spec.text, genres=(), limit=spec.sentences,
-    )  # fmt: skip
+    reading = examples_task(spec.models, spec.labelled, spec.text, spec.sentences)
     unsaid = [
         Task.of(
             f"origin of {first} and {second}", keep_order, role=(ORIGIN, first, second),
@@ -178,8 +175,8 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
     `base_losses` (BASE_LOSSES), where a task was scored `scored` (SCORED) and `score_paths`
     (SCORE_PATHS), and what is said of them."""
     corpus = ready.need("text")
-    values = {role[1:]: value for role, value in outputs.values.items() if role[0] == LOSSES}
-    scores = {role[1:]: value for role, value in outputs.values.items() if role[0] == SCORES}
+    values = outputs.of(LOSSES)
+    scores = outputs.of(SCORES)
     examples = examples_of(ready)
     kinds = {model: examples.heads[model].kind for model, _ in scores}
     scored = len(corpus.words[0::2])

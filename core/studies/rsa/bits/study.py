@@ -73,7 +73,7 @@ def plan(spec: BitsSpec, ready: Outputs) -> list[Task]:
 
 def _kinds(ready: Outputs) -> dict[str, str]:
     """Find what each model predicts, of those that predict words."""
-    return {role[1]: kind for role, kind in ready.values.items() if role[0] == HEAD}
+    return ready.of(HEAD)
 
 
 def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:

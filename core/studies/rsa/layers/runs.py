@@ -27,7 +27,7 @@ from core.models.loading.reading import is_layerwise
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import STEP
-from core.models.zoo import read_adapters, second_run
+from core.models.zoo import included_entries, second_run
 from core.studies.kit import Outputs, words_beside
 from core.studies.notices import base_left_out, nothing_but_base
 from core.studies.rsa.layers.spec import RsaSpec
@@ -92,7 +92,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Group runs of one task under a pattern such as zoo:parse-*; other models, such as checkpoints
     of one run and adapters of different ranks, are groups of one."""
-    entries = _entries()
+    entries = included_entries()
     groups: dict[str, list[str]] = {}
     for ref in refs:
         entry = entries.get(ref, {"base": base})
@@ -109,11 +109,6 @@ def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return whole
 
 
-def _entries() -> dict[str, dict[str, Any]]:
-    """The manifest's entries of models and adapters, by reference."""
-    return {str(entry["ref"]): entry for entry in (*read_manifest(), *read_adapters())}
-
-
 def _is_numbered_run(ref: str) -> bool:
     """Whether a name ends with a number that may be that of a run, and is no step or setting."""
     is_step = any(match.end() == len(ref) for match in STEP.finditer(ref))
@@ -124,7 +119,7 @@ def _is_numbered_run(ref: str) -> bool:
 def pooled_by_name(groups: Mapping[str, Sequence[str]]) -> list[str]:
     """Say which models were pooled as runs because of their names; included models are known to be
     runs."""
-    entries = _entries()
+    entries = included_entries()
     return [
         f"{', '.join(runs)} were pooled as runs of one task, because their names differ only in "
         "the last number. If they are not, turn off “Pool runs” (--no-pool-runs)."

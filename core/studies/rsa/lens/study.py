@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.models.zoo import read_adapters, read_manifest
+from core.models.zoo import included_entries
 from core.studies.kit import (
     Findings,
     Outputs,
@@ -82,9 +82,7 @@ def parts_of(spec: LensSpec) -> dict[str, str]:
 
 def base_for(ref: str, base: str) -> str:
     """Name the model that another is compared with: an included fine-tune's own base."""
-    entries = (*read_manifest(), *read_adapters())
-    bases = (entry.get("base") for entry in entries if entry.get("ref") == ref)
-    return str(next(filter(None, bases), base))
+    return str(included_entries().get(ref, {}).get("base") or base)
 
 
 def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
@@ -120,10 +118,7 @@ def plan(spec: LensSpec, ready: Outputs) -> list[Task]:
 def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables of `change_tables` and `layer_tables`, and what is said of them."""
     corpus, typical = ready.need("text"), ready.need("typical")
-    changes, seen = (
-        {ref: value for (role, ref), value in outputs.values.items() if role == part}
-        for part in (CHANGE, SEEN)
-    )
+    changes, seen = outputs.of(CHANGE), outputs.of(SEEN)
     parts = parts_of(spec)
     bases = {ref: base_for(ref, spec.base) for ref in parts}
     tables = {

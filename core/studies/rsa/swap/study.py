@@ -55,7 +55,7 @@ from core.studies.rsa.swap.text import (
     statements_of,
     unread_notices,
 )
-from core.vectors.examples import METRICS, Examples, chance, read_examples
+from core.vectors.examples import METRICS, Examples, chance, examples_task
 
 CITATIONS = ("merchant2020", "lenc2015")
 
@@ -65,20 +65,11 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
     nothing, or if there is no model but the base."""
     compared = find_compared(spec.base, spec.compare)
     siblings = {sibling for ref in compared.refs for sibling in frozen_siblings(spec, ref)}
-    reading = Task.of(
-        "read examples",
-        read_examples,
-        role="examples",
-        fleeting=True,
-        refs=compared.refs,
-        labelled=spec.labelled,
-        corpus=spec.corpus,
-        genres=spec.genres,
-        limit=spec.sentences,
-        given=(texts or {}).get(spec.corpus),
-    )
+    given = (texts or {}).get(spec.corpus)
     return [
-        reading,
+        examples_task(
+            compared.refs, spec.labelled, spec.corpus, spec.sentences, spec.genres, given
+        ),
         given_task(COMPARED, compared),
         *identity_tasks((spec.base, *compared.refs, *sorted(siblings))),
     ]

@@ -22,7 +22,7 @@ from core.studies.weights.arithmetic.tasks import compare_vectors, score_sums
 from core.studies.weights.arithmetic.text import make_headline, make_methods, statements_of
 from core.studies.weights.clusters.members import named_members
 from core.studies.weights.clusters.selection import Selection, find_models
-from core.vectors.examples import METRICS, Examples, chance, read_examples
+from core.vectors.examples import METRICS, Examples, chance, examples_task
 
 SCORES, VECTORS = "scores", "vectors"  # roles of tasks
 CITATIONS = ("ilharco2023", "yadav2023")
@@ -36,11 +36,9 @@ def prepare(spec: ArithmeticSpec, texts: Mapping[str, Text] | None = None) -> li
             "models", find_models, role="models", fleeting=True,
             base=spec.base, patterns=spec.models, own_bases=False, tree=0,
         ),
-        Task.of(
-            "read examples", read_examples, role="examples", fleeting=True,
-            refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
-            labelled=spec.labelled, corpus=spec.corpus, genres=(), limit=spec.sentences,
-            given=(texts or {}).get(spec.corpus),
+        examples_task(
+            tuple(member.ref for member in named_members(spec.base, spec.models)),
+            spec.labelled, spec.corpus, spec.sentences, given=(texts or {}).get(spec.corpus),
         ),
     ]  # fmt: skip
 
@@ -92,7 +90,7 @@ def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
     selection: Selection = ready.values["models"]
     examples: Examples = ready.values["examples"]
     refs = [member.ref for member in selection.members]
-    values = {role[1]: value for role, value in outputs.values.items() if role[0] == SCORES}
+    values = outputs.of(SCORES)
     kinds = {ref: examples.heads[ref].kind for ref in values}
     table = build_arithmetic(
         values,

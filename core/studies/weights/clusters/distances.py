@@ -53,7 +53,7 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
 
 def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
     """Reduce a study's outputs to what it reads, with the distances under the role DISTANCES."""
-    deltas = {role[1]: value for role, value in outputs.values.items() if role[0] == "delta"}
+    deltas = outputs.of("delta")
     light = {
         role: lighten(value) if role[0] == "delta" else value
         for role, value in outputs.values.items()

@@ -25,7 +25,7 @@ from core.models.hub.collections import PRESETS
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import in_order_of_training, run_of
-from core.models.zoo import read_adapters
+from core.models.zoo import included_entries, read_adapters
 from core.studies.notices import base_left_out
 from core.studies.weights.clusters.notice_text import (
     describe_strangers,
@@ -186,8 +186,7 @@ def _describe(ref: str, base: str) -> Member:
     if ref == base:
         raise SpecError(f"{ref} is the base itself; choose its fine-tunes.")
     if parsed.kind == "zoo":
-        listed = [*read_manifest(), *read_adapters()]
-        entry = next((entry for entry in listed if entry.get("ref") == ref), None)
+        entry = included_entries().get(ref)
         if entry is None:
             return Member(ref, base, task=_guess(parsed.name), guessed=True)
         if not entry.get("base") or entry.get("task") == PRETRAINING:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import ModelError, SpecError, TaskError
+from core.errors import ModelError, SpecError
 from core.limits import current_limits
 from core.models.identity import Identity, describe_copies, find_copies, identify
 from core.models.sizes import BYTES, is_adapter, size_of_adapter
+from core.studies.notices import nothing_compared
 from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
     EVERY,
@@ -107,8 +108,7 @@ def find_models(
     }
     usable = [member for member in named.members if member.ref not in failures]
     if not usable:
-        ref, reason = next(iter(failures.items()))
-        raise TaskError(f"No model could be compared. {ref} failed: {reason}")
+        raise nothing_compared(f"{ref} failed: {reason}" for ref, reason in failures.items())
     copies = find_copies(
         {
             member.ref: (identities[member.base].weights, identities[member.ref].weights)

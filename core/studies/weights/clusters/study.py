@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import TaskError
 from core.maths.spectra.projections import draw_map
 from core.studies.kit import (
     ComparedTable,
@@ -30,6 +29,7 @@ from core.studies.kit import (
     Value,
     words_beside,
 )
+from core.studies.notices import nothing_compared
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text
@@ -58,8 +58,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     Raises TaskError if every task failed, SpecError if too many did for what was asked for."""
     selection: Selection = ready.values["models"]
     if not outputs.values:
-        reason = next(iter(outputs.sentences.values()), "")
-        raise TaskError(f"No model could be compared. {reason}".strip())
+        raise nothing_compared(outputs.sentences.values())
     features, distances, notices = compare(spec, selection, outputs)
     present = [member for member in selection.members if member.ref in features]
     sizes = sizes_of(features)

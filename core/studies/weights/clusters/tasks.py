@@ -9,7 +9,7 @@ stay, for another choice of families.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,12 +29,12 @@ from core.maths.spectra.spectra import (
 )
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
-from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.studies.task_kit import (
     Cost,
     Size,
     Value,
+    compute_pieces,
     costs,
     identified,
     keep_pieces,
@@ -142,29 +142,12 @@ def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Del
         yield delta
 
 
-def compute_pieces(
-    keys: Sequence[str], compute: Callable[[int], Value], *, lasting: bool = False
-) -> list[Value]:
-    """Compute the pieces of a task's value by their numbers, except those that an interrupted run
-    of it finished; `lasting` ones stay in the store."""
-    with keep_pieces(dict(enumerate(keys)), lasting=lasting) as pieces:
-        for number in range(len(keys)):
-            if number not in pieces.values:
-                with span(number / len(keys), (number + 1) / len(keys)):
-                    pieces.add(number, compute(number))
-    return [pieces.values[number] for number in range(len(keys))]
-
-
 @pure("weights.model", cost=_cost)
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
     """Measure the singular values of a model's own matrices: "places", "shapes" and "values" as in
     `measure_delta`. Raises ModelError if the model cannot be read."""
     checkpoint = open_model(model, model_identity)
-    slots = [
-        slot
-        for slot in find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
-        if not families or slot.family in families
-    ]
+    slots = [slot for slot in checkpoint.slots.values() if not families or slot.family in families]
     places = [[slot.family, slot.layer] for slot in slots]
     identity = identified(model_identity)
     keys = [key_of("weights spectrum", VERSION, identity, place) for place in places]

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import TaskError
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.studies.kit import Findings, Outputs, Study, Task, Value, View, text_task, words_beside
+from core.studies.notices import nothing_compared
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import text
@@ -42,7 +42,7 @@ from core.studies.weights.intruders.tasks import (
     measure_intruders,
     measure_turned,
 )
-from core.vectors.examples import METRICS, Examples, read_examples
+from core.vectors.examples import METRICS, Examples, examples_task
 
 MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
 TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
@@ -61,12 +61,8 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
     )  # fmt: skip
     if not spec.scaling:
         return [finding]
-    reading = Task.of(
-        "read examples", read_examples, role="examples", fleeting=True,
-        refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
-        labelled=spec.labelled, corpus=spec.text,
-        genres=(), limit=MOST_SENTENCES,
-    )  # fmt: skip
+    refs = tuple(member.ref for member in named_members(spec.base, spec.models))
+    reading = examples_task(refs, spec.labelled, spec.text, MOST_SENTENCES)
     return [finding, reading, text_task(spec.text, (), MOST_SENTENCES)]
 
 
@@ -149,9 +145,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     selection: Selection = ready.values["models"]
     measured = _measured(selection, outputs)
     if not measured:
-        raise TaskError(
-            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
-        )
+        raise nothing_compared(outputs.sentences.values())
     matrices: list[dict[str, Any]] = []
     directions: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
@@ -225,9 +219,8 @@ def _scaled(
     """Make the table of scaled directions, and what a reader must know of it."""
     examples: Examples = ready.values["examples"]
     values = {
-        role[1]: value | outputs.values.get((SHRUNK, role[1]), {})
-        for role, value in outputs.values.items()
-        if role[0] == SCALED
+        ref: value | outputs.values.get((SHRUNK, ref), {})
+        for ref, value in outputs.of(SCALED).items()
     }
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
     table = scaling_table(values, metrics, spec.seed)

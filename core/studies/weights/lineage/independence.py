@@ -32,8 +32,7 @@ from core.maths.spectra.products import (
     norms_of,
 )
 from core.models.changes import share_start
-from core.studies.task_kit import Cost, Size, Value, costs, key_of, pure, span, tick
-from core.studies.weights.clusters.tasks import compute_pieces
+from core.studies.task_kit import Cost, Size, Value, compute_pieces, costs, key_of, pure, span, tick
 from core.studies.weights.lineage.tasks import HEADER, Opened, Place, of_readable, read_place
 
 VERSION = 1  # raised when what is kept of a pair changes

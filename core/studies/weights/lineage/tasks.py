@@ -18,20 +18,20 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.spectra.products import HELD, multiply_models
-from core.models.weights.families import Slot, find_slots
+from core.models.weights.families import Slot
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.studies.task_kit import (
     Cost,
     Size,
     Value,
+    compute_pieces,
     costs,
     identified,
     key_of,
     pure,
     tick,
 )
-from core.studies.weights.clusters.tasks import compute_pieces
 
 VERSION = 1  # raised when what is kept of a matrix changes
 HEADER = 0.01  # processor seconds to open a model for reading
@@ -121,13 +121,15 @@ def open_all(
         tick(0.0, ref)
         try:
             checkpoint = open_model(ref, identity)
-            slots = find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
+            slots = checkpoint.slots
         except ModelError as error:
             left_out[ref] = str(error)
             continue
-        by_place = {(s.family, s.layer): s for s in slots if not families or s.family in families}
+        by_place = {
+            at: slot for at, slot in slots.items() if not families or slot.family in families
+        }
         if not by_place:
-            there = ", ".join(dict.fromkeys(slot.family for slot in slots))
+            there = ", ".join(dict.fromkeys(family for family, _ in slots))
             raise ModelError(
                 f"{ref} has none of the families {', '.join(families)}; choose from {there}."
             )
