@@ -9,7 +9,7 @@ paragraph.
 Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
 the last caveat in `words.toml`.
 
-The headline's number: `core.maths.evaluation.bands.leave_out`, called by `tables.estimates_of`.
+The headline's number: `core.maths.evaluation.bands.leave_out`. `tables.estimates_of` calls it.
 """
 
 from __future__ import annotations
