@@ -167,7 +167,7 @@ def vote_sentence(
     p_value = float(votes["p_value"].iloc[0])
     above = p_value < SIGNIFICANT
     beyond = "" if above else ", not detectably more than by chance"
-    tested = f"{'chance ' if above else ''}{chance}, {text_of(p_value, 'p')}{more}"
+    tested = f"{'chance ' if above else ''}{chance} models, {text_of(p_value, 'p')}{more}"
     text = f"{voters} names the {word} of {voted[0].number.value_text} of {voted[0].baseline}"
     alone = [each.number.value_text for each in voted[1:] if each.subject == NORMS]
     rival = f"; by the size of the update alone it names {alone[0]}" if alone else ""
