@@ -21,7 +21,7 @@ from ui.frame.text import plain
 from ui.study.downloads import slug
 from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
-from ui.study.price import Said, opens_at_once, refusal, say, with_price
+from ui.study.price import WordedPrice, opens_at_once, refusal, with_price, word_price
 from ui.study.results import show_figure, show_headline, show_method, show_rows, view_headline
 from ui.study.run_panel import is_stored, request_of, run_panel
 
@@ -106,31 +106,31 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     models = named if any(map(is_of_revisions, named)) else experiment.models(asked)
     identity = contents(*models, texts=form.texts)
     request = request_of(study, asked, form.texts, identity=identity)
-    said = None
+    priced = None
     if not opens_at_once(request):
-        said = say(study.name, asked, study.price, form.pressed)
+        priced = word_price(study.name, asked, study.price, form.pressed)
 
     def stored() -> bool:
-        return is_stored(request, refused=bool(refusal(said)))
+        return is_stored(request, refused=bool(refusal(priced)))
 
-    pressed = _controls(form, experiment, asked, said, stored)
+    pressed = _controls(form, experiment, asked, priced, stored)
     if pressed is None:
         form.aside.empty()  # it may say where another study's result comes from
         st.info(f"{plain(reason_of(study))} {START}")
-        if said is not None and said.asks:
-            st.markdown(plain(said.sentence))
+        if priced is not None and priced.asks:
+            st.markdown(plain(priced.sentence))
         return None
-    if (refused := refusal(said)) and not stored():
+    if (refused := refusal(priced)) and not stored():
         st.error(plain(refused), icon=":material/error:")
         return None
-    return run_panel(with_price(request, said), again=pressed, told=form.aside)
+    return run_panel(with_price(request, priced), again=pressed, told=form.aside)
 
 
 def _controls(
     form: Form[Any],
     experiment: Experiment,
     asked: Spec | None,
-    said: Said | None,
+    priced: WordedPrice | None,
     stored: Callable[[], bool],
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then in a popover of
@@ -155,9 +155,9 @@ def _controls(
         for option in experiment.own:
             form.control(experiment.key(option.name), anew=True)
         st.form_submit_button(
-            f"Run, {said.takes}" if said is not None else "Run",
+            f"Run, {priced.takes}" if priced is not None else "Run",
             icon=":material/play_arrow:",
-            help=plain(said.sentence) if said is not None and said.asks else HELP,
+            help=plain(priced.sentence) if priced is not None and priced.asks else HELP,
             on_click=state.__setitem__,
             args=(pressed_key, True),
         )

@@ -24,7 +24,7 @@ from ui.study.run_panel import AFRESH, ENDED_WITHOUT, Request, is_stored, run_pa
 
 
 @dataclass(frozen=True)
-class Said:
+class WordedPrice:
     """A price in words.
 
     Attributes:
@@ -45,24 +45,24 @@ class Said:
         return f"about {length(self.seconds)}"
 
 
-def refusal(said: Said | None) -> str:
+def refusal(priced: WordedPrice | None) -> str:
     """Return why this instance refuses the study; "" if it does not, or its price is unknown."""
-    return said.refused if said is not None else ""
+    return priced.refused if priced is not None else ""
 
 
-def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
+def word_price(name: str, spec: Any, pricing: Pricing, again: bool = False) -> WordedPrice | None:
     """Return a study's price in words; None while the Hub is queried, or if that fails, which the
     panel shows. `again` asks a Hub that could not be reached once more."""
     if not any("hub:" in ref for ref in refs_of(spec)):
         try:
-            return _said(pricing, spec, current_limits())
+            return _word_price(pricing, spec, current_limits())
         except PalimpsestError:
-            return Said(False, 0.0, "")  # the study itself says what is wrong with it
+            return WordedPrice(False, 0.0, "")  # the study itself says what is wrong with it
     now = int(time.monotonic() / RESOLVED_FOR)  # a download and the Hub's answer change a price
     asked = (name, now)
     look = Request("price", spec, lambda progress, signal: _look(pricing, spec), identity=asked)
     looked = run_panel(look, again=again, quiet=True)
-    return Said(**looked.provenance) if looked is not None else None
+    return WordedPrice(**looked.provenance) if looked is not None else None
 
 
 def priced_panel(
@@ -73,15 +73,15 @@ def priced_panel(
     again = form.pressed if again is None else again
     if opens_at_once(request):
         return run_panel(request, again=again, told=form.aside)
-    said = say(request.study, request.spec, pricing, again)
+    priced = word_price(request.study, request.spec, pricing, again)
 
     def stored() -> bool:
         remote = any("hub:" in ref for ref in refs_of(request.spec))
-        return not remote and is_stored(request, refused=bool(refusal(said)))
+        return not remote and is_stored(request, refused=bool(refusal(priced)))
 
-    if not agreed(form, request.spec, said, stored):
+    if not agreed(form, request.spec, priced, stored):
         return None
-    return run_panel(with_price(request, said), again=again, told=form.aside)
+    return run_panel(with_price(request, priced), again=again, told=form.aside)
 
 
 def opens_at_once(request: Request) -> bool:
@@ -89,26 +89,28 @@ def opens_at_once(request: Request) -> bool:
     return request.shelved and request.key not in st.session_state.get(AFRESH, ())
 
 
-def with_price(request: Request, said: Said | None) -> Request:
+def with_price(request: Request, priced: WordedPrice | None) -> Request:
     """Add to a request how long its study should take, where that is known."""
-    return request if said is None else replace(request, seconds=said.seconds)
+    return request if priced is None else replace(request, seconds=priced.seconds)
 
 
-def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
+def agreed(
+    form: Form[Any], spec: Any, priced: WordedPrice | None, stored: Callable[[], bool]
+) -> bool:
     """Whether a study may start: at once if it is small or stored, otherwise after its button was
     pressed. It waits while the price is unknown."""
     accepted: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
-    if said is None:
+    if priced is None:
         return False
-    if not (said.refused or (said.asks and spec not in accepted)) or stored():
+    if not (priced.refused or (priced.asks and spec not in accepted)) or stored():
         return True
-    st.session_state[ENDED_WITHOUT] = bool(said.refused)
-    if said.refused:
-        st.error(plain(said.refused), icon=":material/error:")
+    st.session_state[ENDED_WITHOUT] = bool(priced.refused)
+    if priced.refused:
+        st.error(plain(priced.refused), icon=":material/error:")
         return False
-    st.markdown(plain(said.sentence))
+    st.markdown(plain(priced.sentence))
     st.button(
-        f"Start, {said.takes}",
+        f"Start, {priced.takes}",
         type="primary",
         icon=":material/play_arrow:",
         help="Starts the study. You can cancel it at any time; what was computed is kept, and a "
@@ -120,15 +122,15 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
 
 
 @remembered(MOST, seconds=A_MOMENT)
-def _said(pricing: Pricing, spec: Any, limits: Limits) -> Said:
+def _word_price(pricing: Pricing, spec: Any, limits: Limits) -> WordedPrice:
     """Price a study under an instance's limits, which a price reads for itself."""
     price = pricing(spec)
     refused = price.refusal(advice(pricing, spec, price.excess)) if price.excess else ""
-    return Said(price.asks, price.seconds, price.sentence, refused)
+    return WordedPrice(price.asks, price.seconds, price.sentence, refused)
 
 
 def _look(pricing: Pricing, spec: Any) -> Result:
     import pandas as pd
 
-    said = _said(pricing, spec, current_limits())
-    return Result("price", {}, said.sentence, {"price": pd.DataFrame()}, provenance=vars(said))
+    priced = _word_price(pricing, spec, current_limits())
+    return Result("price", {}, priced.sentence, {"price": pd.DataFrame()}, provenance=vars(priced))

@@ -13,7 +13,7 @@ from core.results.names import short_name
 from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.identity import contents
 from ui.frame.text import plain
-from ui.study.price import say
+from ui.study.price import word_price
 from ui.study.results import show_headline, show_view
 from ui.study.run_panel import Request, is_stored, run_panel
 
@@ -95,16 +95,16 @@ def _offer(
             f"up to full on {where}."
         )
     )
-    said = say(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)
-    if said is None:
+    priced = word_price(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)
+    if priced is None:
         return
-    if said.refused:
-        st.error(plain(said.refused), icon=":material/error:")
+    if priced.refused:
+        st.error(plain(priced.refused), icon=":material/error:")
         return
-    if said.asks:
-        st.markdown(plain(said.sentence))
+    if priced.asks:
+        st.markdown(plain(priced.sentence))
     st.button(
-        f"Sweep the rank, {said.takes}",
+        f"Sweep the rank, {priced.takes}",
         type="primary",
         icon=":material/play_arrow:",
         help="Trains all ranks of a model together; you can cancel it.",

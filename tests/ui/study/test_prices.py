@@ -21,5 +21,5 @@ def test_the_price_of_hub_models_is_asked_for_again_when_the_hub_may_say_otherwi
     monkeypatch.setattr(price, "run_panel", panel)
     for seconds in (1.0, 2.0, RESOLVED_FOR + 1):
         monkeypatch.setattr(price.time, "monotonic", lambda now=seconds: now)
-        price.say("RSA", RsaSpec(base="hub:someone/model"), pytest.fail)
+        price.word_price("RSA", RsaSpec(base="hub:someone/model"), pytest.fail)
     assert asked[0] == asked[1] != asked[2]

@@ -155,10 +155,10 @@ def seen_through(head: Head, states: Tensor, final: Tensor) -> tuple[Tensor, Ten
     (place,)."""
     lost, tops = [], []
     for start in range(0, len(states), head.block):
-        said = head.read(states[start : start + head.block]).log_softmax(1)
+        log_p = head.read(states[start : start + head.block]).log_softmax(1)
         true = final[start : start + head.block]
-        lost.append((true.exp() * (true - said)).sum(1).clamp_min(0) / BITS)
-        tops.append(said.argmax(1))
+        lost.append((true.exp() * (true - log_p)).sum(1).clamp_min(0) / BITS)
+        tops.append(log_p.argmax(1))
     return torch.cat(lost), torch.cat(tops)
 
 

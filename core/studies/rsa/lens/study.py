@@ -161,8 +161,8 @@ def first_lines(result: Result, part: str = OUTPUT) -> Result:
 
 def part_sentence(result: Result, part: str = OUTPUT) -> str:
     """Say what a part's figures show; "" for the study's headline."""
-    said = {OUTPUT: output_sentence, WORDS: states_sentence, LAYERS: states_sentence}
-    return said[part](result.statements, result.tables) if part in said else ""
+    sentences = {OUTPUT: output_sentence, WORDS: states_sentence, LAYERS: states_sentence}
+    return sentences[part](result.statements, result.tables) if part in sentences else ""
 
 
 def tables_of(result: Result, part: str = OUTPUT) -> dict[str, pd.DataFrame]:

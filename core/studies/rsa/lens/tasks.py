@@ -88,9 +88,9 @@ def _written(loaded: LoadedModel, seen: Value) -> Value:
     """Put the places of a sentence in order and write their tokens."""
     order = np.argsort(seen["place"])
     tops = seen["top"][..., order]
-    said = np.array(loaded.tokenizer.tokens(tops.ravel().tolist())).reshape(tops.shape)
+    spelled = np.array(loaded.tokenizer.tokens(tops.ravel().tolist())).reshape(tops.shape)
     tokens = loaded.tokenizer.tokens(seen["answer"][order].tolist())
-    return {"token": tokens, "said": said.tolist(), "said_kl": seen["kl"][..., order]}
+    return {"token": tokens, "said": spelled.tolist(), "said_kl": seen["kl"][..., order]}
 
 
 @pure("rsa.change_lens", guard=as_identified, cost=_change_cost)

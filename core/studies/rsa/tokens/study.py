@@ -245,15 +245,17 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
     """Say which models give no answer, or none below the top layer, and which ones would."""
-    said = [
+    reasons = [
         report.said("top_answer_only" if "spans" in value else "no_span_head", model=ref)
         for ref, value in values.items()
         if value.get("why")
     ]
     readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
-    unread = said and not any("spans" in value for value in values.values())
+    unread = reasons and not any("spans" in value for value in values.values())
     return (
-        [*said, report.said("these_answer", models=listed(readers))] if unread and readers else said
+        [*reasons, report.said("these_answer", models=listed(readers))]
+        if unread and readers
+        else reasons
     )
 
 

@@ -277,5 +277,7 @@ def _vote_rows(result: Result, k: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _mistakes(scored: pd.DataFrame, word: str) -> str:
     """Say of which models the vote names another label."""
     wrong = scored[scored["named"] != scored["label"]]
-    said = [f"{row.model} ({row.named})" for row in wrong.itertuples()]
-    return f"Another {word} is named of {', '.join(said)}." if said else "None is named wrong."
+    mistakes = [f"{row.model} ({row.named})" for row in wrong.itertuples()]
+    return (
+        f"Another {word} is named of {', '.join(mistakes)}." if mistakes else "None is named wrong."
+    )
