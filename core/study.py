@@ -29,9 +29,9 @@ from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 
-def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run a study's first stage, and ask which words of its texts the models' tokenizers do not
-    have."""
+def run_first_stage(tasks: Sequence[Task], **options: Any) -> Outputs:
+    """Run a study's first stage, then look up which words of its texts the models' tokenizers do not
+    know."""
     ready = run_here(tasks, **options)
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 
@@ -144,7 +144,7 @@ class View:
         return self.first is not None and self.first(result, *choices) is not result
 
     def drawing(self, result: Result, *choices: object, first: bool = False) -> Drawing:
-        """Return what draws a result for a page, a lecture hall or a paper.
+        """Return the function that draws a result for a page, a lecture hall or a paper.
 
         Args:
             result: What the study returned.
@@ -152,24 +152,24 @@ class View:
             first: Draw what a page draws at first alone, on an axis that reaches as far.
         """
 
-        def drawn(*, context: Context) -> panels.Drawn:
+        def draw_for(*, context: Context) -> panels.Drawn:
             shown = result
             if first and self.first is not None and not result.table.empty:
                 shown, context = self.first(result, *choices), replace(context, zoomed=True)
-            figures = self._drawn(shown, *choices, context=context)
+            figures = self._figures_for(shown, *choices, context=context)
             return figures if isinstance(figures, panels.Panels) else [*figures.values()]
 
-        return drawn
+        return draw_for
 
     def figures(self, result: Result, context: Context = PAGE) -> dict[str, Chart]:
         """Draw the figures that files hold, by file name."""
         charts: dict[str, Chart] = {}
         for choices in () if result.table.empty else self.choices(result):
-            figures = self._drawn(result, *choices, context=context)
+            figures = self._figures_for(result, *choices, context=context)
             charts |= figures.by_name(context) if isinstance(figures, panels.Panels) else figures
         return charts
 
-    def _drawn(self, result: Result, *choices: object, context: Context) -> panels.Figures:
+    def _figures_for(self, result: Result, *choices: object, context: Context) -> panels.Figures:
         return {} if result.table.empty else self.draw(result, *choices, context=context)
 
 
@@ -188,13 +188,14 @@ class Study:
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
-        collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
-            where that takes long.
+        collect_costs: spec, planned tasks, sizes of models -> costs of what `collect` and `finish`
+            compute, where that takes long.
         files: Result -> files beside tables and figures, by name.
         kind: Of its results, where they are more than a `Result`.
         views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
-        light: Whether its precomputed result at defaults opens without what `import_tangled` does.
+        light: Whether its precomputed result at default options opens without importing what
+            `import_tangled` does; a test holds it to that.
     """
 
     name: str
@@ -205,7 +206,7 @@ class Study:
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]] = prepare_named
     perform: Callable[..., Outputs] = lambda spec, tasks, **options: run(tasks, **options)
     finish: Callable[..., Any] = lambda spec, ready, result, **options: result
-    collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = lambda *planned: ()
+    collect_costs: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = lambda *planned: ()
     files: Callable[[Any], dict[str, bytes]] = lambda result: {}
     kind: type[Any] | None = None
     views: tuple[View, ...] = (View(),)
@@ -248,7 +249,7 @@ class Study:
         it but the sizes of models. Raises PalimpsestError as `expected_tasks` does."""
         sizes = Sizes()
         tasks = expected_tasks(self, spec, sizes)
-        return price_tasks(tasks, sizes, *self.collecting(spec, tasks, sizes))
+        return price_tasks(tasks, sizes, *self.collect_costs(spec, tasks, sizes))
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.
@@ -271,7 +272,7 @@ class Study:
         shipped = None if texts else shelf.shelved(self.name, spec, self.kind)
         if shipped is not None and shelf.is_wanted(options):
             return shipped
-        ready = read_first(self.prepare(spec, texts), **options)
+        ready = run_first_stage(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), expected=expected_costs, **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
         return result if shipped is None else shelf.compared(result, shipped)

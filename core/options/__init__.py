@@ -2,8 +2,10 @@
 
     @dataclass(frozen=True)
     class RsaSpec(Spec):
-        drop_rogue: int = whole("Rogue dimensions dropped", 0, low=0, high=64, help="How many
-        dimensions with the largest mean square are removed first.")
+        drop_rogue: int = whole(
+            "Rogue dimensions dropped", 0, low=0, high=64,
+            help="How many dimensions with the largest mean square are removed first.",
+        )
 
 A value comes from Python (`RsaSpec(drop_rogue=3)`), from a form, or as text from a flag or a link
 (`Option.read`). The same check with the same message refuses an invalid value from any of them.

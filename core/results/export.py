@@ -1,8 +1,9 @@
 """Results and their files: tables, figures and records, the same from a page and from the command
 line.
 
-Every study's `collect` returns a `Result`: tidy tables, arrays for charts, a headline, and enough
-provenance (versions, fingerprints, spec) to run the study again.
+Every study's `collect` returns `Findings`, of which `Study.result` makes a `Result`: tidy tables,
+arrays for charts, a headline, and enough provenance (versions, fingerprints, spec) to run the study
+again.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Result:
     """The outcome of a study.
 
     Attributes:
-        study: Name of the study ("rsa", "probe", "weights", "align").
+        study: Its name, the words of its command, such as "weights lineage".
         spec: The options of the study, as plain JSON values.
         headline: What was found, in a few sentences; the first one can stand alone.
         tables: Tidy tables by name; the first is the main one and becomes `table.csv`.

@@ -75,7 +75,7 @@ class Paired:
             yield both
 
     @property
-    def said(self) -> Value:
+    def remarks(self) -> Value:
         """What a task returns beside its numbers: `notices`, and what was left out as `sinks`."""
         return {"notices": list(self.notices), **({TABLE: self.sinks} if self.sinks else {})}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.runs.precomputed import default_precomputed
 from core.runs.store import Store, using
-from core.study import Study, read_first
+from core.study import Study, run_first_stage
 
 HEADLINE = "make_headline"  # the name of the function in every study
 
@@ -22,7 +22,7 @@ def functions_of(study: Study, spec: Any) -> tuple[Callable[..., Any], ...]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
         store = Store(Path(folder), precomputed=default_precomputed())
         with using(store):
-            ready = read_first(study.prepare(spec, None), store=store)
+            ready = run_first_stage(study.prepare(spec, None), store=store)
             return tuple(dict.fromkeys(task.function for task in study.plan(spec, ready)))
 
 

@@ -14,7 +14,7 @@ from core.catalogue import STUDIES
 from core.models.costs import Sizes, price_tasks
 from core.runs.price import Cost
 from core.runs.tasks import IDENTITY, Task, given_task
-from core.study import expected_tasks, read_first
+from core.study import expected_tasks, run_first_stage
 from core.text.reading import Unread
 from core.vectors.pairs import Items
 from tests.cases import exhaustive
@@ -56,7 +56,7 @@ def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
     if "sentences" in {part.name for part in fields(spec)}:
         spec = replace(spec, sentences=200)
     expected = expected_tasks(study, spec, Sizes())
-    planned = study.plan(spec, read_first(study.prepare(spec, None)))
+    planned = study.plan(spec, run_first_stage(study.prepare(spec, None)))
     if name == "truth":  # of which all but the smallest changes are matched, whichever that is
         expected, planned = (
             sorted(map(unnamed, tasks), key=lambda task: str(task.role))
@@ -71,7 +71,7 @@ def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
     study = STUDIES[name]
     spec = study.Spec()
     expected = study.price(spec)
-    planned = price_tasks(study.plan(spec, read_first(study.prepare(spec, None))), Sizes())
+    planned = price_tasks(study.plan(spec, run_first_stage(study.prepare(spec, None))), Sizes())
     for part in ("processor", "memory"):
         ratio = getattr(planned, part) / getattr(expected, part)
         assert 1 / 1.5 < ratio < 1.5, (part, ratio)

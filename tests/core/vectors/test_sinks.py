@@ -16,7 +16,7 @@ from core.runs.runner import Outputs, run
 from core.runs.store import Store, using
 from core.studies.rsa.layers import study
 from core.studies.rsa.layers.spec import RsaSpec
-from core.study import read_first
+from core.study import run_first_stage
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
 from core.vectors.notices import sinks_left_out
@@ -235,7 +235,7 @@ def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None
         spec = RsaSpec(
             models[name], (f"random:{models[name]}",), references=False, grid=True, sinks=sinks
         )
-        ready = read_first(study.prepare(spec, corpus()))
+        ready = run_first_stage(study.prepare(spec, corpus()))
         return [task.key for task in study.plan(spec, ready)]
 
     assert keys("encoder", "auto") == keys("encoder", "keep") != keys("encoder", "drop")
@@ -249,7 +249,7 @@ def test_a_study_of_encoders_finds_what_is_stored(models: dict[str, str], tmp_pa
     spec = RsaSpec(encoder, (f"random:{encoder}",), references=False)
     with using(Store(tmp_path)):
         study.STUDY.run(replace(spec, sinks="keep"), corpus())
-        outputs = run(study.plan(spec, read_first(study.prepare(spec, corpus()))))
+        outputs = run(study.plan(spec, run_first_stage(study.prepare(spec, corpus()))))
     assert outputs.stored == len(outputs.values)
 
 

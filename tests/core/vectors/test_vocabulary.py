@@ -20,7 +20,7 @@ from core.studies.rsa.layers import study
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
-from core.study import read_first
+from core.study import run_first_stage
 from core.text.corpora import Corpus, Sentence
 from core.vectors import vocabulary
 from core.vectors.vocabulary import MOSTLY, lost_capitals, unknown_share, with_unknown_words
@@ -174,7 +174,7 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
     texts = {"demo": Corpus("demo", (Sentence(READ), Sentence(STRANGE)) * 8)}
     with using(Store(tmp_path)):
         study.STUDY.run(spec, texts)
-        ready = read_first(study.prepare(spec, texts))
+        ready = run_first_stage(study.prepare(spec, texts))
         outputs = run(study.plan(spec, ready))
     assert outputs.stored == len(study.plan(spec, ready)) == 1
     assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)

@@ -207,7 +207,7 @@ def read_pair(
     """Read the rows of both models, their split, and what a task says beside its numbers."""
     paired = extract_pair(one, other, Items(sentences, (), items), match_layers, sinks=sinks)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
-    return paired.base, paired.compared, parts, paired.said
+    return paired.base, paired.compared, parts, paired.remarks
 
 
 def layer_groups(layers: int, size: int) -> list[np.ndarray]:

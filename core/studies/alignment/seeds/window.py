@@ -96,7 +96,7 @@ def align_static(
             window = window[_places(words, paired)]
             given, y = at_layers(states, asked), at_layers(targets, asked)
             fits.append(_fit(given, window, columns, y, parts, methods, seed))
-    value = described(paired.base, paired.compared, parts, asked, paired.said)
+    value = described(paired.base, paired.compared, parts, asked, paired.remarks)
     return value | by_direction(fits, len(asked))
 
 

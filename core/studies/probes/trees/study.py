@@ -150,7 +150,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     )
 
 
-def collecting(spec: ProbeSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
+def collect_costs(spec: ProbeSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
     """Estimate the rank sweep, where it is asked for."""
     swept = expected_sweep(spec, sizes, spec.probed) if spec.sweep else []
     return [replace(task.cost(sizes), shared={}) for task in swept]
@@ -163,7 +163,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    collecting=collecting,
+    collect_costs=collect_costs,
     finish=finish,
     files=extra_files,
     kind=ProbeResult,

@@ -35,7 +35,7 @@ from core.studies.probes.trees.tables import probe_groups, sample_of
 from core.studies.probes.trees.tasks import Regime, score_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods, said
 from core.studies.text_kit import Statement, short_name
-from core.study import completed, read_first
+from core.study import completed, run_first_stage
 
 SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
@@ -110,7 +110,7 @@ def run_sweep(
     """Prepare, plan, run and collect a sweep of one layer of each model, with the study's
     sentences, seeds, epochs and draws. Raises SpecError if a model has no such layer."""
     asked = replace(spec, models=tuple(layers), untrained=False)
-    ready = read_first(prepare(asked, texts), **options)
+    ready = run_first_stage(prepare(asked, texts), **options)
     outputs = perform_sweep(asked, layers, ready, **options)
     table = collect_sweep(asked, ready, outputs)
     treebank: Treebank = ready.need(TREEBANK)

@@ -126,7 +126,7 @@ def compare_states(
         "change": np.stack([row_changes(x, y) for x, y in paired.layers()]),
         "sentence": paired.sentence,
         "word": paired.word,
-        **paired.said,
+        **paired.remarks,
     }
 
 

@@ -180,7 +180,7 @@ def compare_layers(
     return {
         "similarity": similarity,
         "items": int(paired.base.shape[1]),
-        **paired.said,
+        **paired.remarks,
     }
 
 
@@ -200,5 +200,5 @@ def _by_layer(paired: Paired, how: Settings, seed: int) -> Value:
         "items": int(paired.base.shape[1]),
         "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
         "sentences": len(np.unique(paired.sentence)),
-        **paired.said,
+        **paired.remarks,
     }

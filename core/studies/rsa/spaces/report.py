@@ -35,7 +35,7 @@ NOTHING = said("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
 BEYOND = "further from its base than any two seeds are from each other, last layer"
-SAID = {
+CLAUSES = {
     SEEDS: "seeds are {} apart",
     TUNED: "fine-tunes are {} from their base",
     STEPS: "steps are {} from the end of their run",
@@ -293,7 +293,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
     if not related:
         return NOTHING
-    apart = listed([SAID[name].format(ends[name].text) for name in related[:2]])
+    apart = listed([CLAUSES[name].format(ends[name].text) for name in related[:2]])
     without = listed([starts[name].value_text for name in related[:2]])
     chance = f"; shuffled words are {ends[CHANCE].value_text} apart" if CHANCE in ends else ""
     parts = [
@@ -305,5 +305,5 @@ def make_headline(statements: Sequence[Statement]) -> str:
         moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
         parts.append(f"Further from the base than any two seeds are apart: {listed(moved)}.")
     if len(related) > 2:
-        parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
+        parts.append(f"On average, {CLAUSES[STEPS].format(ends[STEPS].text)}.")
     return " ".join(filter(None, (*parts, _shape_sentence(statements))))

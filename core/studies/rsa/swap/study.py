@@ -98,11 +98,11 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             "model_identity": content[ref],
             "pairs": pairs,
         }
-        some, few = _some_layers(spec, identities(ready)[ref])
-        if some:
-            common["layers"] = some
+        reverted, randomised = _swapped_layers(spec, identities(ready)[ref])
+        if reverted:
+            common["layers"] = reverted
         random = spec.random and not spec.base.startswith("random:")
-        drawn: dict[str, Any] = {"random_layers": few} if random and few != some else {}
+        drawn: dict[str, Any] = {"random_layers": randomised} if random and randomised != reverted else {}
         tasks["swap", ref] = Task.of(
             ref,
             swap_layers,
@@ -135,9 +135,9 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
     return list(tasks.values())
 
 
-def _some_layers(spec: SwapSpec, model: Identity) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Choose the layers of a fine-tune that are reverted, and those that are changed at random;
-    none for all of them, so that results of small models keep their keys."""
+def _swapped_layers(spec: SwapSpec, model: Identity) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Choose the layers of a fine-tune that are reverted and those that are changed at random; ()
+    for all, which keeps the keys of small models' results."""
     layers = layer_numbers.layers_of_model(spec.layers, model.ref, model.layers)
     if layers == tuple(range(model.layers + 1)):
         return (), ()

@@ -95,7 +95,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collecting(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
+def collect_costs(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
     """Estimate permuting labels and drawing the map, beside what is stored of every update."""
     stored = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
     seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(stored) ** 2 / 2

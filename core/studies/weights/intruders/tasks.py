@@ -1,4 +1,5 @@
-"""The study's task: how much each matrix's leading directions resemble the base's.
+"""The study's tasks: how much each matrix's leading directions resemble the base's, and how many
+would be intruders after random updates of the same spectrum.
 
 Every matrix is compared with the base's and with random updates of equal norm. A running task keeps
 finished matrices, so that an interrupted run goes on where it stopped.

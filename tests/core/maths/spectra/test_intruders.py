@@ -38,7 +38,7 @@ from core.studies.weights.intruders.text import (
     near_threshold,
     statements_of,
 )
-from core.study import read_first
+from core.study import run_first_stage
 from tests.core.small_zoo import base_tensors, write_model
 
 SHAPES = ((48, 48), (40, 120), (120, 40))
@@ -204,7 +204,7 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
 
 @pytest.mark.slow
 def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec) -> None:
-    ready = read_first(prepare(spec))
+    ready = run_first_stage(prepare(spec))
     outputs = run(plan(spec, ready))
     other = replace(spec, threshold=0.99)
     old = {task.key for task in plan(spec, ready)}

@@ -21,7 +21,7 @@ from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY as ALIGN
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.study import STUDY as PROBE_TRAINING
-from core.study import Study, read_first
+from core.study import Study, run_first_stage
 from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.study import STUDY as ROTATION
 
@@ -38,7 +38,7 @@ def copy(tmp_path: Path) -> str:
 
 def compared(study: Study, spec: object) -> set[str]:
     """The models that the tasks of a study read."""
-    ready = read_first(study.prepare(spec, None))
+    ready = run_first_stage(study.prepare(spec, None))
     tasks = [dict(task.arguments) for task in study.plan(spec, ready)]
     names = ("model", "one", "other")
     return {str(each[name]) for each in tasks for name in names if name in each}

@@ -30,7 +30,7 @@ from core.studies.weights.clusters.selection import find_models
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import measure_delta
-from core.study import read_first
+from core.study import run_first_stage
 from tests.core.contents import copied_as, read_as
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files
@@ -50,7 +50,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
 
 def measured(spec: WeightsSpec) -> Outputs:
     """What the study's tasks brought, and the models that were left out before there were any."""
-    ready = read_first(prepare(spec))
+    ready = run_first_stage(prepare(spec))
     outputs = run(plan(spec, ready))
     return replace(outputs, failures={**ready.values["models"].failures, **outputs.sentences})
 
@@ -406,7 +406,7 @@ def test_the_command_line_takes_the_tree(
 def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
-    ready = read_first(prepare(spec))
+    ready = run_first_stage(prepare(spec))
     outputs = run(plan(spec, ready))
     server.requests.clear()
     assert len(STUDY.result(spec, ready, outputs).table) == 3

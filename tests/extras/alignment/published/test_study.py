@@ -14,7 +14,7 @@ from core.models import load_model
 from core.models.loading.memory import borrow_model
 from core.runs.runner import run
 from core.runs.store import Store, using
-from core.study import read_first
+from core.study import run_first_stage
 from extras.alignment.published import study as published
 from extras.alignment.published import training as published_training
 from extras.alignment.published.findings import (
@@ -304,7 +304,7 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(320)))
     spec = ProtocolSpec(models, tuned=(), length=16, steps=4, corpus=str(text), sentences=320)
-    ready = read_first(published.STUDY.prepare(spec, None), store=Store(tmp_path / "a"))
+    ready = run_first_stage(published.STUDY.prepare(spec, None), store=Store(tmp_path / "a"))
     roles = [task.role for task in published.plan(spec, ready)]
     assert [role[1] for role in roles[: len(FITTED)]] == list(FITTED)
     theirs = [task for task in published.plan(spec, ready) if task.role[1] != OURS]

@@ -13,7 +13,7 @@ from core.maths.evaluation.split import split_rows
 from core.results.columns import meaning
 from core.studies.alignment.seeds import tasks
 from core.studies.alignment.seeds.tables import OVERALL
-from core.study import read_first
+from core.study import run_first_stage
 from core.vectors.pairs import Paired
 from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.study import plan, prepare
@@ -134,4 +134,4 @@ def test_rows_split_by_word_are_words() -> None:
 
 def test_every_pair_is_one_task() -> None:
     spec = RotationSpec(models=("zoo:seed-0", "zoo:seed-1", "zoo:seed-2"), sentences=40)
-    assert len(plan(spec, read_first(prepare(spec)))) == 3
+    assert len(plan(spec, run_first_stage(prepare(spec)))) == 3

@@ -24,7 +24,7 @@ from core.studies.alignment.seeds.tables import (
 )
 from core.studies.alignment.seeds.text import beside_sentence, gain_sentence, reaches_in_words
 from core.studies.alignment.seeds.window import align_static
-from core.study import read_first
+from core.study import run_first_stage
 from core.vectors.pairs import Paired
 from core.vectors.window import REACHES
 
@@ -139,7 +139,7 @@ def test_rows_that_are_no_words_are_refused(spaces: Any, monkeypatch: pytest.Mon
 )
 def test_a_study_of_whole_sentences_plans_none(items: str, split: str, planned: int) -> None:
     spec = AlignSpec(items=items, split=split, sentences=40)
-    tasks = plan(spec, read_first(prepare(spec)))
+    tasks = plan(spec, run_first_stage(prepare(spec)))
     assert sum(task.function is align_static for task in tasks) == planned
 
 

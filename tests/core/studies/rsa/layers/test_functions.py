@@ -37,7 +37,7 @@ from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY, plan, prepare
 from core.studies.rsa.layers.tables import ratio_rows
 from core.studies.rsa.layers.text import CHANGES, changed_sentences, facts_of, most_changed
-from core.study import read_first
+from core.study import run_first_stage
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
 from core.vectors.turning import turned
@@ -116,7 +116,7 @@ def test_each_panel_has_a_title_of_its_own() -> None:
 
 
 def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
-    ready = read_first(prepare(_spec(), CORPORA))
+    ready = run_first_stage(prepare(_spec(), CORPORA))
     with_them, without = (plan(_spec(functions=each), ready) for each in (True, False))
     assert {task.key for task in with_them} > {task.key for task in without}
     assert len(with_them) == len(without) + 2

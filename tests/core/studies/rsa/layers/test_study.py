@@ -48,7 +48,7 @@ from core.studies.rsa.layers.runs import find_references, pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.text import NOTHING
 from core.studies.rsa.layers.views import curves_sentence
-from core.study import read_first
+from core.study import run_first_stage
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text, repeated_sentences
 from core.vectors.notices import other_depth
@@ -175,7 +175,7 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
 
 def test_a_second_run_computes_nothing_and_says_the_same() -> None:
     spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=100)
-    ready, again = (read_first(study.prepare(spec, CORPORA)) for _ in range(2))
+    ready, again = (run_first_stage(study.prepare(spec, CORPORA)) for _ in range(2))
     first, second = run(study.plan(spec, ready)), run(study.plan(spec, again))
     assert (first.stored, second.stored) == (0, 5)
     one, two = study.STUDY.result(spec, ready, first), study.STUDY.result(spec, again, second)
@@ -203,7 +203,7 @@ def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
 
 def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
     spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=200)
-    task = study.plan(spec, read_first(study.prepare(spec, CORPORA)))[0]
+    task = study.plan(spec, run_first_stage(study.prepare(spec, CORPORA)))[0]
     paired = extract_pair("zoo:seed-0", "zoo:tuned-0", dict(task.arguments)["items"])
     x, y = paired.base[LAYERS], paired.compared[LAYERS]
     kept = without_influential(x, y, 5.0)

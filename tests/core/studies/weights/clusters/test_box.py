@@ -23,7 +23,7 @@ from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.text import ABOVE
 from core.studies.weights.ranks import CHANCE
-from core.study import read_first
+from core.study import run_first_stage
 from tests import ROOT
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_delta_activations_tell_tasks_in_the_middle_layer(tmp_path: Path) -> Non
     assert distances[["activations_top", "activations_middle"]].notna().all(axis=None)
 
     spec = WeightsSpec(activations=True)
-    outputs = run(plan(spec, read_first(prepare(spec))))
+    outputs = run(plan(spec, run_first_stage(prepare(spec))))
     states = {role[1]: value for role, value in outputs.values.items() if role[0] == STATES}
     base = summary_of(states.pop("zoo:seed-0"))
     embeddings = np.stack([calc_change(base, summary_of(value))[0] for value in states.values()])

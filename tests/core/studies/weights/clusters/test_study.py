@@ -44,7 +44,7 @@ from core.studies.weights.clusters.text import (
 from core.studies.weights.clusters.views import MAP
 from core.studies.weights.ranks import CHANCE, OF_A_PAIR, RANK_COLUMNS
 from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
-from core.study import read_first
+from core.study import run_first_stage
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
 SPEC = WeightsSpec(rank=3, permutations=200)
@@ -52,7 +52,7 @@ SPEC = WeightsSpec(rank=3, permutations=200)
 
 def measured(spec: WeightsSpec) -> Outputs:
     """What the study's tasks brought."""
-    return run(plan(spec, read_first(prepare(spec))))
+    return run(plan(spec, run_first_stage(prepare(spec))))
 
 
 @pytest.fixture(scope="module")
