@@ -24,7 +24,7 @@ from core.maths.evaluation.bands import Replicates, leave_out
 from core.maths.ranks import correlate, correlation_interval, rank_correlation
 from core.maths.similarity.scoring import distance_ratios, mean_band
 from core.maths.statistics import jackknife_interval, sentence_counts
-from core.maths.structural.bands import Group, Sample, draw_sample, summary
+from core.maths.structural.bands import ProbeScores, Sample, banded_sum, draw_sample
 from core.results.differences import banded_differences
 from core.studies.alignment.barrier.tables import barrier_tables
 from core.studies.alignment.barrier.tasks import SHARES
@@ -32,7 +32,7 @@ from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
 from core.studies.rsa.layers.random_changes import TURNS
-from core.studies.rsa.swap.scores import exchange_rows, own_row
+from core.studies.rsa.swap.tables import exchange_rows, own_row
 from core.studies.weights.intruders.tables import SCALES, WAYS, scaling_table
 from extras.probes.removal.tables import tables_of
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
@@ -63,7 +63,7 @@ def probes(
     levels: np.ndarray,
     easy: np.ndarray,
     of_draw: np.ndarray,
-) -> Group:
+) -> ProbeScores:
     """Scores in percent of probes with these true means by layer.
 
     Args:
@@ -79,7 +79,7 @@ def probes(
     noise = OF_EDGE["layer"] * rng.standard_normal((layers, 1, count))
     noise = noise + OF_EDGE["probe"] * rng.standard_normal((layers, draws, count))
     shares = levels[:, None, None] + of_draw[..., None] + easy + noise / np.sqrt(edges)
-    return Group.of_shares(edges * shares, sample.lengths, sample, range(layers))
+    return ProbeScores.of_shares(edges * shares, sample.lengths, sample, range(layers))
 
 
 def sentences(rng: np.random.Generator, count: int = SENTENCES) -> tuple[Sample, np.ndarray]:
@@ -114,7 +114,7 @@ def probe_bands() -> Iterator[Row]:
         def simulate(rng: np.random.Generator) -> list[bool]:
             sample, easy = sentences(rng)
             group = probes(rng, sample, flat[:layers], easy, apart(rng, layers, draws))
-            return holds(summary((1, group.pooled())), 100 * UUAS)
+            return holds(banded_sum((1, group.pooled())), 100 * UUAS)
 
         return simulate
 
@@ -125,8 +125,8 @@ def probe_bands() -> Iterator[Row]:
             rules = together(rng, layers, draws)
             random = probes(rng, sample, flat[:layers], easy, rules).pooled(shared=True)
             if selectivity:
-                return holds(summary((1, real), (-1, random)), 0.0)
-            return holds(summary((1, random)), 100 * UUAS)
+                return holds(banded_sum((1, real), (-1, random)), 0.0)
+            return holds(banded_sum((1, random)), 100 * UUAS)
 
         return simulate
 
@@ -174,7 +174,7 @@ def _lead(rng: np.random.Generator) -> list[bool]:
     return [all(holds({end: rest[end].to_numpy() for end in ("low", "high")}, 0.0))]
 
 
-def _chosen(group: Group, rng: np.random.Generator) -> Group:
+def _chosen(group: ProbeScores, rng: np.random.Generator) -> ProbeScores:
     """The group with scores on development sentences that do not depend on the test sentences."""
     return replace(group, dev=rng.standard_normal(len(group.layers)))
 
@@ -186,15 +186,17 @@ def share_bands() -> Iterator[Row]:
         def simulate(rng: np.random.Generator) -> list[bool]:
             sample, easy = sentences(rng, count)
             group = probes(rng, sample, np.array([UUAS]), easy, np.zeros((1, 1)))
-            return holds(summary((1, group)), 100 * UUAS)
+            return holds(banded_sum((1, group)), 100 * UUAS)
 
         return simulate
 
     def bits(rng: np.random.Generator) -> list[bool]:
         sample, _ = sentences(rng, 8 * SENTENCES)
         cost = rng.gamma(1.5 * sample.lengths * rng.gamma(4, 0.25, len(sample.lengths)), 1.0)
-        group = Group.of_shares(cost[None, None], sample.lengths, sample, scale=1.0, highest=np.inf)
-        return holds(summary((1, group)), 1.5)
+        group = ProbeScores.of_shares(
+            cost[None, None], sample.lengths, sample, scale=1.0, highest=np.inf
+        )
+        return holds(banded_sum((1, group)), 1.5)
 
     for count in (30, 100):
         yield coverage("share of texts", f"{count} texts", _texts(count))
@@ -227,8 +229,8 @@ def _attachment(count: int) -> Simulation:
     def simulate(rng: np.random.Generator) -> list[bool]:
         sample, easy = sentences(rng, count)
         right = sample.lengths * (UUAS + easy)
-        group = Group.of_shares(right[None, None], sample.lengths, sample)
-        return holds(summary((1, group)), 100 * UUAS)
+        group = ProbeScores.of_shares(right[None, None], sample.lengths, sample)
+        return holds(banded_sum((1, group)), 100 * UUAS)
 
     return simulate
 

@@ -33,7 +33,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("erasure, loss", "erasure, cost", "erasure, cost of random subspaces"),
         "erasure, cost above random subspaces",
     ),
-    "core.maths.structural.bands.summary": (
+    "core.maths.structural.bands.banded_sum": (
         *("probe score", "probe difference of models", "probe margin over a baseline"),
         *("lead of the best layer, all layers", "probe score, control trees", "probe selectivity"),
         *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
@@ -57,8 +57,8 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.maths.spectra.shape.shape_intervals": tuple(f"shape, {name}" for name in SHAPES),
     "core.studies.rsa.spaces.report.last_angles": ("angle of two spaces, coherent",),
     "core.studies.rsa.spaces.report.layer_table": ("angle of two spaces, unlike",),
-    "core.studies.rsa.swap.scores.own_row": ("share of texts",),
-    "core.studies.rsa.swap.scores.exchange_rows": (
+    "core.studies.rsa.swap.tables.own_row": ("share of texts",),
+    "core.studies.rsa.swap.tables.exchange_rows": (
         *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
         "swap, loss of random changes",
     ),

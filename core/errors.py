@@ -100,7 +100,7 @@ def _without_folders(text: str) -> str:
     return _FOLDERS.sub("", re.sub(rf"{_START}(?:{folders})[/\\](?:[^\s/\\'\"]+[/\\])*", "", text))
 
 
-def explained(error: BaseException) -> BaseException:
+def readable_error(error: BaseException) -> BaseException:
     """Return an error as it is, or one for users where a name in their input is too long."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return PalimpsestError(

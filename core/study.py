@@ -16,7 +16,7 @@ import core.results.drawing.panels as panels
 from core.models.costs import Sizes, expected_costs, expected_outputs, price_tasks
 from core.results.differences import ComparedTable
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.paper import Drawing
+from core.results.drawing.printing import Drawing
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
@@ -30,8 +30,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 
 def run_first_stage(tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run a study's first stage, then look up which words of its texts the models' tokenizers do not
-    know."""
+    """Run a first stage, then look up words that the models' tokenizers do not know."""
     ready = run_here(tasks, **options)
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 

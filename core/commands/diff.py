@@ -30,7 +30,7 @@ from core.errors import ModelError
 from core.models import parse_ref
 from core.models.loading.task_models import describe_head
 from core.results.numbers import text_of
-from core.runs.price import length
+from core.runs.price import duration_text
 
 PAGE = "report.html"
 
@@ -97,7 +97,11 @@ def describe_parts(check: Check) -> list[str]:
     prices = prices_of(check)
     lines = []
     for name in specs_of(check):
-        cost = f"about {length(prices[name].seconds)}." if name in prices else "no price is known."
+        cost = (
+            f"about {duration_text(prices[name].seconds)}."
+            if name in prices
+            else "no price is known."
+        )
         lines.append(f"{PARTS[name]}: {unfit(check, name) or _headless(check, name) or cost}")
     return lines
 

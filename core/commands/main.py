@@ -17,7 +17,7 @@ from importlib import import_module
 from core import COMMAND
 from core.catalogue import STUDIES
 from core.commands import study
-from core.errors import PalimpsestError, explained, nearest
+from core.errors import PalimpsestError, nearest, readable_error
 from core.results.folder import try_folder
 
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (PalimpsestError, OSError) as error:
-        reason = explained(error)
+        reason = readable_error(error)
         if not isinstance(reason, PalimpsestError):
             raise
         print(f"palimpsest: {reason}", file=sys.stderr)

@@ -96,7 +96,7 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
         )
         return
     default = " ".join(option.write(option.default))
-    words = f"{option.help} Takes {option.explained()}; default {default or 'empty'}."
+    words = f"{option.help} Takes {option.valid_values()}; default {default or 'empty'}."
     parser.add_argument(
         name,
         dest=option.name,

@@ -78,12 +78,12 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _warn_of_store(price: Price, store: Store) -> None:
     """Say so if the store would drop the sweep's first results before its last are there."""
-    from core.runs.price import gigabytes
+    from core.runs.price import gigabytes_text
 
     if price.store * 1e9 > store.size_limit:
         print(
-            f"note: The sweep keeps {gigabytes(price.store)}, "
-            f"and the store holds {gigabytes(store.size_limit / 1e9)}: "
+            f"note: The sweep keeps {gigabytes_text(price.store)}, "
+            f"and the store holds {gigabytes_text(store.size_limit / 1e9)}: "
             "results that models share may be computed again. Raise PALIMPSEST_STORE_BYTES.",
             file=sys.stderr,
         )

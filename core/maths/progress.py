@@ -14,7 +14,7 @@ from typing import Protocol
 from core.maths.arrays import Value
 
 
-class Checkpoint:
+class SavedState:
     """The place where a long computation keeps its state; this one keeps nothing."""
 
     @property
@@ -44,7 +44,7 @@ class Listener(Protocol):
     def part(self, low: float, high: float) -> Listener:
         """Return the listener of a part of the computation."""
 
-    def checkpoint(self, form: str) -> Checkpoint:
+    def checkpoint(self, form: str) -> SavedState:
         """Return the computation's next checkpoint."""
 
 
@@ -77,7 +77,7 @@ def span(low: float, high: float) -> Iterator[None]:
         LISTENER.reset(token)
 
 
-def checkpoint(form: str) -> Checkpoint:
+def checkpoint(form: str) -> SavedState:
     """Return the place where the current computation keeps its state.
 
     A computation asks for its checkpoints in the same order whenever it runs.
@@ -87,4 +87,4 @@ def checkpoint(form: str) -> Checkpoint:
             found.
     """
     listener = LISTENER.get()
-    return Checkpoint() if listener is None else listener.checkpoint(form)
+    return SavedState() if listener is None else listener.checkpoint(form)

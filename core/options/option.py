@@ -166,7 +166,7 @@ class Option:
         shown = f"{text[:LONGEST_VALUE]}…" if len(text) > LONGEST_VALUE else text
         return SpecError(f"{self.name} takes {self.takes()}, not {shown or 'nothing'}.")
 
-    def explained(self) -> str:
+    def valid_values(self) -> str:
         """Describe the valid values as `takes` does, for help, with the meaning of each choice."""
         if self.kind not in ("choice", "choices"):
             return self.takes()

@@ -116,7 +116,7 @@ def tip_of(name: str) -> Tip:
     return Tip(column, title, kinds[0] if kinds else "share")
 
 
-def told(
+def with_tooltips(
     table: pd.DataFrame, tips: Sequence[Tip | str]
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Add a column of words for each line of a tooltip, and make the tooltips that show them.

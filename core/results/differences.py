@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.statistics import LEVEL
-from core.results.columns import ends_of, tip_of, told
+from core.results.columns import ends_of, tip_of, with_tooltips
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
@@ -196,7 +196,7 @@ def _dots(
     context: Context,
 ) -> Chart:
     """Draw one small multiple: a row with its interval for each name."""
-    rows, tooltip = told(table, ("name", value, "low"))
+    rows, tooltip = with_tooltips(table, ("name", value, "low"))
     scale = {"domain": list(ends), "nice": False, "zero": False}
     kind = of.kind if value == "difference" else tip_of(value).kind
     axis = {"tickCount": 4, **(labels_of(kind) if kind else {})}

@@ -91,12 +91,12 @@ class Price:
     @property
     def sentence(self) -> str:
         """The price in one sentence."""
-        parts = [f"about {length(self.seconds)} on two cores"]
+        parts = [f"about {duration_text(self.seconds)} on two cores"]
         if self.download:
-            parts.append(f"{gigabytes(self.download)} to download")
+            parts.append(f"{gigabytes_text(self.download)} to download")
         if self.store >= 0.05:
-            parts.append(f"{gigabytes(self.store)} in the store")
-        parts.append(f"{gigabytes(self.memory)} of memory")
+            parts.append(f"{gigabytes_text(self.store)} in the store")
+        parts.append(f"{gigabytes_text(self.memory)} of memory")
         work = f"{self.work}: " if self.work else ""
         doubt = "" if self.measured else " (estimated sizes; the hub could not be asked)"
         return f"Expected: {work}{', '.join(parts)}{doubt}."
@@ -111,14 +111,14 @@ class Price:
         """Say what the study would take beyond the limit that it exceeds, and what to lower."""
         limits = current_limits()
         sentences = {
-            "download": f"download {gigabytes(self.download)}, "
-            f"and this instance keeps {gigabytes(limits.max_download_bytes / 1e9)} of models",
+            "download": f"download {gigabytes_text(self.download)}, "
+            f"and this instance keeps {gigabytes_text(limits.max_download_bytes / 1e9)} of models",
             "seconds": (
-                f"take about {length(self.seconds)}, "
-                f"and this instance allows {length(limits.max_seconds)}"
+                f"take about {duration_text(self.seconds)}, "
+                f"and this instance allows {duration_text(limits.max_seconds)}"
             ),
-            "memory": f"need {gigabytes(self.memory)} of memory, "
-            f"and this instance allows {gigabytes(limits.max_memory_bytes / 1e9)}",
+            "memory": f"need {gigabytes_text(self.memory)} of memory, "
+            f"and this instance allows {gigabytes_text(limits.max_memory_bytes / 1e9)}",
         }
         return (
             f"This study would {sentences[self.excess]}: "
@@ -167,13 +167,13 @@ def speed() -> float:
     return 2 * SIDE**3 / max(best, 1e-6) / MEASURED
 
 
-def length(seconds: float) -> str:
-    """Write a length of time."""
+def duration_text(seconds: float) -> str:
+    """Write a duration in words."""
     if seconds < 90:
         return f"{max(10, 10 * round(seconds / 10))} seconds"
     return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
 
 
-def gigabytes(amount: float) -> str:
+def gigabytes_text(amount: float) -> str:
     """Write an amount in gigabytes."""
     return f"{amount:,.0f} GB" if amount >= 10 else f"{amount:.1f} GB"

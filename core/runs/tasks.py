@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from core.errors import CancelledError, PalimpsestError
-from core.maths.progress import LISTENER, Checkpoint, span
-from core.runs.checkpoints import StoredCheckpoint
+from core.maths.progress import LISTENER, SavedState, span
 from core.runs.price import Cost
 from core.runs.process.imports import import_tangled
+from core.runs.states import StoredState
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
@@ -258,13 +258,13 @@ class _Place:
         width = self.high - self.low
         return replace(self, low=self.low + width * low, high=self.low + width * high)
 
-    def checkpoint(self, form: str) -> Checkpoint:
+    def checkpoint(self, form: str) -> SavedState:
         """Return the place of the task's next state in the store, whose content and version `form`
         names; of a fleeting task, nowhere."""
         if self.task.fleeting:
-            return Checkpoint()
+            return SavedState()
         self.checkpoints.append(key_of("checkpoint", self.task.key, len(self.checkpoints), form))
-        return StoredCheckpoint(current_store(), self.checkpoints[-1])
+        return StoredState(current_store(), self.checkpoints[-1])
 
     def check(self) -> None:
         """Raise if the run was cancelled."""

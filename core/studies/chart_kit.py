@@ -1,7 +1,7 @@
 """What the charts of a study are drawn with: a result and what is drawn for, axes, lines, cells and
 panels, tooltips, names and numbers. Colours and shapes come from `core.results.drawing.style`."""
 
-from core.results.columns import Tip, tip_of, told
+from core.results.columns import Tip, tip_of, with_tooltips
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart, line_chart
@@ -38,5 +38,5 @@ __all__ = [
     "span_of",
     "text_of",
     "tip_of",
-    "told",
+    "with_tooltips",
 ]

@@ -21,7 +21,7 @@ from core.limits import current_limits
 from core.results.columns import meaning
 from core.results.folder import ExportError
 from core.runs.files import write_beside
-from core.runs.price import length
+from core.runs.price import duration_text
 from core.runs.store import default_store
 
 STATE, ROWS, COPY, LISTED = "sweep.json", "results.parquet", "sweep.yaml", "sweeps.json"
@@ -92,7 +92,7 @@ class State:
             parts.append(f"{len(self.running):,} are running")
         counts = ", ".join(parts)
         if self.now == RUNNING and self.remaining:
-            return f"{counts}; about {length(self.remaining)} left."
+            return f"{counts}; about {duration_text(self.remaining)} left."
         if self.now in (STOPPED, BROKEN):
             return f"{counts}. The sweep was {self.now}; the same command resumes it."
         return f"{counts}."

@@ -23,7 +23,7 @@ from core.vectors.notices import other_depth
 from core.vectors.sinks import TABLE, words_without_sinks
 
 LEAST_ITEMS = 10
-READ = 0.7  # of a task that compares two models: reading them
+READING_SHARE = 0.7  # of a task that compares two models, reading both
 Kept = tuple[tuple[int, ...], ...]
 
 
@@ -71,7 +71,7 @@ class Paired:
     def layers(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Give the vectors of each layer of both models, and tell how far a task is with them."""
         for layer, both in enumerate(zip(self.base, self.compared, strict=True)):
-            tick(READ + (1 - READ) * layer / len(self.base), f"layer {layer}")
+            tick(READING_SHARE + (1 - READING_SHARE) * layer / len(self.base), f"layer {layer}")
             yield both
 
     @property
@@ -165,10 +165,10 @@ def extract_pair(
                 items.sentences, keep, sinks, (base, {}), (read, how)
             )
     asked: dict[str, Any] = {"items": items.items, "keep": keep}
-    middle = (start + READ) / 2
+    middle = (start + READING_SHARE) / 2
     with span(start, middle):
         first = extract(base, items.sentences, **asked)
-    with span(middle, READ):
+    with span(middle, READING_SHARE):
         second = extract(read, items.sentences, **asked, **how)
     notices = [
         *first.notices,

@@ -134,7 +134,7 @@ def options_table(options: Iterable[Option]) -> str:
     rows = ["| option | what it does | takes | default |", "|---|---|---|---|"]
     for option in options:
         name = option.name.replace("_", "-")
-        flag, takes = f"`--{name}`", cell(plain(option.explained()))
+        flag, takes = f"`--{name}`", cell(plain(option.valid_values()))
         default = f"`{cell(text)}`" if (text := " ".join(option.write(option.default))) else "empty"
         if option.kind == "flag":
             takes = f"no value; `--no-{name}` turns it off"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.errors import PalimpsestError, by_number, explained
+from core.errors import PalimpsestError, by_number, readable_error
 from core.limits import current_limits
 from ui.frame.text import plain
 
@@ -25,7 +25,7 @@ APOLOGY = (
 def show_error(error: BaseException) -> None:
     """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback
     unless shared."""
-    error = explained(error)
+    error = readable_error(error)
     if isinstance(error, PalimpsestError):
         st.error(plain(str(error)), icon=":material/error:")
         return

@@ -20,8 +20,8 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
 from core.results.bundle import zip_result
-from core.results.drawing import paper as drawing_paper
-from core.results.drawing.paper import PALETTES, caption
+from core.results.drawing import printing
+from core.results.drawing.printing import PALETTES, caption
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from ui.archive.making import preview_of, report_of
@@ -77,7 +77,7 @@ CSS_DPI = 96  # pixels per inch: the preview has the size of the printed figure
 
 def show_downloads(
     result: Result,
-    draw: drawing_paper.Drawing,
+    draw: printing.Drawing,
     figures: Callable[[], Mapping[str, Chart]],
     *,
     table: str = "",
@@ -107,8 +107,8 @@ def show_downloads(
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
         "CSV": ("csv", lambda: table_csv(data)),
         "Parquet": ("parquet", lambda: table_parquet(data)),
-        "SVG": ("svg", picture("svg", lambda: chart_svg(drawing_paper.one_chart(draw)))),
-        "PNG": ("png", picture("png", lambda: chart_png(drawing_paper.one_chart(draw)))),
+        "SVG": ("svg", picture("svg", lambda: chart_svg(printing.one_chart(draw)))),
+        "PNG": ("png", picture("png", lambda: chart_png(printing.one_chart(draw)))),
     }
     with row.popover("Export", icon=":material/download:"):
         with st.container(horizontal=True):
@@ -131,7 +131,7 @@ def show_downloads(
     elif everything:
 
         def every() -> dict[str, Chart]:
-            return {AS_SHOWN: drawing_paper.one_chart(draw), **figures()}
+            return {AS_SHOWN: printing.one_chart(draw), **figures()}
 
         file_dialog(f"{stem}.zip", partial(zip_result, result, every, extra=more))
 
@@ -197,7 +197,7 @@ def file_dialog(
 
 @st.dialog("Figure for a paper", width="large")
 @errors_shown()
-def figure_dialog(result: Result, draw: drawing_paper.Drawing, view: Hashable, stem: str) -> None:
+def figure_dialog(result: Result, draw: printing.Drawing, view: Hashable, stem: str) -> None:
     """Offer what the page shows as a figure for a journal: width, height, colours, title, legend,
     files, caption, methods and BibTeX."""
     left, right = st.columns([2, 3])
@@ -207,13 +207,13 @@ def figure_dialog(result: Result, draw: drawing_paper.Drawing, view: Hashable, s
         return made_once(
             result,
             ("paper", view, paper, suffix),
-            lambda: drawing_paper.paper_file(draw, paper, suffix),
+            lambda: printing.paper_file(draw, paper, suffix),
         )
 
-    pixels = round(CSS_DPI * drawing_paper.INCHES[paper.columns])
+    pixels = round(CSS_DPI * printing.INCHES[paper.columns])
     st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
-        for suffix in drawing_paper.SUFFIXES:
+        for suffix in printing.SUFFIXES:
             called, mime = f"{stem}-{paper.columns}col.{suffix}", MIME[suffix]
             st.download_button(
                 suffix.upper(),
@@ -231,11 +231,11 @@ def figure_dialog(result: Result, draw: drawing_paper.Drawing, view: Hashable, s
     st.code(bibtex(result.citations, result.study), language=None, wrap_lines=True)
 
 
-def _paper(left: DeltaGenerator, right: DeltaGenerator) -> drawing_paper.Paper:
+def _paper(left: DeltaGenerator, right: DeltaGenerator) -> printing.Paper:
     """Draw the controls of a figure for a paper in two columns; return what they say."""
     widths = {
         count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches"
-        for count, inches in drawing_paper.INCHES.items()
+        for count, inches in printing.INCHES.items()
     }
     columns = left.radio(
         "Width", list(widths), format_func=widths.__getitem__, key="figure/columns"
@@ -259,8 +259,8 @@ def _paper(left: DeltaGenerator, right: DeltaGenerator) -> drawing_paper.Paper:
         )
     height = left.radio(
         "Height",
-        list(drawing_paper.HEIGHTS),
-        index=list(drawing_paper.HEIGHTS).index("Usual"),
+        list(printing.HEIGHTS),
+        index=list(printing.HEIGHTS).index("Usual"),
         horizontal=True,
         key="figure/height",
         help="Makes the plots lower or higher; letters keep their size.",
@@ -271,8 +271,8 @@ def _paper(left: DeltaGenerator, right: DeltaGenerator) -> drawing_paper.Paper:
         key="figure/palette",
         help="Replaces the colours of models and methods. Greys keep only how light a colour is.",
     )
-    return drawing_paper.Paper(
-        int(columns or 1), titled, legend, grey, drawing_paper.HEIGHTS[height], palette
+    return printing.Paper(
+        int(columns or 1), titled, legend, grey, printing.HEIGHTS[height], palette
     )
 
 

@@ -11,7 +11,7 @@ from core.options import Option, Spec, options_of
 from ui.frame.links import Address, Beside
 
 if TYPE_CHECKING:
-    from core.results.drawing.paper import Drawing
+    from core.results.drawing.printing import Drawing
     from core.results.export import Result
     from core.study import Study, View
 

@@ -26,7 +26,7 @@ from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:
     from core.results.drawing.panels import Drawn
-    from core.results.drawing.paper import Drawing
+    from core.results.drawing.printing import Drawing
     from core.results.drawing.vega import Chart
 
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]

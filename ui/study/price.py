@@ -15,7 +15,7 @@ from core.limits import Limits, current_limits
 from core.models.hub.client import RESOLVED_FOR
 from core.options import refs_of
 from core.results.export import Result
-from core.runs.price import length
+from core.runs.price import duration_text
 from core.runs.process.remembered import remembered
 from ui.frame.shared import A_MOMENT, MOST
 from ui.frame.text import plain
@@ -42,7 +42,7 @@ class WordedPrice:
     @property
     def takes(self) -> str:
         """Return the duration for a button's label."""
-        return f"about {length(self.seconds)}"
+        return f"about {duration_text(self.seconds)}"
 
 
 def refusal(priced: WordedPrice | None) -> str:

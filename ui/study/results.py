@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from core.results.columns import meaning, title_of, title_of_table
-from core.results.drawing.paper import joined
+from core.results.drawing.printing import joined
 from core.results.report import MISLEADING
 from core.results.statements import lead_of
 from core.results.words import explained
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from core.results.drawing.paper import Drawing
+    from core.results.drawing.printing import Drawing
     from core.results.export import Result
     from core.study import Study, View
     from ui.study.figures import Pick

@@ -12,7 +12,7 @@ from ui.study.controls import KEPT
 from ui.study.figures import on_page
 
 if TYPE_CHECKING:
-    from core.results.drawing.paper import Drawing
+    from core.results.drawing.printing import Drawing
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (

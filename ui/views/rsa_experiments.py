@@ -13,7 +13,7 @@ from ui.study.experiment import Experiment, experiments_of
 from ui.study.layers import follow, layer_slider, played
 
 if TYPE_CHECKING:
-    from core.results.drawing.paper import Drawing
+    from core.results.drawing.printing import Drawing
     from core.results.export import Result
     from ui.frame.links import Address
 

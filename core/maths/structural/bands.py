@@ -23,15 +23,15 @@ from core.maths.statistics import LEVEL, bootstrap_interval, ratios, sentence_co
 COVERAGE = (
     "In simulations, bands of control trees or labels and of selectivity cover 81 to 84 % with 2 "
     "sets, 97 to 98 % with 3; margins over baselines cover 97 %"
-)  # of `summary`, for caveats
+)  # of `banded_sum`, for caveats
 FEWEST = 2  # degrees of freedom behind an error of the mean over probes
 UNBOUNDED = (-np.inf, np.inf)
 TWO_DRAWS = "; of two draws alone, a band is the range of the intervals of both"  # for methods
 
 
 @dataclass(frozen=True)
-class Group:
-    """One metric of a model's probes.
+class ProbeScores:
+    """The scores of a model's probes by one metric.
 
     Attributes:
         layers: Layer of each row of the scores; in a sweep, one for all ranks.
@@ -65,7 +65,7 @@ class Group:
         *,
         scale: float = 100.0,
         highest: float = 100.0,
-    ) -> Group:
+    ) -> ProbeScores:
         """Score shares of sums over the test sentences, in percent unless another scale is given.
 
         Args:
@@ -83,7 +83,7 @@ class Group:
         bounds = (0.0, highest)
         return cls(tuple(layers), points, resampled, dev, bounds=bounds, seed=sample.seed)
 
-    def pooled(self, *, shared: bool = False) -> Group:
+    def pooled(self, *, shared: bool = False) -> ProbeScores:
         """Measure the spread over probes from these layers, and keep it for any of them.
 
         Args:
@@ -95,7 +95,7 @@ class Group:
             self, sd=_spread_over_probes(self.points) if freedom else 0.0, freedom=freedom
         )
 
-    def only(self, layers: Sequence[int]) -> Group:
+    def only(self, layers: Sequence[int]) -> ProbeScores:
         """Some of the layers, in this order; a layer may be named more than once."""
         rows = [self.layers.index(layer) for layer in layers]
         return replace(
@@ -106,11 +106,11 @@ class Group:
             dev=self.dev[rows],
         )
 
-    def minus(self, base: Group) -> Group:
+    def minus(self, base: ProbeScores) -> ProbeScores:
         """Differences from other scores on the same sentences, row by row: draws are paired, so
         that their spread is that of the differences."""
         points, resampled = self.points - base.points, self.resampled - base.resampled
-        return Group(self.layers, points, resampled, self.dev, seed=self.seed)
+        return ProbeScores(self.layers, points, resampled, self.dev, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
     return Sample(lengths, weights, seed)
 
 
-def summary(*terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
+def banded_sum(*terms: tuple[int, ProbeScores], level: float = LEVEL) -> dict[str, np.ndarray]:
     """Compute a signed sum of scores with its band, one entry per layer.
 
     Args:
@@ -141,15 +141,14 @@ def summary(*terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.nda
             each term.
         level: Of the band.
 
-    The band of a sum with a term of two draws and one degree of freedom is the range of the
-    intervals over sentences of either draw; a band of one score stays within its scale.
-
     Returns:
-        value, low, high.
+        value, low, high. The band of a sum with a term of two draws and one degree of freedom is
+        the range of the intervals over sentences of either draw; a band of one score stays within
+        its scale.
 
     Example:
-        >>> scores = Group((1,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
-        >>> {name: numbers.tolist() for name, numbers in summary((1, scores)).items()}
+        >>> scores = ProbeScores((1,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
+        >>> {name: numbers.tolist() for name, numbers in banded_sum((1, scores)).items()}
         {'value': [50.0], 'low': [50.0], 'high': [50.0]}
     """
     value = np.asarray(sum(sign * group.points.mean(axis=1) for sign, group in terms))
@@ -176,12 +175,12 @@ def summary(*terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.nda
     }
 
 
-def spread(group: Group) -> dict[str, Any]:
+def spread(group: ProbeScores) -> dict[str, Any]:
     """Count the probes behind a score and compute their standard deviation by row; NaN for one.
 
     Example:
         >>> points = np.array([[50.0, 52.0, 54.0]])
-        >>> made = spread(Group((1,), points, np.zeros((9, 1, 3)), np.zeros(1)))
+        >>> made = spread(ProbeScores((1,), points, np.zeros((9, 1, 3)), np.zeros(1)))
         >>> made["probes"], made["sd"].tolist()
         (3, [2.0])
     """
@@ -189,7 +188,7 @@ def spread(group: Group) -> dict[str, Any]:
     return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
 
 
-def _probe_error(group: Group, draws: int, rng: np.random.Generator) -> np.ndarray:
+def _probe_error(group: ProbeScores, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Errors of means over probes, (draw, layer): t-distributed."""
     layers, count = group.points.shape
     if not group.freedom:

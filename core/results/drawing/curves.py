@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.results.columns import Tip, ends_of, tip_of, told
+from core.results.columns import Tip, ends_of, tip_of, with_tooltips
 from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import Context
 from core.results.drawing.description import lines_in_words
@@ -118,7 +118,7 @@ def curves(
     )
     if broken:
         shape = channel("marker:N", scale=None, legend=None)
-    rows, tooltip = told(table, tips)
+    rows, tooltip = with_tooltips(table, tips)
     rows = _styled(rows.assign(who=owners(table)), plane, looks, twins)
     base = Chart(rows).encode(x=x)
     layers: list[Any] = [make(plane, x) for make in under]
@@ -240,7 +240,7 @@ def grey_band(table: pd.DataFrame, title: str) -> Mark:
     """Draw the range of chance, from `null_low` to `null_high`, as a grey band with its edges."""
 
     def make(plane: Plane, x: dict[str, Any]) -> Chart:
-        rows, tooltip = told(table, (Tip("null_low", title, plane.kind),))
+        rows, tooltip = with_tooltips(table, (Tip("null_low", title, plane.kind),))
         base = Chart(rows)
         area = base.mark_area(opacity=0.3, color=GREY, clip=True).encode(
             x=x, y=plane.y_of("null_low"), y2="null_high:Q", tooltip=tooltip

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.results.columns import Tip, tip_of, told
+from core.results.columns import Tip, tip_of, with_tooltips
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
@@ -51,7 +51,7 @@ def heatmap(
     kind = kind_in(table, value)
     value_title = value_title or tip_of(value).title
     tips = tips or [_axis_tip(y, y_title), _axis_tip(x, x_title)]
-    rows, tooltip = told(table, (*tips, Tip(value, value_title, kind), *also))
+    rows, tooltip = with_tooltips(table, (*tips, Tip(value, value_title, kind), *also))
     share = ((table[value] - ends[0]) / ((ends[1] - ends[0]) or 1.0)).clip(0, 1)
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[_written(float(cell), kind) for cell in table[value]], light=light)

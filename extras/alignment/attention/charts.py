@@ -20,7 +20,7 @@ from core.studies.chart_kit import (
     short_names,
     span_of,
     text_of,
-    told,
+    with_tooltips,
 )
 
 HEADS = 268  # height of the plot of matched heads, with a legend below
@@ -40,7 +40,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     plane = layer_plane(
         table, "correlation", y_title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
     )
-    rows, tooltip = told(
+    rows, tooltip = with_tooltips(
         table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
     )
     # Two directions often match the same heads: their points are drawn side by side.
@@ -59,7 +59,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )  # fmt: skip
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
-    means, told_mean = told(
+    means, told_mean = with_tooltips(
         by_layer.reset_index(), ("layer", Tip("correlation", "Mean of the layer", "share"))
     )
     mean = Chart(means).mark_tick(

@@ -30,7 +30,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
-    told,
+    with_tooltips,
 )
 from extras.alignment.published.text import (
     CLAIMS,
@@ -62,7 +62,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
         map=table["method"].map(lambda name: DRAWN[name][0]),
         low=np.maximum(table["low"], table["nmse"] / 100),  # a logarithmic axis has no 0
     )
-    rows, tooltip = told(
+    rows, tooltip = with_tooltips(
         table,
         (Tip("label", "Protocol"), Tip("map", "Map"), Tip("nmse", "Error", "measure"), "low"),
     )
@@ -122,7 +122,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
         written=[_two_digits(float(value)) for value in table["difference"]],
     )
     tips = ("says", Tip("label", "Protocol"), "verdict", "claims.difference", "low")
-    rows, tooltip = told(table, tips)
+    rows, tooltip = with_tooltips(table, tips)
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}

@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.angular.arcs import label_links
 from core.maths.arrays import Value
-from core.maths.structural.bands import Group, Sample
+from core.maths.structural.bands import ProbeScores, Sample
 from core.maths.structural.predict import (
     SentenceView,
     predicted_tree,
@@ -83,7 +83,7 @@ class PolarResult(TrainedResult):
         )
 
 
-def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
+def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, ProbeScores]:
     """Scores by metric in percent, of those that a task's output holds; with `control`, of probes
     on control labels."""
     layers = np.asarray(value["layers"])[np.asarray(value["draws"]) == 0].tolist()
@@ -95,7 +95,7 @@ def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict
         if name in value:
             parts = np.asarray(value[name])
             parts = parts.reshape(*by_layer, parts.shape[-1])
-            group = Group.of_shares(parts, value["edges"], sample, layers, dev)
+            group = ProbeScores.of_shares(parts, value["edges"], sample, layers, dev)
             groups[metric] = group.pooled(shared=control)
     return groups
 

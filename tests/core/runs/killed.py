@@ -23,8 +23,8 @@ from core.maths.maps.nonlinear import COUPLED, Inn
 from core.maths.maps.registry import METHODS
 from core.models import load_model
 from core.results.export import Result, table_csv
-from core.runs import checkpoints
-from core.runs.checkpoints import StoredCheckpoint
+from core.runs import states
+from core.runs.states import StoredState
 from core.runs.store import Store
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY as ALIGNMENT
@@ -69,19 +69,19 @@ def place(state: Value) -> int:
 
 def child(study: str, store: Path, say: Callable[[dict[str, Any]], None]) -> None:
     """Run the study, saying what it finds and keeps; at the end its tables."""
-    checkpoints.SHORTEST = checkpoints.LONGEST = 0.02
-    keep, find = StoredCheckpoint.keep, StoredCheckpoint.find
+    states.SHORTEST = states.LONGEST = 0.02
+    keep, find = StoredState.keep, StoredState.find
 
-    def keep_and_say(self: StoredCheckpoint, state: Value) -> None:
+    def keep_and_say(self: StoredState, state: Value) -> None:
         keep(self, state)
         say({"kept": place(state), "key": self._key})
 
-    def find_and_say(self: StoredCheckpoint) -> Value | None:
+    def find_and_say(self: StoredState) -> Value | None:
         state = find(self)
         say({"found": -1 if state is None else place(state), "key": self._key})
         return state
 
-    StoredCheckpoint.keep, StoredCheckpoint.find = keep_and_say, find_and_say  # type: ignore[method-assign]
+    StoredState.keep, StoredState.find = keep_and_say, find_and_say  # type: ignore[method-assign]
     METHODS["inn"] = replace(
         METHODS["inn"], make=lambda seed: Inn(blocks=1, schedule=SHORT, seed=seed)
     )

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.results.drawing.paper import SUFFIXES
+from core.results.drawing.printing import SUFFIXES
 from core.results.export import Result
 from core.studies.rsa.layers.spec import RsaSpec
 from ui.archive.making import command_of, report_of

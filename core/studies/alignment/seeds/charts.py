@@ -36,7 +36,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
-    told,
+    with_tooltips,
 )
 
 PREDICTED = "Variance predicted"
@@ -56,7 +56,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     floor = 1.0 - ceiling_of(table["nmse"])
     again_tip = Tip("again", "Second run of the seed", "per cent")
     tips = (Tip("label", "Map"), Tip("share", PREDICTED, "per cent"), "low", again_tip)
-    rows, tooltip = told(_boxes(result, table, words), tips)
+    rows, tooltip = with_tooltips(_boxes(result, table, words), tips)
     rows = rows.assign(written=[text_of(each, "per cent") for each in rows["share"]])
     rows = rows.assign(out=rows["share"] < floor, edge=1.0, begin=floor)
     room = round(4.4 * context.letter)

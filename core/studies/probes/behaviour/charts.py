@@ -10,7 +10,16 @@ from core.results.drawing.labels import free_labels
 from core.results.drawing.style import BLUE, BROWN, GREY, heading
 from core.results.drawing.training import step_chart
 from core.results.names import short_name, short_names
-from core.studies.chart_kit import Chart, Plane, Tip, heatmap, layered, metric_of, span_of, told
+from core.studies.chart_kit import (
+    Chart,
+    Plane,
+    Tip,
+    heatmap,
+    layered,
+    metric_of,
+    span_of,
+    with_tooltips,
+)
 from core.studies.kit import PAGE, Context, Result
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
 from core.studies.probes.behaviour.text import CHANCE, NAMES, SCORES
@@ -88,7 +97,7 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
         *(Tip("name", "Model"), Tip("value", title, "points"), "layer"),
         Tip("behaviour", plane.y_title, plane.kind),
     )
-    written, tooltip = told(rows.drop(columns=["steps", "tokens"]), tips)
+    written, tooltip = with_tooltips(rows.drop(columns=["steps", "tokens"]), tips)
     base = Chart(written.assign(who=written["name"])).encode(x=plane.x_of())
     whiskers = base.mark_rule(color=GREY, opacity=0.6).encode(
         y=plane.y_of("behaviour_low"), y2="behaviour_high:Q"

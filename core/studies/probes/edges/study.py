@@ -47,6 +47,7 @@ from core.studies.probes.trees.tables import (
     TAGS,
     WINDOW,
     Rows,
+    Scores,
     as_table,
     named_rivals,
     reaches_in_words,
@@ -111,7 +112,7 @@ def _add_target(
         if np.asarray(value["bits"]).shape[1] > 1
     }
     coded: list[tuple[str | Sequence[str], Value]] = [*trained.items()]
-    rivals: dict[Any, tables.Groups] = {}
+    rivals: dict[Any, Scores] = {}
     for kind, names in {RIVALS: tables.RIVALS, TAGGED: tuple(TAGS.values())}.items():
         if (kind, target) in values:
             coded.append((names, values[kind, target]))

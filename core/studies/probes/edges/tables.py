@@ -3,7 +3,7 @@
 Accuracies are resampled over test sentences, code lengths over the training sentences that were
 coded. These are not coded anew, so that the band of a code length shows how much it depends on
 single sentences, not on their order. Differences and margins are computed on the same resamples.
-Draws of control labels enter as in `core.maths.structural.bands.summary`.
+Draws of control labels enter as in `core.maths.structural.bands.banded_sum`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.maths.structural.bands import Group, Sample, draw_sample
+from core.maths.structural.bands import ProbeScores, Sample, draw_sample
 from core.studies.kit import Result, Value
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.studies.probes.trees import comparisons
@@ -23,6 +23,7 @@ from core.studies.probes.trees.tables import (
     TAGS,
     WINDOW,
     Rows,
+    Scores,
     as_table,
     best_row,
     rows_where,
@@ -74,7 +75,6 @@ SHOWN = {
     EMBEDDINGS: "embeddings (layer 0)",
 }  # what a reader sees for a cell
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
-Groups = dict[str, Group]
 
 
 def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
@@ -85,7 +85,7 @@ def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
     }
 
 
-def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False) -> Groups:
+def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False) -> Scores:
     """Scores by metric: accuracies in percent, code lengths in bits a label; with `control`, a
     column for each draw of the control labels, at the layers at which they were fitted."""
     sets = slice(1, None) if control else slice(0, 1)
@@ -96,7 +96,9 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     for metric, (part, whole) in COUNTS.items():
         ends = {"scale": 1.0, "highest": np.inf} if metric == BITS else {}
         parts = np.asarray(value[part])[fitted, sets]
-        group = Group.of_shares(parts, value[whole], sample[metric], layers, dev[fitted], **ends)
+        group = ProbeScores.of_shares(
+            parts, value[whole], sample[metric], layers, dev[fitted], **ends
+        )
         groups[metric] = group.pooled(shared=control)
     return groups
 

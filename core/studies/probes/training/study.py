@@ -23,7 +23,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from core.maths.statistics import corrected_level
-from core.maths.structural.bands import COVERAGE, Group, summary
+from core.maths.structural.bands import COVERAGE, ProbeScores, banded_sum
 from core.models import parse_ref
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
@@ -137,7 +137,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
     return planning.with_limits(result, ready, there)
 
 
-def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
+def find_peaks(groups: Mapping[str, Mapping[str, ProbeScores]]) -> pd.DataFrame:
     """Find the best layer on the development sentences by model, in the order of training, and
     score: PEAKS. It is `clear` if it beats every other layer, and `ahead` of the final model's best
     layer in this same model, with a band that is simultaneous over steps (Bonferroni)."""
@@ -151,7 +151,7 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]]) -> pd.DataFrame:
                 comparisons.best_place(group),
                 end[metric].layers[comparisons.best_place(end[metric])],
             )
-            estimate, lead_over_rest = summary((1, group)), comparisons.lead(group, place)
+            estimate, lead_over_rest = banded_sum((1, group)), comparisons.lead(group, place)
             every = comparisons.lead(group, place, together)
             where = [layer for at, layer in enumerate(group.layers) if at != place]
             ahead = {

@@ -17,7 +17,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.statistics import LEVEL, corrected_level
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, chain_heads, count_arcs
-from core.maths.structural.bands import Group, Sample, summary
+from core.maths.structural.bands import ProbeScores, Sample, banded_sum
 from core.maths.structural.scores import Gold
 from core.models import parse_ref
 from core.studies.probes.trees.tables import (
@@ -81,8 +81,8 @@ def compared_tables(
 
 
 def arc_groups(
-    heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
-) -> dict[str, Group]:
+    heads: np.ndarray, gold: Gold, sample: Sample, whole: ProbeScores | None = None
+) -> dict[str, ProbeScores]:
     """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs; `heads` are
     (layer, word), of the first probe of a layer, `whole` is the UUAS of all its probes, None of
     trees without a probe."""
@@ -93,9 +93,9 @@ def arc_groups(
         if not count.any():
             continue
         if whole is None:
-            groups[arcs] = Group.of_shares(right[:, None], count, sample)
+            groups[arcs] = ProbeScores.of_shares(right[:, None], count, sample)
             continue
-        group = Group.of_shares(right[:, None], count, sample, whole.layers, whole.dev)
+        group = ProbeScores.of_shares(right[:, None], count, sample, whole.layers, whole.dev)
         # Only the first probe's trees are kept: the deviation between probes is taken to be that of
         # all arcs, times the square root of how many times fewer arcs there are.
         sd = float(whole.sd * np.sqrt(every / count.sum()))
@@ -184,12 +184,12 @@ def best_layers(groups: Groups, **columns: Any) -> list[Rows]:
     return rows
 
 
-def best_place(group: Group) -> int:
+def best_place(group: ProbeScores) -> int:
     """The row that scores highest on the development sentences; the first where none was scored."""
     return int(np.nanargmax(group.dev)) if np.isfinite(group.dev).any() else 0
 
 
-def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray]:
+def lead(group: ProbeScores, place: int, level: float = LEVEL) -> dict[str, np.ndarray]:
     """The score of the row at `place` minus that of each other row on the same resamples: value,
     low, high (row,)."""
     best = group.layers[place]
@@ -197,7 +197,7 @@ def lead(group: Group, place: int, level: float = LEVEL) -> dict[str, np.ndarray
     if not rest:
         return dict.fromkeys(("value", "low", "high"), np.zeros(0))
     gaps = group.only([best] * len(rest)).minus(group.only(rest))
-    return summary((1, gaps), level=level)
+    return banded_sum((1, gaps), level=level)
 
 
 def differences(groups: Groups, base: str, **columns: Any) -> list[Rows]:
@@ -207,7 +207,7 @@ def differences(groups: Groups, base: str, **columns: Any) -> list[Rows]:
     for model, scores in groups.items():
         for metric, start in groups.get(base, {}).items() if model != base else ():
             shared = [layer for layer in scores[metric].layers if layer in start.layers]
-            gap = summary((1, scores[metric].only(shared).minus(start.only(shared))))
+            gap = banded_sum((1, scores[metric].only(shared).minus(start.only(shared))))
             named = {"model": model, "base": base, "layer": shared, "metric": metric, **columns}
             rows.append(named | {"difference": gap.pop("value")} | gap)
     return rows
@@ -226,7 +226,7 @@ def margins(groups: Groups, rivals: Groups, level: float = LEVEL, **columns: Any
                     continue
                 best = theirs[metric].layers[best_place(theirs[metric])]
                 best_rows = theirs[metric].only([best] * len(layers))
-                gap = summary((1, every.only(layers)), (-1, best_rows), level=level)
+                gap = banded_sum((1, every.only(layers)), (-1, best_rows), level=level)
                 named = {
                     "model": model,
                     "layer": layers,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.maths.structural.bands import summary
+from core.maths.structural.bands import banded_sum
 from core.models.costs import Sizes, expected_costs, expected_outputs, price_tasks
 from core.runs.price import Price
 from core.runs.runner import run
@@ -97,7 +97,7 @@ def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataF
         ranks = np.asarray(value["ranks"])[np.asarray(value["draws"]) == 0]
         for metric, group in probe_groups(value, sample).items():
             columns = {"model": model, "layer": group.layers, "rank": ranks, "metric": metric}
-            frames.append(pd.DataFrame(columns | summary((1, group))))
+            frames.append(pd.DataFrame(columns | banded_sum((1, group))))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.structural.bands import Group, Sample, draw_sample, spread, summary
+from core.maths.structural.bands import ProbeScores, Sample, banded_sum, draw_sample, spread
 from core.maths.structural.scores import STORED, SentenceScores, score
 from core.models import parse_ref
 from core.results.metrics import OF_SELECTIVITY, metric_of
@@ -41,7 +41,7 @@ ARC_RIVALS = (WINDOW, TAGS[1])  # baselines that are drawn by arc length
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
-Scores = Mapping[str, Group]  # by metric
+Scores = Mapping[str, ProbeScores]  # by metric
 Rows = Mapping[str, Any]  # by column: its cells, or one value for all of them
 Role = Any  # of a task, by which its output is found
 
@@ -124,7 +124,7 @@ def sample_of(treebank: Treebank, draws: int, seed: int) -> Sample:
 
 def probe_groups(
     value: Value, sample: Sample, *, prefix: str = "", control: bool = False
-) -> dict[str, Group]:
+) -> dict[str, ProbeScores]:
     """Scores by metric, as percentages or correlations; with a `prefix`, of trees that come from no
     layer, whose rows are draws; `control` says that probes were trained on control trees."""
     layers: tuple[int, ...] = (0,)
@@ -146,12 +146,14 @@ def probe_groups(
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, *points.shape)
         dev = np.asarray(value.get(f"dev_{CHOOSERS.get(metric, metric)}", points * np.nan)) * scale
         dev = dev.reshape(points.shape).mean(axis=1)
-        group = Group(layers, points, resampled, dev, bounds=bounds, seed=sample.seed)
+        group = ProbeScores(layers, points, resampled, dev, bounds=bounds, seed=sample.seed)
         groups[metric] = group.pooled(shared=control)
     return groups
 
 
-def rival_groups(values: Mapping[Role, Value], sample: Sample) -> dict[Role, dict[str, Group]]:
+def rival_groups(
+    values: Mapping[Role, Value], sample: Sample
+) -> dict[Role, dict[str, ProbeScores]]:
     """Scores of the baselines that are probes, by their tasks' roles."""
     kinds = (POSITION, WINDOW, *TAGS.values())
     return {
@@ -161,10 +163,10 @@ def rival_groups(values: Mapping[Role, Value], sample: Sample) -> dict[Role, dic
     }
 
 
-def metric_rows(*terms: tuple[int, Group], **columns: Any) -> Rows:
+def metric_rows(*terms: tuple[int, ProbeScores], **columns: Any) -> Rows:
     """A signed sum of one metric's scores by layer with its band, and the spread of the last
     term."""
-    return {**columns, **summary(*terms), **spread(terms[-1][1])}
+    return {**columns, **banded_sum(*terms), **spread(terms[-1][1])}
 
 
 def score_rows(groups: Scores, *, layered: bool = True, **columns: Any) -> list[Rows]:
@@ -271,7 +273,7 @@ def score_table(
     tags_last = sorted(shown, key=lambda name: name in TAGS.values())
     shown = {name: shown[name] for name in tags_last}
 
-    def untrained(value: Value, prefix: str) -> dict[str, Group]:
+    def untrained(value: Value, prefix: str) -> dict[str, ProbeScores]:
         scores = probe_groups(value, sample, prefix=prefix)
         return {name: each for name, each in scores.items() if PROBE_OF[name] in spec.probes}
 
@@ -286,6 +288,6 @@ def score_table(
         judged = draw_sample(np.asarray(values[PARSED]["lengths"]), spec.draws, spec.seed)
         attached, words = (np.asarray(values[PARSED][name]) for name in ("attached", "words"))
         scores = probe_groups(values[PARSED], judged)
-        scores["uas"] = Group.of_shares(attached[None, None], words, judged)
+        scores["uas"] = ProbeScores.of_shares(attached[None, None], words, judged)
         frames += score_rows(scores, layered=False, model=PARSED, labels=REAL)
     return tree_table(frames)

@@ -22,7 +22,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     span_of,
-    told,
+    with_tooltips,
 )
 from core.studies.kit import Value
 from core.studies.rsa.bits.tasks import FIRST
@@ -192,7 +192,7 @@ def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     if table.empty:
         return {}
     rows = table.assign(name=table["model"].map(short_names(table["model"])))
-    written, tooltip = told(
+    written, tooltip = with_tooltips(
         rows, (Tip("name", "Model"), "bits_per_byte", "bits_per_character", "uniform_bits")
     )
     low, high = span_of(rows["low"], rows["high"])

@@ -30,7 +30,7 @@ from core.studies.chart_kit import (
     short_names,
     span_of,
     tip_of,
-    told,
+    with_tooltips,
 )
 from core.studies.rsa.divergence.report import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
 
@@ -123,7 +123,7 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
         *("js", "low", "kl", "agreement"),
     )
     ends = span_of(rows["js"], rows["high"], zero=True)
-    drawn, tooltip = told(rows, tips)
+    drawn, tooltip = with_tooltips(rows, tips)
     numbers = {"format": "~g", "tickCount": 5}
     x = channel("js:Q", title=JS, scale={"domain": list(ends), "nice": False}, axis=numbers)
     y = channel(
@@ -173,7 +173,7 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     diverge."""
     table = result.tables["coloured"]
     rows = _in_lines(table[table["model"] == model])
-    drawn, tooltip = told(rows, ("word", "js", "base_token", "predicted_token"))
+    drawn, tooltip = with_tooltips(rows, ("word", "js", "base_token", "predicted_token"))
     drawn = drawn.assign(light=drawn["js"] > 0.6)
     x = channel("start:Q", axis=None, scale={"domain": [0, ACROSS], "nice": False})
     y = channel("line:O", axis=None)

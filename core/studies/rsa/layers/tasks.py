@@ -20,7 +20,7 @@ from core.maths.similarity.preparing import prepare_pair
 from core.maths.similarity.registry import Options, compare, get_measure
 from core.maths.similarity.scoring import score
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, tick
-from core.vectors.pairs import READ, Items, Paired, extract_pair
+from core.vectors.pairs import READING_SHARE, Items, Paired, extract_pair
 
 COPIES = 4  # of the vectors of two models
 
@@ -172,7 +172,9 @@ def compare_layers(
     paired = extract_pair(base, other, items, False, share, sinks=sinks)
     similarity = np.zeros((len(paired.base), len(paired.compared)))
     for row, first in enumerate(paired.base):
-        tick(READ + (1 - READ) * row / len(similarity), f"layer {row} against all")
+        tick(
+            READING_SHARE + (1 - READING_SHARE) * row / len(similarity), f"layer {row} against all"
+        )
         for column, second in enumerate(paired.compared):
             x, y = how.prepared(first, second)
             kept = how.kept(x, y)

@@ -36,7 +36,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
-    told,
+    with_tooltips,
 )
 from core.studies.rsa.lens.tables import (
     FIRST_FIVE,
@@ -107,7 +107,7 @@ def _words(
         for ref, auc in zip(areas["model"], areas["auc"], strict=True)
     }
     rows = rows.assign(name=rows["model"].map(headed))
-    drawn, tooltip = told(
+    drawn, tooltip = with_tooltips(
         rows, (Tip("name", "Model (AUC)"), "token", "rank", "raised_share", "low", "typical_of")
     )
     room = room_of(len(headed))
@@ -182,7 +182,7 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
                                                             strict=True)],
         light=rows["said_kl"] < MOST_BITS * 0.4,
     )  # fmt: skip
-    drawn, tooltip = told(rows, ("token", "layer", "said", "said_kl"))
+    drawn, tooltip = with_tooltips(rows, ("token", "layer", "said", "said_kl"))
     room = room_of(rows["at"].nunique())
     axis = {"ticks": False, "domain": False, "labelLimit": room}
     written = {"labelExpr": "slice(datum.value, indexof(datum.value, ' ') + 1)"}

@@ -23,7 +23,7 @@ from core.studies.chart_kit import (
     layer_chart,
     layered,
     short_names,
-    told,
+    with_tooltips,
 )
 from core.studies.rsa.spaces.report import (
     BY_LAYER,
@@ -123,7 +123,7 @@ def _map(
     }
     below_it = style.legend(style.columns_for(kinds, context=context), symbolSize=60)
     colour = channel("group:N", title=None, scale=scale, legend=below_it)
-    rows, tooltip = told(table.assign(who=table["name"]), TIPS)
+    rows, tooltip = with_tooltips(table.assign(who=table["name"]), TIPS)
     layers = []
     if len(cloud):
         dots = Chart(cloud).encode(**sides, color=colour)
@@ -160,7 +160,7 @@ def _with_names(
 ) -> pd.DataFrame:
     """Points of one layer with the places of their names, over none of the points beside them, and
     the words of their tooltips."""
-    rows, _ = told(rows.assign(who=rows["name"]), TIPS)
+    rows, _ = with_tooltips(rows.assign(who=rows["name"]), TIPS)
     names = [*rows["name"], *[""] * len(beside)]
     return maps.placed(
         pd.concat([rows, beside]), names, (frame[0], frame[1]), tall, ROOM,

@@ -27,7 +27,7 @@ from core.studies.chart_kit import (
     layered,
     metric_of,
     short_names,
-    told,
+    with_tooltips,
 )
 from core.studies.rsa.swap.interventions import WAYS
 from core.vectors.examples import METRICS
@@ -117,7 +117,7 @@ def swap_chart(
 
 def _frozen(table: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
     """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
-    rows, tooltip = told(
+    rows, tooltip = with_tooltips(
         table, ("model", "frozen.layer", Tip("score", plane.y_title, plane.kind), "low")
     )
     base = Chart(rows).encode(x=x)

@@ -11,7 +11,7 @@ Reference:
 Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
 included ones.
 
-The headline's number: `core.studies.rsa.swap.scores.exchange_rows`.
+The headline's number: `core.studies.rsa.swap.tables.exchange_rows`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from core.studies.kit import (
 )
 from core.studies.rsa.layers.runs import COMPARED, find_compared
 from core.studies.rsa.swap.charts import draw_swaps
-from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
+from core.studies.rsa.swap.tables import exchange_rows, own_row
 from core.studies.rsa.swap.text import (
     NOTHING,
     controls_of,
@@ -102,7 +102,9 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
         if reverted:
             common["layers"] = reverted
         random = spec.random and not spec.base.startswith("random:")
-        drawn: dict[str, Any] = {"random_layers": randomised} if random and randomised != reverted else {}
+        drawn: dict[str, Any] = (
+            {"random_layers": randomised} if random and randomised != reverted else {}
+        )
         tasks["swap", ref] = Task.of(
             ref,
             swap_layers,
@@ -117,7 +119,7 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             swap_changes,
             role=("changes", ref),
             group=spec.base,
-            **(common | ({"layers": few} if few else {})),
+            **(common | ({"layers": randomised} if randomised else {})),
             noises=spec.noises,
             seed=spec.seed,
         )

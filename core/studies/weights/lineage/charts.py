@@ -18,7 +18,7 @@ from core.studies.chart_kit import (
     heatmap,
     layered,
     short_names,
-    told,
+    with_tooltips,
 )
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
 
@@ -105,7 +105,7 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
         parent=[short.get(ref, ref) or "none" for ref in rows["parent"]],
         recorded=[short.get(ref, ref) or "none" for ref in rows["recorded"]],
     )
-    table, tooltip = told(written, tips)
+    table, tooltip = with_tooltips(written, tips)
     points = (
         Chart(table)
         .mark_point(filled=True, size=80, opacity=1)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.results.columns import COLUMNS, Tip, tip_of, told
+from core.results.columns import COLUMNS, Tip, tip_of, with_tooltips
 from core.results.drawing.context import PAGE
 from core.results.drawing.curves import NULL, Look, Rule, layer_chart
 from core.results.drawing.heatmaps import heatmap
@@ -87,7 +87,7 @@ def test_a_tooltip_is_named_by_columns() -> None:
         }
     )  # fmt: skip
     names = ("model", "layer", "js", "low", "p_value", "clear", "steps", "of no table")
-    shown, tooltip = told(table, names)
+    shown, tooltip = with_tooltips(table, names)
     assert {each["field"]: each["title"] for each in tooltip} == {
         "told_model": "Model",
         "told_layer": "Layer",

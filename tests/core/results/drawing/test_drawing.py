@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.results.columns import Tip, told
+from core.results.columns import Tip, with_tooltips
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
 from core.results.drawing.context import PAGE, Context
@@ -20,7 +20,7 @@ from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
 from core.results.drawing.panels import Panels, legend_strip
-from core.results.drawing.paper import (
+from core.results.drawing.printing import (
     HEIGHTS,
     Drawing,
     Paper,
@@ -70,7 +70,7 @@ def test_a_number_is_written_one_way(value: float, kind: Kind, text: str) -> Non
 
 
 def test_a_band_is_one_line_of_a_tooltip() -> None:
-    rows, shown = told(
+    rows, shown = with_tooltips(
         pd.DataFrame({"low": [0.1], "high": [0.25]}),
         [Tip("low", "Band", "share"), Tip("none", "No")],
     )

@@ -12,7 +12,7 @@ from core.results.columns import Tip
 from core.results.drawing import style
 from core.results.drawing.context import Context
 from core.results.drawing.curves import Look, curves
-from core.results.drawing.paper import (
+from core.results.drawing.printing import (
     GREYS,
     HEX,
     MUTED,

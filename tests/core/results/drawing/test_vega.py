@@ -17,7 +17,7 @@ from core.catalogue import STUDIES
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import sheet, svg
 from core.results.drawing.panels import beside
-from core.results.drawing.paper import Paper, paper_file
+from core.results.drawing.printing import Paper, paper_file
 from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
 from core.results.export import Result
 from core.studies.rsa.swap.charts import swap_chart

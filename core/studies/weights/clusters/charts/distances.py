@@ -17,7 +17,7 @@ from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
-from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, told
+from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, with_tooltips
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.figures import (
     group_channels,
@@ -106,7 +106,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"domain": [left, right], "nice": False, "zero": False, "range": [0, across]}
     axis = {"tickCount": 5, "grid": False, **labels_of("share")}
     title = f"Distance between updates ({vector_name(result)})"
-    rows, tooltip = told(others, ("model", "other", "label", "distance"))
+    rows, tooltip = with_tooltips(others, ("model", "other", "label", "distance"))
     y = channel("model:N", title=None, sort=names, axis={"labelLimit": 160, "ticks": False})
     looks = group_channels(groups, context=context)
     dots = Chart(rows).encode(
@@ -155,7 +155,7 @@ def _heat(
     context: Context,
 ) -> list[Any]:
     """The cells in colours between the ends, with their numbers if wanted."""
-    rows, tooltip = told(cells, ("model", "other", "distance"))
+    rows, tooltip = with_tooltips(cells, ("model", "other", "distance"))
     rows = rows.assign(
         written=[text_of(value) if value == value else "" for value in cells["distance"]],
         who=cells["model"] + "\n" + cells["other"],

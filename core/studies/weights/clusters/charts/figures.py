@@ -30,7 +30,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
-    told,
+    with_tooltips,
 )
 from core.studies.weights.activations import every_vector
 from core.studies.weights.unlabelled import WORDS
@@ -131,7 +131,7 @@ def map_chart(
     groups, faded = ordered(table["group"]), bool(table["marked"].any())
     axis = {"tickCount": 5, "grid": False, **labels_of("share")}
     tips = (Tip("name", "Model"), "label", "data", "nearest", "distance", "relative_delta")
-    rows, tooltip = told(table.assign(who=table["name"]), tips)
+    rows, tooltip = with_tooltips(table.assign(who=table["name"]), tips)
     base = Chart(rows).encode(
         x=channel("x:Q", title=titles[0], scale={"domain": ends[0], "nice": False}, axis=axis),
         y=channel("y:Q", title=titles[1], scale={"domain": ends[1], "nice": False}, axis=axis),

@@ -30,7 +30,7 @@ from core.studies.chart_kit import (
     span_of,
     text_of,
     tip_of,
-    told,
+    with_tooltips,
 )
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
@@ -110,7 +110,7 @@ def depth_chart(
 def _models(rows: pd.DataFrame, null: str, plane: Plane, x: dict[str, Any]) -> Chart:
     """A thin line and small points for each model, for `under`."""
     tips = (Tip("name", "Model"), "layer", Tip(plane.y, plane.y_title, plane.kind), null)
-    single, tooltip = told(rows.assign(who=rows["name"]), tips)
+    single, tooltip = with_tooltips(rows.assign(who=rows["name"]), tips)
     chart = Chart(single).encode(x=x, y=plane.y_of())
     thin = chart.mark_line(color=BLUE, opacity=0.22, strokeWidth=1).encode(
         detail="model:N", tooltip=tooltip[:1]

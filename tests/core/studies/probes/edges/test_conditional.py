@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.errors import SpecError
-from core.maths.structural.bands import Group
+from core.maths.structural.bands import ProbeScores
 from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
@@ -220,7 +220,7 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     """What layer 0 adds, no layer has computed."""
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
-    group = Group((0, 1, 2, 3), points, points + noise, points[:, 0])
+    group = ProbeScores((0, 1, 2, 3), points, points + noise, points[:, 0])
     frames = map(pd.DataFrame, gains_over_window("zoo:seed-0", {ACCURACY: group}))
     gains = pd.concat(frames).set_index(["rival", "layer"])
     assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError
-from core.maths.structural.bands import Group
+from core.maths.structural.bands import ProbeScores
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.studies.probes.training.report import (
@@ -44,13 +44,15 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 
-def group(levels: list[float], *, dev: list[float] | None = None, noise: float = 0.1) -> Group:
+def group(
+    levels: list[float], *, dev: list[float] | None = None, noise: float = 0.1
+) -> ProbeScores:
     """Layers at these levels, two probes each; what is hard in a resample is hard in all layers."""
     drawn = np.random.default_rng(0)
     points = np.array(levels)[:, None] + drawn.normal(0, noise, (len(levels), 2))
     shared = drawn.normal(0, 5, (200, 1, 1))
     resampled = points[None] + shared + drawn.normal(0, noise, (200, len(levels), 2))
-    return Group(tuple(range(len(levels))), points, resampled, np.array(dev or levels))
+    return ProbeScores(tuple(range(len(levels))), points, resampled, np.array(dev or levels))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,7 @@ def test_a_lead_is_clear_where_it_holds_for_all_steps_together() -> None:
 def test_the_headline_says_whether_the_peak_moves() -> None:
     step, final = "zoo:seed-0@step-50", "zoo:seed-0"
 
-    def stated(early: Group) -> tuple[Statement, str]:
+    def stated(early: ProbeScores) -> tuple[Statement, str]:
         """The statement on the best layer, and the headline."""
         groups = {step: {"uuas": early}, final: {"uuas": group([50.0, 50.0, 60.0])}}
         tables: dict[str, pd.DataFrame] = {"best": find_peaks(groups)}

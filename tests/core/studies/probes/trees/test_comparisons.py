@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.maths.structural.arcs import ADJACENT, FAR
-from core.maths.structural.bands import Group, Sample, draw_sample, summary
+from core.maths.structural.bands import ProbeScores, Sample, banded_sum, draw_sample
 from core.maths.structural.scores import Gold
 from core.maths.trees import tree_depths, tree_distances
 from core.studies.probes.trees.comparisons import (
@@ -49,15 +49,15 @@ def sample() -> Sample:
 
 def group(
     seed: int, layers: tuple[int, ...] = (0, 1, 2), draws: int = 1, dev: list[float] | None = None
-) -> Group:
+) -> ProbeScores:
     rng = np.random.default_rng(seed)
     points = 50 + 5 * rng.standard_normal((len(layers), draws))
     resampled = points + rng.standard_normal((RESAMPLES, len(layers), draws))
     chosen = np.asarray(dev) if dev is not None else rng.standard_normal(len(layers))
-    return Group(layers, points, resampled, chosen)
+    return ProbeScores(layers, points, resampled, chosen)
 
 
-def difference_table(model: Group, base: Group) -> pd.DataFrame:
+def difference_table(model: ProbeScores, base: ProbeScores) -> pd.DataFrame:
     groups = {BASE: {"uuas": base}, MODEL: {"uuas": model}}
     return as_table(differences(groups, BASE), DIFFERENCES)
 
@@ -66,7 +66,7 @@ def margin_table(groups: Groups, rivals: Groups) -> pd.DataFrame:
     return as_table(margins(groups, rivals), MARGINS)
 
 
-def best_table(group: Group) -> pd.DataFrame:
+def best_table(group: ProbeScores) -> pd.DataFrame:
     return as_table(best_layers({MODEL: {"uuas": group}}), BEST_LAYERS)
 
 
@@ -100,7 +100,7 @@ def test_only_layers_that_both_have_are_compared_each_with_its_own() -> None:
 
 def test_draws_are_paired_so_that_a_shift_common_to_all_has_no_error() -> None:
     base = group(0, draws=4)
-    shifted = Group(base.layers, base.points + 2, base.resampled + 2, base.dev)
+    shifted = ProbeScores(base.layers, base.points + 2, base.resampled + 2, base.dev)
     table = difference_table(shifted, base)
     np.testing.assert_allclose(table[["difference", "low", "high"]], 2.0)
     unpaired = margin_table({MODEL: {"uuas": shifted}}, {POSITION: {"uuas": base}})
@@ -180,7 +180,7 @@ def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied()
     rng = np.random.default_rng(11)
     points = np.array([[40.0], [50.0], [50.2], [51.0]])
     resampled = points + rng.standard_normal((RESAMPLES, 4, 1)) * [[0.1], [0.1], [0.1], [5.0]]
-    mine = Group((0, 2, 4, 6), points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
+    mine = ProbeScores((0, 2, 4, 6), points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
     table = best_table(mine).set_index("layer")
     assert set(table["best_layer"]) == {4}
     for place, (layer, row) in enumerate(table.iterrows()):
@@ -204,7 +204,7 @@ def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewe
     predicted = np.concatenate([np.array(random_heads(rng, len(row), len(row))) for row in heads])[
         None
     ]
-    whole = Group(
+    whole = ProbeScores(
         (3,), np.array([[50.0, 56.0, 53.0]]), np.zeros((RESAMPLES, 1, 3)), np.ones(1)
     ).pooled()
     alone, several = (arc_groups(predicted, gold, sample, probes) for probes in (None, whole))
@@ -215,5 +215,5 @@ def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewe
         far = [abs(w - h) > 1 for row in heads for w, h in enumerate(row, start=1) if h]
         count = sum(far) if arcs == FAR else len(far) - sum(far)
         assert several[arcs].sd == pytest.approx(3.0 * np.sqrt(total / count))
-        narrow, wide = (summary((1, groups[arcs])) for groups in (alone, several))
+        narrow, wide = (banded_sum((1, groups[arcs])) for groups in (alone, several))
         assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()

@@ -29,9 +29,9 @@ from core.studies.rsa.swap import layer_changes
 from core.studies.rsa.swap import replacement as exchanging
 from core.studies.rsa.swap import tasks as swapping
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.studies.rsa.swap.scores import exchange_rows
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.study import STUDY, frozen_siblings, prepare
+from core.studies.rsa.swap.tables import exchange_rows
 from core.studies.rsa.swap.tasks import swap_changes, swap_layers
 from core.studies.rsa.swap.text import (
     BEYOND_RANDOM,

@@ -18,9 +18,9 @@ from core.errors import CancelledError, SpecError
 from core.maths.arrays import Value
 from core.maths.progress import checkpoint
 from core.models import read_manifest
-from core.runs import checkpoints
-from core.runs.checkpoints import StoredCheckpoint
+from core.runs import states
 from core.runs.runner import Task, run
+from core.runs.states import StoredState
 from core.runs.store import Store
 from core.runs.tasks import pure
 from tests import ROOT
@@ -55,7 +55,7 @@ def once(store: Store) -> Any:
 
 def test_a_state_that_would_drive_out_what_is_kept_is_not_kept(tmp_path: Path) -> None:
     store = Store(tmp_path, size_limit=2**23)
-    kept = StoredCheckpoint(store, "key")
+    kept = StoredState(store, "key")
     kept.keep({"small": np.zeros(2**17)})
     assert store.info().entries == 1
     kept.keep({"small": np.zeros(2**17), "large": np.zeros(8, np.uint8)})
@@ -113,9 +113,9 @@ def test_keeping_takes_a_small_share_of_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(states.time, "monotonic", lambda: now[0])
     store = Store(tmp_path)
-    kept = StoredCheckpoint(store, "state")
+    kept = StoredState(store, "state")
     now[0] = 9.9
     assert not kept.due
     now[0] = 10.0

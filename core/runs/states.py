@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 
 from core.maths.arrays import Value
-from core.maths.progress import Checkpoint
+from core.maths.progress import SavedState
 from core.runs.store import Store
 
 SHORTEST, LONGEST = 10.0, 30.0  # seconds between two writes
@@ -20,7 +20,7 @@ SHARE = 0.03  # largest share of the time spent on writing, within `LONGEST`
 LARGEST = 1 / 8  # of the store's size limit: a larger state would evict results
 
 
-class StoredCheckpoint(Checkpoint):
+class StoredState(SavedState):
     """The stored state of one long computation."""
 
     def __init__(self, store: Store, key: str) -> None:
