@@ -192,7 +192,7 @@ def leaving_page() -> None:
         word = "ab"[run - 1]
         run_panel(Request("RSA", Spec(word), STUDIES[word]))
     if run == 2:
-        _watch(next(job for job in jobs()._jobs.values() if job.work is not None))
+        _watch(next(job for job in jobs()._jobs.values() if job.work is not None), "")
     if run == 3:
         st.write("drawn again")
 
