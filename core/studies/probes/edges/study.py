@@ -8,7 +8,8 @@ References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 
 Deviations: see `items.edge_items` (single words, linear, layer by layer) and
 `core.maths.codelength` (blocks end with a sentence).
 
-The headline's number: `core.studies.probes.edges.coding.score_classifiers`.
+The headline's number: `core.maths.structural.bands.ProbeScores.of_shares`. It makes per cent
+of what `core.studies.probes.edges.coding.score_classifiers` counts.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes are appended
 models that have no positions in them; control trees after Hewitt & Liang 2019, bands and paired
 differences are added.
 
-The headline's number: `core.maths.structural.scores.score`.
+The headline's number: `core.maths.structural.scores.score`. `score_distances` beside it counts the
+right edges.
 """
 
 from __future__ import annotations

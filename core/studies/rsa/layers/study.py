@@ -7,7 +7,8 @@ Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
 Deviations: any of nine measures; bands, nulls and references are added.
 
-The headline's number: `core.maths.similarity.scoring.distance_ratios`.
+The headline's number: `core.maths.similarity.scoring.distance_ratios`. Without functions it is a
+similarity of `core.maths.similarity.scoring.score`.
 """
 
 from __future__ import annotations

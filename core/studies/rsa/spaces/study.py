@@ -3,7 +3,8 @@
 Reference: Williams et al. 2021, NeurIPS, Generalized Shape Metrics on Neural Representations.
 Deviations: in degrees; the map is classical scaling of the angles, whose stress is said.
 
-The headline's number: `core.maths.similarity.angles.between`.
+The headline's number: `core.studies.rsa.spaces.report.layer_table`. It takes the mean of the angles
+of `core.maths.similarity.angles.between`.
 """
 
 from __future__ import annotations

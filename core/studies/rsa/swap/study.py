@@ -11,7 +11,7 @@ Reference:
 Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
 included ones.
 
-The headline's number: `core.studies.rsa.swap.tables.exchange_rows`.
+The headline's number: `core.studies.rsa.swap.tables.exchange_rows`, its column `loss`.
 """
 
 from __future__ import annotations

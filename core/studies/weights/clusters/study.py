@@ -10,7 +10,7 @@ Deviations: the original vector is one of six, and every share of neighbours is 
 and with the share that the size of the update alone reaches.
 
 The headline's number: `core.maths.spectra.neighbours.count_votes`.
-Where models have no label, that of `core.maths.spectra.outsiders` comes before it.
+Where models have no label, that of `core.maths.spectra.outsiders.predict_outsider` comes first.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ stopped. The threshold is applied afterwards, so another threshold computes noth
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
 `core.maths.spectra.intruders`.
 
-The headline's number: `core.maths.spectra.intruders.compare_directions`.
+The headline's number: `core.studies.weights.intruders.tables.family_row`. It counts by the cosines
+of `core.maths.spectra.intruders.compare_directions`.
 """
 
 from __future__ import annotations
