@@ -124,7 +124,8 @@ BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of key
 @pure("models.tokenizer_behaviour", expect=lambda sizes, ref, beside: "")
 def tokenizer_behaviour(ref: str, beside: tuple[str, ...]) -> str:
     """Describe by a sha256 hex what a model's tokenizer makes of words, whatever its files say of
-    padding and lengths; where those of all models `beside` are the same, it is not run."""
+    padding and lengths; where those of all models `beside` are the same, it is not run.
+    Raises ModelError if it cannot be read."""
     files = tokenizer_fingerprint(ref)
     if all(_has_tokenizer(model, files) for model in beside):
         return files

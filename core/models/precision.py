@@ -27,8 +27,9 @@ VARIABLE = "PALIMPSEST_PRECISION"
 
 def precision_of(ref: str | ModelRef) -> str:
     """Choose the type of a model's hidden states: "bfloat16" for a large one that is stored in it
-    where this machine is fast, else "float32". Raises SpecError if `PALIMPSEST_PRECISION` is
-    another."""
+    where this machine has instructions for it and `PALIMPSEST_PRECISION` is not "float32", else
+    "float32". Raises SpecError if the variable is anything else, ModelError if the model cannot be
+    read."""
     ref = parse_ref(ref)
     return precision_in(locate(ref), describe(ref).parameters)
 

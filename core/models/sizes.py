@@ -127,10 +127,10 @@ def size_of(ref: str) -> Size:
 def is_adapter(ref: str) -> bool:
     """Whether a reference names an adapter; False for what cannot be found."""
     parsed = parse_ref(ref)
-    with suppress(*failures(), ModelError):
-        on_hub = parsed.kind == "hub"
-        if on_hub and holds_adapter(hub.ask_about(parsed.name, parsed.revision).files):
-            return True
+    if parsed.kind == "hub":
+        with suppress(*failures(), ModelError):
+            if holds_adapter(hub.ask_about(parsed.name, parsed.revision).files):
+                return True
     with suppress(ModelError):
         return adapter_folder(parsed) is not None
     return False

@@ -45,8 +45,8 @@ def short_name(ref: str) -> str:
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
-    """Name each model by its reference; folders that share a name get the folders above it as far
-    as needed.
+    """Name each model by its short name; folders that share one get the folders above it as far as
+    needed, other models keep their references.
 
     Example:
         >>> list(short_names(["path:/a/full/step-3", "path:/b/frozen/step-3"]).values())

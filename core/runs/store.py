@@ -305,7 +305,7 @@ def default_store() -> Store:
 
     `PALIMPSEST_STORE_BYTES` sets its size limit, and nothing is stored where that is not a number
     of bytes; below it are the precomputed results, see `precomputed.default_precomputed`. Asked
-    again, it is the same object.
+    again, it is the same object, see `opened_store`.
     """
     folder, precomputed = files.store_folder(), default_precomputed()
     refusal = ""
@@ -320,7 +320,8 @@ def default_store() -> Store:
 @remembered(STORES)
 def opened_store(folder: str, size_limit: int, precomputed: str, refusal: str = "") -> Store:
     """Open a store, with the precomputed results in a file ("" for none), and the reason why it
-    keeps nothing, if there is one; this process has one object for the same arguments."""
+    keeps nothing ("" for none). Asked again, it is the same object while no more than `STORES`
+    others were asked for."""
     return Store(
         Path(folder),
         size_limit,

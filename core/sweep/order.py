@@ -12,9 +12,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def places_of(loads: Mapping[Key, float], places: int) -> dict[Key, range]:
-    """Divide the workers' places among cells by their expected seconds. Cells are laid end to end
-    on a line of all places; each gets those that it covers by half or more, or the one in which its
-    middle lies."""
+    """Divide the workers' places among cells by their expected seconds; cells of the same models
+    are given beside each other. They are laid end to end on a line of all places, in the order
+    given; each gets those that it covers by half or more, or the one in which its middle lies."""
     total = sum(loads.values()) or 1.0
     divided, start = {}, 0.0
     for key, load in loads.items():

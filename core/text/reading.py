@@ -81,9 +81,9 @@ def read_text(
     given: Text | None = None,
     copies: bool = False,
 ) -> Corpus:
-    """Read the sentences of a study from a CorpusRef, or what was `given`, each once unless
-    `copies` are kept: a copy is no further evidence. Raises CorpusError if there are none of the
-    genres."""
+    """Read the sentences of a study from a CorpusRef, or what was `given`: the first `limit` of
+    these genres (of all, if none is named), each once unless `copies` are kept, as a copy is no
+    further evidence. Raises CorpusError if it cannot be read, or has none of the genres."""
     if given is None:
         corpus = read_corpus(ref, limit=limit, genres=genres)
     else:

@@ -18,7 +18,7 @@ from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.tables import rows_between
-from core.studies.probes.trees.statements import BEST, statements_of
+from core.studies.probes.trees.statements import statements_of
 from core.studies.probes.trees.tables import CHAIN, rows_where
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
@@ -156,8 +156,10 @@ def _decoded(result: Result) -> str:
 
 
 def _best(result: Result) -> Statement:
-    """The score of the first probed model at its best layer, as the headline states it."""
-    best: Statement = _first([each for each in result.statements if each.verdict == BEST])
+    """State the UUAS of the first probed model at its best layer, of any text and probes: the
+    study states the metric of its headline alone, and nothing of a text in another language."""
+    probes: Any = result
+    best: Statement = _first(statements_of(result.tables, list(probes.probes), "uuas"))
     return best
 
 

@@ -97,7 +97,7 @@ def experiment_result(form: Form[Any], experiment: Experiment, spec: Spec) -> Re
 
 def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:
     """Draw the experiment's controls; return its result if it has been started or is stored.
-    Invalid values make no spec."""
+    `asked` is None where the values are invalid."""
     study = experiment.study
     if asked is None:
         _controls(form, experiment, None, None, lambda: False)

@@ -63,7 +63,8 @@ class Form(Generic[S]):
     ) -> None:
         """Read the address and draw the page's first line, none for a form inside a page. `display`
         are options in the address that are not the study's. `studies` are those that the page
-        always shows, its main one first; `asked` makes the spec of another one's view."""
+        always shows, its main one first; `asked` makes the spec of a view that shows another
+        study than the main one; `experiments` are by the name of their view."""
         self._studies, self._experiments, self._asked = studies, experiments or {}, asked or {}
         self._views = views_of((*studies, *(each.study for each in self._experiments.values())))
         self._spec = spec

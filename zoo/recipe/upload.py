@@ -31,7 +31,8 @@ def write_uploads(
     out: Path, owner: str, entries: Iterable[dict[str, Any]] | None = None
 ) -> list[Path]:
     """Write one folder a model, `out/palimpsest-NAME`, with its card and weights. Raises
-    RecipeError if the owner's name is none, no model is included, or a file cannot be copied."""
+    RecipeError if the owner's name is none, no model is included, or a file cannot be copied,
+    ModelError if the manifest cannot be read."""
     if not OWNER.fullmatch(owner):
         raise RecipeError(
             f"{owner[:100]!r} is no name of a user or organisation of the Hub: "

@@ -57,7 +57,7 @@ def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
 def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether words are read with a space before them because of their "▁". Where the files leave
     it open the answer is yes, which costs no more than computing again; of byte-level tokenizers,
-    whose words always had their space, it is no."""
+    whose words always had their space, it is no. Raises ModelError if a file cannot be read."""
     settings = checkpoints.tokenizer_settings(folder)
     named = settings.get("tokenizer_class") or config.get("tokenizer_class")
     if str(named).removesuffix("Fast") == "GemmaTokenizer":

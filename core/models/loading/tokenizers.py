@@ -119,8 +119,8 @@ class Tokenizer:
         spaced: bool = False,
     ) -> list[Encoding]:
         """Cut texts, strings or the words of each, or pairs of texts, into subwords; those beyond
-        `longest` are cut off, special tokens kept. If `spaced`, a tokenizer that marks words by the
-        space before them, and adds none, sees one before every word."""
+        `longest` are cut off (none, if it is None), special tokens kept. If `spaced`, a tokenizer
+        that marks words by the space before them, and adds none, sees one before every word."""
         if not texts:
             return []
         split = not isinstance(texts[0], str)
@@ -222,8 +222,8 @@ def _only_process(process: PersistentProcess) -> Iterator[None]:
 
 def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:
     """The tokenizer of a model's folder; the model reads `longest` subwords and has vectors of
-    `rows` tokens. Raises ModelError if it cannot be read, is not a fast one, or breaks its
-    limits."""
+    `rows` tokens, None for unchecked. Raises ModelError if it cannot be read, is not a fast one, or
+    breaks its limits."""
     if is_included(ref, folder):
         return Tokenizer(partial(replies, read_tokenizer(str(folder), str(ref))), longest, rows)
     return Tokenizer(OutsideTokenizer(folder, str(ref)), longest, rows)

@@ -25,7 +25,8 @@ FEW = 3  # layers that are read at most of a model that is not on this machine
 def measure_relation(base: str, other: str, base_identity: str, other_identity: str) -> Value:
     """Measure "distance" of two models (or of a base and an adapter), and of "unrelated" weights
     with their norms, relative to the base's norm: NaN where nothing can be compared, with the
-    "reason"."""
+    "reason" ("" for none); "layers" read, from 0; "adapter"; "parameters" of the base; "types",
+    "vocabularies" and "depths" of both. Raises ModelError if a model cannot be read."""
     ours, adapter = open_model(base, base_identity), open_adapter(other, other_identity)
     theirs = ours if adapter is not None else open_model(other, other_identity)
     value: Value = {

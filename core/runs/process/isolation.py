@@ -128,7 +128,8 @@ class Apart:
     ) -> Iterator[Any]:
         """Yield the replies to a request that JSON can say. `waiting` is called a few times a
         second in place of reporting `note`, and may raise to give up. Raises RefusedError with the
-        process's sentence; all other errors, ApartError among them, end the process."""
+        process's sentence; all other errors end the process: ApartTimeoutError, ApartAnswerError,
+        BusyError, CancelledError."""
         whole = False
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()

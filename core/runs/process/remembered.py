@@ -222,6 +222,14 @@ def _state_of(file: os.DirEntry[str]) -> FileState | None:
         return None
 
 
+def _begin_in_child() -> None:
+    """Begin with nothing in a forked child. What the parent made is never freed here: freeing a
+    store would close connections, which SQLite forbids on the other side of a fork."""
+    _OF_PARENT.extend(memory._entries for memory in list(_MEMORIES))
+    forget_all()
+
+
+_OF_PARENT: list[object] = []
 _MEMORIES: weakref.WeakSet[Memory[Any]] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(after_in_child=forget_all)
+    os.register_at_fork(after_in_child=_begin_in_child)

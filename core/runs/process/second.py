@@ -120,11 +120,12 @@ def computes(task: Task, store: Store) -> bool:
         request = {
             "task": {"name": task.name, "function": place_of(task.function), "key": task.key},
             "arguments": arguments,
-            "store": {
-                "folder": str(store.folder),
-                "size_limit": store.size_limit,
-                "precomputed": str(store.precomputed.path) if store.precomputed else "",
-            },
+            "store": [
+                str(store.folder),
+                store.size_limit,
+                str(store.precomputed.path) if store.precomputed else "",
+                "",
+            ],
         }
         _process.ask(request, ENDLESS, "", memory=UNLIMITED, rest=REST, listen=_tell)
     except ApartError:
@@ -146,7 +147,7 @@ def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
     from core.runs.tasks import Ledger, Outcome, Signal, opened_ledger, perform
 
     limit_threads()
-    store = opened_store(**request["store"])
+    store = opened_store(*request["store"])
     future = Future[Outcome]()
     with opened_ledger(Ledger(__name__, store, Signal())) as ledger:
         try:

@@ -93,7 +93,8 @@ def _cost(
 def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence[str]]) -> Value:
     """Average a model's hidden states over sentences: "last" and "words", float32 (layer, d_model)
     from the embeddings up, of the last word and of the mean over words; "ids", the tokens that were
-    read. Raises ModelError if the model cannot be loaded, or reads none of the sentences whole."""
+    read; "family" and "notices". Raises ModelError if the model cannot be loaded, or reads none of
+    the sentences whole."""
     from core.models.loading.memory import borrow_model
     from core.models.precision import HALF
     from core.vectors.forward import SentenceVectors, cut_sentences, read_sentences

@@ -17,6 +17,8 @@ The headline's number: `core.maths.evaluation.judging.fit_each`.
 
 from __future__ import annotations
 
+import pandas as pd
+
 from core.maths.statistics import interval
 from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_notices, pair_tasks, prepare_pairs
@@ -61,7 +63,8 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `heads` (HEAD_COLUMNS), with the mean correlation under random matching,
     `outputs` (OUTPUT_COLUMNS) and of the first pair `head_matrix` (MATRIX_COLUMNS); layers count
     from 1, heads from 0."""
-    heads, mapped, matrices = [], [], []
+    heads, mapped = [], []
+    matrices: list[pd.DataFrame] = []
     for (source, target), value in outputs.values.items():
         ends = {"source": source, "target": target}
         layers, each = (range(count) for count in value["matched"].shape)
@@ -70,15 +73,16 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
         columns |= {"null_low": low, "null_high": high}
         numbers = [layer + 1 for layer in layers]
         heads.append(cells({"layer": numbers, "head": each}, columns).assign(**ends))
-        others = range(value["matrix"].shape[-1])
-        axes = dict(zip(MATRIX_COLUMNS[2:], (numbers, each, numbers, others), strict=False))
-        matrices.append(cells(axes, {"correlation": value["matrix"]}).assign(**ends))
+        if not matrices:  # every head with every other: of the first pair alone, as it is large
+            others = range(value["matrix"].shape[-1])
+            axes = dict(zip(MATRIX_COLUMNS[2:], (numbers, each, numbers, others), strict=False))
+            matrices.append(cells(axes, {"correlation": value["matrix"]}).assign(**ends))
         for method in spec.methods:
             if f"{method}/nmse" in value:
                 errors = cells({"layer": numbers}, {"nmse": value[f"{method}/nmse"]})
                 mapped.append(errors.assign(**ends, method=method))
     head_table, output_table = joined(heads, HEAD_COLUMNS), joined(mapped, OUTPUT_COLUMNS)
-    matrix = joined(matrices[:1], MATRIX_COLUMNS)
+    matrix = joined(matrices, MATRIX_COLUMNS)
     statements = statements_of(head_table, output_table, matrix)
     corpus = ready.need("text")
     return Findings(

@@ -51,7 +51,8 @@ def statements_of(
         facts.append(Statement(HEADS, SAME_LAYER, Estimate(same, kind="per cent"), baseline=chance))
     means = outputs.groupby("method")["nmse"].mean()
     maps = means[[METHODS[name].kind != "control" for name in means.index]]
-    shown = [*maps.nsmallest(1).index, *(["lookup"] if "lookup" in means else [])]
+    best = [str(maps.idxmin())] if len(maps) else []
+    shown = [*best, *(["lookup"] if "lookup" in means else [])]
     facts += [
         Statement(name, LOWEST, Estimate(float(means[name]), kind="per cent")) for name in shown
     ]

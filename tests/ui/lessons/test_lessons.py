@@ -4,6 +4,7 @@ prints."""
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import altair as alt
@@ -165,6 +166,17 @@ def test_without_a_number_an_answer_stands_alone() -> None:
     tables = {"vectors": pd.DataFrame(), "models": pd.DataFrame()}
     empty = Result("weights", {"vector": "projector"}, "", tables)
     assert [question.evidence(empty) for question in LESSONS["weights"].questions] == [""] * 5
+
+
+def test_the_best_score_of_another_metric_is_no_uuas() -> None:
+    """A study of depth probes alone states the accuracy of roots."""
+    root = Statement("zoo:seed-0", BEST, Estimate(4.3, kind="points"), (2,))
+    row = {"model": "zoo:seed-0", "probe": "depth", "metric": "root", "layer": 2, "value": 4.3}
+    table = pd.DataFrame([{**row, "dev": 5.0, "low": 0.0, "high": 13.0, "sd": 0.0}])
+    result = Result("probe", {}, "", {"scores": table}, statements=(root,))
+    probed = SimpleNamespace(**vars(result), table=table, probes={"zoo:seed-0": None})
+    evidence = [question.evidence for question in LESSONS["probe"].questions]
+    assert [evidence[number](probed) for number in (1, 4)] == ["", ""]
 
 
 def test_a_handout_has_its_answers_on_a_page_of_their_own() -> None:

@@ -51,7 +51,7 @@ def read_inputs(model: Any, layers: list[Layer], asked: Asked) -> dict[tuple[int
     """Read what enters the matrices that read units and heads, (row, unit), by layer and role; rows
     are subwords of the text."""
     read: dict[tuple[int, str], list[np.ndarray]] = {}
-    masks: list[torch.Tensor] = []
+    mask: list[torch.Tensor] = []  # of the batch that is read
     with ExitStack() as hooks:
         for number, layer in enumerate(layers):
             for role in WRITTEN:
@@ -64,11 +64,11 @@ def read_inputs(model: Any, layers: list[Layer], asked: Asked) -> dict[tuple[int
 
                 def keep(module: Any, inputs: Any, place: tuple[int, str] = (number, role)) -> None:
                     rows = inputs[0].reshape(-1, inputs[0].shape[-1])  # some have them flat
-                    read.setdefault(place, []).append(rows[masks[-1].ravel()].double().numpy())
+                    read.setdefault(place, []).append(rows[mask[0].ravel()].double().numpy())
 
                 hooks.enter_context(module.register_forward_pre_hook(keep))
         for batch, _ in asked:
-            masks.append(batch.mask.bool())
+            mask[:] = [batch.mask.bool()]
             run_model(model, batch)
     return {place: np.concatenate(parts) for place, parts in read.items()}
 

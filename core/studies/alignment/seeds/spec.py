@@ -146,8 +146,9 @@ class AlignSpec(Spec):
     def methods_of(self, group: str) -> tuple[str, ...]:
         """Choose the maps of a group: of a second run only those of hidden states that need no
         training, of rows that are no words none of the static window."""
-        trained = (*STATIC, *NETWORKS) if group == AGAIN else ()
-        left_out = trained if self.items == "words" else (*STATIC, *trained)
+        left_out = (*STATIC, *NETWORKS) if group == AGAIN else ()
+        if self.items != "words":
+            left_out = (*STATIC, *left_out)
         return tuple(name for name in self.methods if name not in left_out)
 
     def pairs(self) -> list[tuple[str, str, str]]:

@@ -64,7 +64,7 @@ def stitch_pair(
     seed: int,
 ) -> Value:
     """Stitch two classifiers by every method at every layer and classify the labelled sentences;
-    maps are fitted on the others. Raises ModelError if a model has no such head, or tokenizers or
+    maps are fitted on `sentences`. Raises ModelError if a model has no such head, or tokenizers or
     depths differ, ShapeError if a label is unknown to the target."""
     from core.studies.alignment.forward import predict_labels, stitched_labels, subword_rows
 

@@ -51,8 +51,9 @@ def compare_vectors(
     base: str, models: tuple[str, ...], base_identity: str, identities: tuple[str, ...]
 ) -> Value:
     """Multiply the changes of all fine-tunes: "products", "changed" (entries that both changed) and
-    "conflicts" (those with opposite signs), each (matrix, model, model); "weights", the base's
-    squared norms. Raises ModelError if a model cannot be read or is not a fine-tune of the base."""
+    "conflicts" (those with opposite signs), each (matrix, model, model), of "places" (family and
+    layer); "weights", the base's squared norms. Raises ModelError if a model cannot be read or is
+    no fine-tune of the base."""
     pairs = [
         open_pair(base, model, base_identity, identity)
         for model, identity in zip(models, identities, strict=True)

@@ -11,7 +11,7 @@ The task's score is that of the model's own head. The loss on masked tokens is t
 pretraining head on the fine-tune's body.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228, on scaling intruder dimensions. Deviations:
-every subword is masked once, one in seven at a time; both controls are as they are said here.
+every subword is masked once, one in seven at a time; both controls are ours, as described above.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def scale_intruders(
 ) -> Value:
     """Score a fine-tune with its intruder dimensions scaled by `SCALES`, and with the controls:
     "intruders hits" and "other hits" (scale, sentence), "random hits" (draw, scale, sentence);
-    "losses" beside "hits", in nats, where the base predicts masked subwords. Raises ModelError."""
+    "losses" beside "hits", in nats, where the base predicts masked subwords; "scaled", the number
+    of directions, "total" and "tokens" (sentence,), alone where there are none. Raises
+    ModelError."""
     pair = open_pair(base, model, base_identity, model_identity, families)
     with span(0.0, 0.2):
         matrices = [  # without the updates, which would take as much room as the model

@@ -86,9 +86,10 @@ def measure_intruders(
     seed: int,
     part: int,
 ) -> Value:
-    """Measure how much the leading directions of every `PARTS`-th matrix resemble the base's:
-    "values" and "cosines" (matrix, direction), "null" (matrix, draw, direction), NaN where a matrix
-    did not move or has fewer. Raises ModelError if a model is no fine-tune of the base."""
+    """Measure how much the leading directions of every `PARTS`-th matrix resemble the base's: for
+    its "places" (family and layer from 0) "relative" norms, "values" and "cosines" (matrix,
+    direction) and "null" (matrix, draw, direction), NaN where a matrix did not move or has fewer
+    directions. Raises ModelError if a model is no fine-tune of the base."""
     whole = open_pair(base, model, base_identity, model_identity, families)
     pair = replace(whole, slots=whole.slots[part::PARTS])
     count = len(pair.slots)

@@ -4,6 +4,12 @@ The rows of a feed-forward layer's first matrix are matched between two models. 
 trained independently they match in a random order. Where somebody has permuted the units since,
 that order is random, too; but the second matrix, or the gate, then has the same one.
 
+The task's value holds `models`, those compared; `pairs` (pair, 2), their numbers; `related`
+(pair,), whether two are of one tree; `trees`, how many there are; `units` (layer,), how many were
+matched; `order` and `matched` (pair, layer), rank correlations of the places and of the two
+matchings; `agreeing` (pair, layer), the share of units that both match alike; `order_log_p` and
+`matched_log_p` (pair,), combined over layers; `left_out`, pairs of reference and reason.
+
 Reference: Zhu et al. 2025. Deviations: see `core.maths.independence`; of wide layers, some units of
 the first model are matched to all of the second.
 """

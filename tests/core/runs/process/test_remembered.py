@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -197,6 +198,20 @@ def test_a_forked_child_begins_with_nothing_even_if_a_thread_held_the_lock() -> 
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert values.fresh("a") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_frees_nothing_that_its_parent_made() -> None:
+    """It may hold connections of SQLite, which nobody may close on the other side of a fork."""
+    values: Memory[Owner] = Memory(8)
+    values.put("a", Owner())
+    made = weakref.ref(values.get("a", Owner))
+    child = os.fork()
+    if child == 0:
+        gc.collect()
+        os._exit(0 if made() is not None and values.fresh("a") is None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:

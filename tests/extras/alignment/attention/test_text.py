@@ -21,7 +21,7 @@ OUTPUTS = pd.DataFrame(
     [(1, "ridge", 0.6), (2, "ridge", 0.8), (1, "lookup", 0.9), (2, "lookup", 0.9), (1, "ols", 0.9)],
     columns=["layer", "method", "nmse"],
 )
-NO_OUTPUTS = OUTPUTS.iloc[:0]
+NO_OUTPUTS = pd.DataFrame(columns=OUTPUTS.columns)  # as where every map was refused
 
 
 def heads(first: float, second: float, count: int = 6) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError, SpecError
 from core.limits import MODE
+from core.maths.spectra import forests
 from core.models.identity import identify
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
@@ -185,6 +186,21 @@ def test_parents_on_record_are_bases_and_earlier_checkpoints() -> None:
     parents, kinds = recorded_parents(refs)
     assert parents == [1, 2, -1, -1, 3, -1]
     assert kinds == ["checkpoint", "checkpoint", "", "", "fine-tune", ""]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_a_final_model_comes_after_a_checkpoint_of_as_many_steps_however_they_are_named(
+    order: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = {"hub:a/b@step1000": 1000, "hub:a/b@step2000": 2000, "hub:a/b": 2000}
+    monkeypatch.setattr("core.models.steps.progress_of", lambda ref: (steps[ref], None, None))
+    run = list(steps)
+    parents, _ = recorded_parents([run[number] for number in order])
+    assert [parents[order.index(number)] for number in range(3)] == [
+        forests.NONE,
+        order.index(0),
+        order.index(1),
+    ]
 
 
 def test_the_drawing_puts_every_model_below_its_parent() -> None:
