@@ -407,7 +407,7 @@ def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
     ready = run_first_stage(prepare(spec))
-    outputs = run(plan(spec, ready))
+    outputs = STUDY.perform(spec, plan(spec, ready))
     server.requests.clear()
     assert len(STUDY.result(spec, ready, outputs).table) == 3
     assert server.requests == []
