@@ -14,7 +14,7 @@ from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
-from core.studies.rsa.layers.text import changed_sentences, facts_of, levels_of
+from core.studies.rsa.layers.text import changed_sentences, facts_of, lowest_of
 from core.studies.rsa.spaces.charts import related_chart, tuned_angles
 from core.studies.rsa.spaces.report import ANGLE, CHANCE, SEEDS, TUNED, WITHOUT
 
@@ -62,7 +62,7 @@ def rewrites(results: Sequence[Result]) -> Finding:
     facts, table = facts_of(results[0].statements), results[0].tables["random_functions"]
     sizes = {ref: fact.number.value_text for ref, fact in facts[WEIGHT_CHANGE].items()}
     changed = " ".join(changed_sentences(results[0].statements))
-    least = min(levels_of(facts).values(), key=lambda fact: fact.number.value)
+    least = min(lowest_of(facts).values(), key=lambda fact: fact.number.value)
     return Finding(
         f"{changed} Of these {len(sizes)} models, states differ most in "
         f"{short_name(least.subject)}, at layer {least.layers[0]} (similarity "

@@ -165,7 +165,7 @@ def canonical_jackknife(
 def _space(x: FloatArray) -> Space:
     """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
-    rank = int(np.count_nonzero(scale > (RANK * float(scale[0]))))
+    rank = int(np.count_nonzero(scale > RANK * float(scale[0])))
     return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 
 

@@ -55,7 +55,8 @@ def _cost(
     once = {name: comparing(name, count, size.d_model) + PLAIN / 5 for name in measures}
     shared = [once.pop(name) for name in measures if MEASURES[name].canonical]
     models, readings = (plants, 2) if plants else (len(roundings), 1)
-    seconds = costs.running(size, len(sentences), (1 + models * (4 if plants else 1)), loads=2)
+    passes = 1 + models * (4 if plants else 1)
+    seconds = costs.running(size, len(sentences), passes, loads=2)
     compared = sum(once.values()) + max(shared, default=0.0)  # of one decomposition
     seconds += models * (ROUNDED * size.parameters + compared * states * readings)
     numbers = states * size.d_model * count

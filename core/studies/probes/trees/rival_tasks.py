@@ -3,7 +3,7 @@ chain, random trees, the parser; and of layers beside the static window.
 
 Their values are those of `trees.tasks` without maps (of positions, with them), for one layer
 numbered 0, the rank lowered to the width of what is read. Those of windows also hold the `reach`
-(layer,); chain and random trees `chain_...` and `random_...` (1, sentence) with `edges`; the parser
+(probe,); chain and random trees `chain_...` and `random_...` (1, sentence) with `edges`; the parser
 `lengths`, and of unlabelled attachment `attached` and `words` (sentence,). What layers add to the
 window is scored without the course of training; its last layer, whose number no layer has, is the
 window beside zeros.

@@ -35,7 +35,7 @@ def _predicting_cost(
         causal = predicts(size.architecture) == "causal"
         passes = 1.0 if causal or masking != "masked" else costs.WORDS
         seconds += costs.passes(size, count, passes) + costs.SUBWORDS * count * predicted
-    return Cost(seconds, (2 * costs.resident(pair, head=True) + 8 * HELD * costs.SINGLE))
+    return Cost(seconds, 2 * costs.resident(pair, head=True) + 8 * HELD * costs.SINGLE)
 
 
 def _states_cost(sizes: Mapping[str, Size], base: str, other: str, items: Items, **_: Any) -> Cost:

@@ -56,8 +56,9 @@ def copies_of(ready: Outputs) -> dict[str, str]:
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:
-    """Find the models that references and patterns name, without the base. Raises SpecError if a
-    pattern matches nothing that can be compared, or only the base is named."""
+    """Find the models that references and patterns name, without the base. Raises ModelError
+    if one is no reference, SpecError if a pattern matches nothing that can be compared, or only the
+    base is named."""
     entries = {str(entry["ref"]): entry for entry in read_manifest()}
     refs: list[str] = []
     notices: list[str] = []

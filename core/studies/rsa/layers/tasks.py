@@ -3,7 +3,8 @@ layer.
 
 A task's arguments hold everything that its numbers depend on: references for loading, fingerprints
 for the key, the words themselves. Vectors come from `core.vectors.activations`, which stores them
-sentence by sentence.
+sentence by sentence. A comparison's value holds the fields of `Score`, each (layer,); `items`,
+`d_model`, `sentences`, `notices` and, where sinks were looked for, `sinks`.
 """
 
 from __future__ import annotations

@@ -89,20 +89,20 @@ def changed_sentences(statements: Sequence[Statement]) -> list[str]:
     """Say in two lines each which layers fine-tuning changed most, and in which models none did;
     nothing without a comparison of functions."""
     facts = facts_of(statements)
-    levels, names = levels_of(facts), _names_of(facts)
+    levels, names = lowest_of(facts), _names_of(facts)
     changed = {
         verdict: [facts[verdict][model] for model in facts.get(verdict, ()) if model in levels]
         for verdict in CHANGES
     }
     sentences = []
     for verdict in (BEYOND_RANDOM, CHANGED_MOST):
-        level = [fact for fact in changed[verdict] if _is_level(facts, fact)]
-        if stated := [fact for fact in changed[verdict] if fact not in level]:
+        even = [fact for fact in changed[verdict] if _is_even(facts, fact)]
+        if stated := [fact for fact in changed[verdict] if fact not in even]:
             whole = _changes(stated, names, verdict)
             sentences.append(whole if len(whole) <= TWO_LINES else _change(stated, names, verdict))
-        if level:
-            of = listed([names[fact.subject] for fact in level], MOST_NAMED)
-            moved = _moved(level, verdict)
+        if even:
+            of = listed([names[fact.subject] for fact in even], MOST_NAMED)
+            moved = _moved(even, verdict)
             sentences.append(f"No layer of {of} changes detectably more than the others: {moved}.")
     if alike := changed[LIKE_RANDOM]:
         of = listed([names[fact.subject] for fact in alike], MOST_NAMED)
@@ -120,11 +120,10 @@ def _furthest(stated: Sequence[Statement], verdict: str) -> Statement:
     return choose(stated, key=lambda fact: fact.number.value)
 
 
-def _is_level(facts: Facts, fact: Statement) -> bool:
+def _is_even(facts: Facts, fact: Statement) -> bool:
     """Tell whether no layer of a model differs detectably from the others."""
-    return len(fact.layers) > 1 and (set(facts[COMPARED][fact.subject].layers) - {0}) <= set(
-        fact.layers
-    )
+    layers = set(facts[COMPARED][fact.subject].layers) - {0}
+    return len(fact.layers) > 1 and layers <= set(fact.layers)
 
 
 def _changes(stated: Sequence[Statement], names: Mapping[str, str], verdict: str) -> str:
@@ -175,7 +174,7 @@ def _times(number: Estimate) -> str:
 def most_changed(facts: Facts, verdict: str) -> str:
     """Name the layers that changed most, of the models of this verdict, with their numbers and with
     where their states differ most; "" without any."""
-    names, levels = _names_of(facts), levels_of(facts)
+    names, levels = _names_of(facts), lowest_of(facts)
     changed = [model for model in facts.get(verdict, ()) if model in levels]
     shown = first_of(changed, MOST_NAMED)
     clauses = []
@@ -206,7 +205,7 @@ def facts_of(statements: Iterable[Statement]) -> Facts:
     return facts
 
 
-def levels_of(facts: Facts) -> Mapping[str, Statement]:
+def lowest_of(facts: Facts) -> Mapping[str, Statement]:
     """Give each model's lowest similarity, whether at chance level or above."""
     return facts.get(LOWEST, {}) | facts.get(AT_CHANCE, {})
 
@@ -235,22 +234,22 @@ def _unmeasured(facts: Facts) -> str:
 def _finding(facts: Facts) -> str:
     """Say where the models differ from the base, and what the least similar one scores."""
     compared, names, kind = list(facts[COMPARED]), _names_of(facts), _kind(facts)
-    levels = levels_of(facts)
+    levels = lowest_of(facts)
     least = min(compared, key=lambda model: levels[model].number.value)
     score, at = levels[least].number, f"layer {levels[least].layers[0]}"
-    level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
+    at_chance = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
     places = {model: _place(facts, model) for model in compared if model in facts.get(DIFFERS, ())}
     if not places:
-        lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){level}"
+        lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){at_chance}"
         who, do = f"The {kind}", "do"
         if len(compared) == 1:
-            lowest = f"its lowest similarity is {score.text}, at {at}{level}"
+            lowest = f"its lowest similarity is {score.text}, at {at}{at_chance}"
             who, do = names[least], "does"
         return f"{who} {do} not detectably differ from the base in any layer: {lowest}."
     if len(compared) == 1:
         return (
             f"{names[least]} differs from the base {places[least]}: similarity {score.text} at "
-            f"{at}{level}."
+            f"{at}{at_chance}."
         )
     same = len(places) == len(compared) and len(set(places.values())) == 1
     others = [levels[model].number for model in compared if model != least]
@@ -261,10 +260,10 @@ def _finding(facts: Facts) -> str:
         text = f"{_counted(len(places), len(compared), kind)} from the base"
     if not apart:
         some = "" if same else " in some layer"
-        return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
+        return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){at_chance}."
     # two lines have no room for more
     place = "" if same else f" ({layers_in_words(facts[DIFFERS][least].layers, '–')})"
-    return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
+    return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{at_chance}."
 
 
 def _counted(count: int, total: int, kind: str) -> str:
@@ -288,7 +287,7 @@ def _place(facts: Facts, model: str) -> str:
 
 def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     """Say where one model differs, with its lowest similarity, its runs and its weight change."""
-    lowest = levels_of(facts)[model]
+    lowest = lowest_of(facts)[model]
     place, also = "does not detectably differ", ""
     if model in facts.get(DIFFERS, ()):
         place, also = f"differs {_place(facts, model)}", "also "
@@ -320,9 +319,8 @@ def _unequal(facts: Facts) -> list[str]:
     strangers = facts.get(NOT_FROM_BASE, {})
     sizes = sorted(
         statement.number.value
-        for statement in [
-            s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers
-        ]
+        for model, statement in facts.get(WEIGHT_CHANGE, {}).items()
+        if model not in strangers
     )
     if facts.get(SCALED) or len(sizes) < 2 or sizes[-1] < UNEQUAL * sizes[0]:
         return []

@@ -106,9 +106,8 @@ def grid_sentence(result: Result) -> str:
 def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     """Say how much more similar a layer is to another layer of the base than to the same one."""
     layer = statement.layers[0]
-    to = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)].set_index(
-        "base_layer"
-    )["similarity"]
+    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)]
+    to = rows.set_index("base_layer")["similarity"]
     return (
         f"layer {layer} of {short_name(statement.subject)} is {statement.number.size} more similar "
         f"to layer {to.idxmax()} ({text_of(to.max())} against {text_of(to[layer])})"

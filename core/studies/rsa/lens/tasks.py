@@ -63,8 +63,8 @@ def read_layers(
 ) -> Value:
     """Read each layer through the head, as it is and after an affine map that half of the sentences
     fit: `sentence`, `kl`, `same` and `first` of `measure_lenses`; of the typed words, `token`
-    (place,), `said` and `said_kl` (lens, layer, place). Raises ModelError if the model predicts no
-    tokens."""
+    (place,), `said` and `said_kl` (lens, layer, place). Raises CorpusError for a single sentence,
+    ModelError if the model cannot be read or predicts no tokens."""
     from core.studies.rsa.lens.lenses import Head, fit_maps, measure_lenses
 
     check_halves(sentences)
@@ -179,9 +179,8 @@ def _said(
     promoted, their `kinds` and `stable`, the share of them in both halves; `auc` of typical tokens,
     and of halves and shuffled dimensions. Words are "" and numbers NaN where nothing differs."""
     rng = np.random.default_rng(seed)
-    rows = np.concatenate(
-        [whole[None], halves, np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])]
-    )  # reading group layer width
+    shuffled = np.stack([rng.permuted(whole, axis=-1) for _ in range(SHUFFLES)])
+    rows = np.concatenate([whole[None], halves, shuffled])  # (reading, group, layer, width)
     aucs, tops = [], []
     for logits in head.read_differences(rows.reshape(-1, rows.shape[-1])):
         aucs += [promotion(row, kinds) for row in logits]
@@ -218,7 +217,7 @@ def promotion(scores: np.ndarray, kinds: np.ndarray) -> float:
 
 
 def _kinds_of(tokens: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    return np.where((tokens < len(kinds)), kinds[np.minimum(tokens, len(kinds) - 1)], 0)
+    return np.where(tokens < len(kinds), kinds[np.minimum(tokens, len(kinds) - 1)], 0)
 
 
 def _raised(

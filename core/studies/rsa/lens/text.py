@@ -90,9 +90,8 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
             f"Its change of states at layer {promoted['layer'].iloc[0]} promotes "
             f"{listed(promoted['token'].tolist())}."
         )
-    return " ".join(
-        (*filter(None, parts), *(*_typical(statements, names), *_decided(statements, names)))
-    )
+    more = (*_typical(statements, names), *_decided(statements, names))
+    return " ".join((*filter(None, parts), *more))
 
 
 def output_sentence(statements: Sequence[Statement], tables: Mapping[str, pd.DataFrame]) -> str:

@@ -260,9 +260,8 @@ def shape_statements(shapes: pd.DataFrame) -> tuple[Statement, ...]:
     training has shaped, and of the fine-tune that has the smallest."""
     if shapes.empty:
         return ()
-    rows = shapes[shapes["layer"] == shapes.groupby("model")["layer"].transform("max")].set_index(
-        "model"
-    )
+    last = shapes[shapes["layer"] == shapes.groupby("model")["layer"].transform("max")]
+    rows = last.set_index("model")
     base, first, tuned = of_one_base(list(rows.index))
     least = [str(rows.loc[tuned, EFFECTIVE_RANK].idxmin())] if tuned else []
     return tuple(

@@ -85,8 +85,9 @@ def read_question(
     words: tuple[str, ...],
     sinks: str = "",
 ) -> Value:
-    """Compute the vectors (layer, word, d_model) of question and passage and, with a span head, the
-    answers: `spans` (layer, 2), first and last word, `chances` (layer,), and `why` there are none.
+    """Compute the vectors (layer, word, d_model) of question and passage, the question's first,
+    and, with a span head, the answers: `spans` (layer, 2), first and last word, `chances` (layer,),
+    and `why` there are none, or none below the top.
     Raises ModelError if the model cannot be loaded, CorpusError if the words are too many for
     it."""
     import torch

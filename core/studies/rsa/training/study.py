@@ -143,7 +143,8 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 def _table(values: Mapping[str, Value]) -> pd.DataFrame:
     """Tabulate COLUMNS and calibrated similarities, a row per model and layer."""
-    return with_calibrated(with_progress(curve_rows(values)))[[*COLUMNS, *CALIBRATED]]
+    kinds = {"model": "str", "layer": "int64", **dict.fromkeys(SCORED, float)}
+    return with_calibrated(with_progress(curve_rows(values).astype(kinds)))[[*COLUMNS, *CALIBRATED]]
 
 
 def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
@@ -156,7 +157,7 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
     peaks = pd.DataFrame(rows, columns=[*PEAK, "clear"])
-    return peaks.astype(training.dtypes[list(PEAK)].to_dict())
+    return peaks.astype(training.dtypes[list(PEAK)].to_dict() | {"clear": bool})
 
 
 def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:

@@ -44,6 +44,19 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
     assert find_peaks(rows(0.84)).iloc[0][["layer", "clear"]].tolist() == [0, False]
 
 
+def test_no_peak_is_a_table_of_the_same_kinds() -> None:
+    """Chance level reaches 1 in a layer below the top one, so nothing was measured there."""
+    training = pd.DataFrame(
+        {
+            **{"model": "m", "steps": 1.0, "tokens": 1.0, "layer": [0, 1]},
+            **{"similarity": [0.9, 0.8], "low": 0.7, "high": 0.95, "null_high": [1.0, 0.2]},
+        }
+    )
+    peaks = find_peaks(training)
+    assert peaks.empty
+    assert peaks[peaks["clear"]].columns.tolist() == peaks.columns.tolist()
+
+
 def test_a_run_comes_nearer_to_its_own_end() -> None:
     spec = TrainingSpec(
         steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100
