@@ -28,6 +28,7 @@ MODELS = [
 @pytest.fixture(autouse=True)
 def _box(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "read_manifest", lambda: MODELS)
+    monkeypatch.setattr("core.models.zoo.read_manifest", lambda: MODELS)
     monkeypatch.setattr("core.models.patterns.read_manifest", lambda: MODELS)
 
 
@@ -97,14 +98,14 @@ def test_steps_of_one_run_and_other_ranks_are_no_runs(
     adapters = [
         {"ref": f"zoo:adapted-{rank}", "base": BASE, "settings": {"rank": rank}} for rank in (1, 8)
     ]
-    monkeypatch.setattr(runs, "read_adapters", lambda: adapters)
+    monkeypatch.setattr("core.models.zoo.read_adapters", lambda: adapters)
     assert runs.runs_of(BASE, names) == {name: (name,) for name in names}
 
 
 def test_adapters_of_one_rank_are_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("zoo:qa-0", "zoo:qa-1")
     adapters = [{"ref": name, "base": BASE, "settings": {"rank": 16}} for name in names]
-    monkeypatch.setattr(runs, "read_adapters", lambda: adapters)
+    monkeypatch.setattr("core.models.zoo.read_adapters", lambda: adapters)
     groups = runs.runs_of(BASE, names)
     assert groups == {"zoo:qa-*": names}
     assert runs.pooled_by_name(groups) == [], "the manifest says that they are"
