@@ -63,7 +63,7 @@ class Change:
 
 
 def _expected(sizes: Mapping[str, Any], base: str, other: str) -> Change:
-    """Return a change as a fine-tune has it, no two of one size; random models have none."""
+    """Return a typical fine-tune's change, of another size for each model; none of random ones."""
     some = 1.0 + crc32(other.encode()) / 2**32
     return Change() if parse_ref(base).random or parse_ref(other).random else Change(some, 0.0)
 

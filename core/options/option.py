@@ -84,7 +84,7 @@ class Option:
             `core.options.summary`.
         defines: Whether the value says what is measured, in which units or of which items: results
             that differ in it are not subtracted. See `core.results.differences`.
-        where: Other options -> the values with which this one is read; nothing reads it otherwise.
+        where: Other options -> the values at which this one has an effect; at others it has none.
     """
 
     kind: Kind

@@ -64,7 +64,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task brought no value.
+    """Why a task has no value.
 
     Attributes:
         name: What a reader knows the task by.

@@ -195,8 +195,7 @@ class Signal(threading.Event):
     """Requests to a run from outside; `set()` cancels it at the next tick of its tasks.
 
     Attributes:
-        give_way: Set it to stop the run at the next border of a task: what has begun is finished
-            and kept.
+        give_way: Set it to stop the run between tasks; those that have begun are finished and kept.
         look_only: Whether the run is to bring only what is stored: it ends where something would be
             computed.
         patience: Seconds that a first stage may then take.

@@ -141,7 +141,7 @@ def _tell(reply: tuple[float, str] | None) -> None:
 
 
 def answer(request: dict[str, Any]) -> Iterator[tuple[float, str]]:
-    """Compute a task in this process; yield how far it is. Raises TaskError if it brings no
+    """Compute a task in this process; yield how far it is. Raises TaskError if it has no
     value."""
     from core.runs.store import opened_store
     from core.runs.tasks import Ledger, Outcome, Signal, opened_ledger, perform

@@ -45,8 +45,9 @@ from extras.probes.polar.tasks import PolarRegime, train_polar
 
 
 def plan(spec: PolarSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
-    read, is too small or has no labels, SpecError if a model has no layer of a number asked for."""
+    """Plan the tasks of a study; a model that was not found has none. Raises CorpusError if the
+    text cannot be read, is too small or has no labels, SpecError if a model has no layer of a
+    number asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     common = labelled_arguments(treebank)
     how = PolarRegime(spec.rank, spec.weight, spec.seeds, spec.seed, spec.epochs)

@@ -23,9 +23,9 @@ RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 
 
 def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
-    read, is too small or has no labels of a target, SpecError if a model has no layer of a number
-    asked for."""
+    """Plan the tasks of a study; a model that was not found has none. Raises CorpusError if the
+    text cannot be read, is too small or has no labels of a target, SpecError if a model has no
+    layer of a number asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     models = planning.found_models(spec.probed, ready)
     tasks = []

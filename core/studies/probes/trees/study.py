@@ -54,8 +54,9 @@ from core.studies.task_kit import Cost, Sizes
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study; none for a model not found. Raises CorpusError if the text cannot be
-    read or is too small, SpecError if a model has no layer of a number that was asked for."""
+    """Plan the tasks of a study; a model that was not found has none. Raises CorpusError if the
+    text cannot be read or is too small, SpecError if a model has no layer of a number that was
+    asked for."""
     treebank: Treebank = ready.need(planning.TREEBANK)
     common = planning.training_arguments(treebank)
     rivals = planning.rival_tasks(spec, treebank, common)
