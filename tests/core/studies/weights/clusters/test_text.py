@@ -109,7 +109,9 @@ def test_the_vote_is_the_first_sentence_beside_chance_and_the_size_of_the_update
     assert re.search(r"\bthe task of 7 of 9 models\b", first)
     assert "(chance 1.1 models, p = .012)" in first
     assert first.endswith("by the size of the update alone it names 3")
-    assert "not detectably more than by chance (1.1 models, p = .8)" in headline(scored(p_value=0.8))
+    assert "not detectably more than by chance (1.1 models, p = .8)" in headline(
+        scored(p_value=0.8)
+    )
     assert headline(scored(k=1)).startswith("The nearest neighbour names")
 
 
