@@ -15,7 +15,7 @@ from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
-from core.studies.notices import sentence_notices, start_notices
+from core.studies.notices import nothing_compared, sentence_notices, start_notices
 from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, prepare_named, text_task
@@ -41,6 +41,7 @@ __all__ = [
     "given_task",
     "identities",
     "identity_tasks",
+    "nothing_compared",
     "prepare_named",
     "sentence_notices",
     "sink_argument",

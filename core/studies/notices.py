@@ -24,6 +24,7 @@ def sentence_notices(sentences: int) -> list[str]:
 
 
 def few_sentences(sentences: int) -> str:
+    """Say that so few sentences give bands that may be too narrow."""
     return (
         f"The bands may be too narrow, because only {sentences} sentences were resampled: "
         f"95 % bands from fewer than {FEW_SENTENCES} sentences contain the true value less often "

@@ -19,6 +19,11 @@ from typing import Any
 
 import numpy as np
 
+import core.studies.probes.trees.comparisons as comparisons
+import core.studies.probes.trees.planning as planning
+import core.studies.probes.trees.tables as trees
+import extras.probes.polar.charts as charts
+import extras.probes.polar.text as text
 from core.errors import CorpusError
 from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.identity import Identity
@@ -33,11 +38,8 @@ from core.studies.kit import (
     start_notices,
     words_beside,
 )
-from core.studies.probes.trees import comparisons, planning
-from core.studies.probes.trees import tables as trees
 from core.studies.probes.trees.data import Treebank, Trees
 from core.studies.probes.trees.text import notice_of
-from extras.probes.polar import charts, text
 from extras.probes.polar.result import LAS, METRICS, SCORES, PolarResult, polar_groups, polar_probes
 from extras.probes.polar.rival_tasks import score_chain, score_parser, score_positions, score_window
 from extras.probes.polar.spec import PolarSpec

@@ -133,8 +133,8 @@ def compare_models(
     sinks: str = "",
 ) -> Value:
     """Score each layer of two models (fields of `Score`, each (layer,)). With a `share` below 1,
-    the other's weights lie at it on the way from the base's. Raises ModelError if a model cannot be
-    loaded, ShapeError if too few items are left or the measure refuses them."""
+    the other's weights are that share of the way from the base's. Raises ModelError if a model
+    cannot be loaded, ShapeError if too few items are left or the measure refuses them."""
     return _by_layer(extract_pair(base, other, items, share=share, sinks=sinks), how, seed)
 
 

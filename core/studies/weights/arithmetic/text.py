@@ -106,6 +106,7 @@ def _harm(change: Statement, beyond: Statement, names: Mapping[str, str]) -> str
 
 
 def make_methods(spec: ArithmeticSpec, scored: Sequence[str]) -> str:
+    """Write a methods paragraph, ready to paste."""
     return said(
         "methods",
         base=spec.base,

@@ -27,9 +27,9 @@ from core.studies.kit import (
     Result,
     Study,
     Value,
+    nothing_compared,
     words_beside,
 )
-from core.studies.notices import nothing_compared
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES
 from core.studies.weights.clusters import planning, tables, text

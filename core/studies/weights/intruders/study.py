@@ -21,8 +21,17 @@ import numpy as np
 import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT, corrected
-from core.studies.kit import Findings, Outputs, Study, Task, Value, View, text_task, words_beside
-from core.studies.notices import nothing_compared
+from core.studies.kit import (
+    Findings,
+    Outputs,
+    Study,
+    Task,
+    Value,
+    View,
+    nothing_compared,
+    text_task,
+    words_beside,
+)
 from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import text
