@@ -110,8 +110,7 @@ def _top(result: Result) -> pd.DataFrame:
 
 
 def _selectivity(result: Result) -> str:
-    probes: Any = result
-    stated = statements_of(result.tables, list(probes.probes), f"uuas{OF_SELECTIVITY}")
+    stated = _stated(result, f"uuas{OF_SELECTIVITY}")
     return "".join(
         f"In this study the score of {short_name(each.subject)} on parse trees at layer "
         f"{each.layers[0]} is {each.number.text} above its score on control trees."
@@ -158,9 +157,14 @@ def _decoded(result: Result) -> str:
 def _best(result: Result) -> Statement:
     """State the UUAS of the first probed model at its best layer, of any text and probes: the
     study states the metric of its headline alone, and nothing of a text in another language."""
-    probes: Any = result
-    best: Statement = _first(statements_of(result.tables, list(probes.probes), "uuas"))
+    best: Statement = _first(_stated(result, "uuas"))
     return best
+
+
+def _stated(result: Result, metric: str) -> tuple[Statement, ...]:
+    """What the probe study states of one metric, whatever its headline is about."""
+    probes: Any = result
+    return statements_of(result.tables, list(probes.probes), metric)
 
 
 def _chance(result: Result) -> str:

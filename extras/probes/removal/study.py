@@ -93,9 +93,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements and texts of the outputs."""
     treebank: Treebank = ready.values[TREEBANK]
     heads = heads_of(spec.models, ready)
-    values: dict[tuple[str, int], Value] = {
-        role[1:]: value for role, value in outputs.values.items() if role[0] == ERASED
-    }
+    values: dict[tuple[str, int], Value] = outputs.of(ERASED)
     made = tables_of(values, spec.draws, spec.seed)
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)

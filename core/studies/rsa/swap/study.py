@@ -162,14 +162,13 @@ def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
 
 
 def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `swap` (COLUMNS of `scores`), `own` (the unmodified score of each model, its
+    """Make the tables `swap` (COLUMNS of `tables`), `own` (the unmodified score of each model, its
     baseline, the checks), `sizes` and `frozen` (where there are some), and what is said of them.
     Raises TaskError if no model could be scored; the sentence says why for each."""
     examples: Examples = ready.values["examples"]
+    changes = outputs.of("changes")
     swapped = {
-        role[1]: value | outputs.values["changes", role[1]]
-        for role, value in outputs.values.items()
-        if role[0] == "swap" and ("changes", role[1]) in outputs.values
+        ref: value | changes[ref] for ref, value in outputs.of("swap").items() if ref in changes
     }
     if not swapped:
         reasons = (examples.refused, ready.sentences, outputs.sentences)
