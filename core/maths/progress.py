@@ -1,6 +1,6 @@
 """What a long computation reports to its caller: how far it is, and a state to resume from.
 
-Mathematics knows no runs: it calls these three functions, and who runs it sets a listener
+Mathematics knows no runs: it calls these functions, and who runs it sets a listener
 (`core.runs.tasks`). Without one nothing is told and nothing is kept.
 """
 
@@ -41,6 +41,9 @@ class Listener(Protocol):
     def tick(self, fraction: float, note: str) -> None:
         """Take note of the progress; see `tick`."""
 
+    def check(self) -> None:
+        """Raise if the run was cancelled; see `check`."""
+
     def part(self, low: float, high: float) -> Listener:
         """Return the listener of a part of the computation."""
 
@@ -64,6 +67,17 @@ def tick(fraction: float, note: str = "") -> None:
     listener = LISTENER.get()
     if listener is not None:
         listener.tick(fraction, note)
+
+
+def check() -> None:
+    """Report nothing, and hear whether the run was cancelled: for waits within a computation.
+
+    Raises:
+        CancelledError: If the run was cancelled. Let it pass.
+    """
+    listener = LISTENER.get()
+    if listener is not None:
+        listener.check()
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from core.maths.progress import check
 from core.runs.files import make_private_folder
 from core.runs.process.turns import POLL_SECONDS, turn
 
@@ -45,10 +46,10 @@ class SingleFlight:
         self._flights: dict[str, Flight] = {}
 
     @contextlib.contextmanager
-    def hold(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
+    def hold(self, key: str, waiting: Callable[[], object] = check) -> Iterator[Flight]:
         """Hold `key` for the block; check again inside whether the work is still to be done.
-        `waiting`, called a few times a second meanwhile, may raise to give up. Raises RuntimeError
-        if this thread holds the key already."""
+        `waiting`, called a few times a second meanwhile, may raise to give up, by default where the
+        run was cancelled. Raises RuntimeError if this thread holds the key already."""
         with self._guard:
             flight = self._flights.setdefault(key, Flight())
             if flight.owner == threading.get_ident():
@@ -69,13 +70,12 @@ class SingleFlight:
                     del self._flights[key]
 
     @contextlib.contextmanager
-    def _hold_among_processes(self, key: str, waiting: Callable[[], None] | None) -> Iterator[None]:
+    def _hold_among_processes(self, key: str, waiting: Callable[[], object]) -> Iterator[None]:
         path = self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.lock"
         lock = FileLock(path, thread_local=False, fallback_to_soft=False)
         pause = 0.005
         while not self._take(lock):
-            if waiting is not None:
-                waiting()
+            waiting()
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, POLL_SECONDS)
         try:

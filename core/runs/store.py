@@ -27,6 +27,7 @@ import diskcache
 
 from core.errors import PalimpsestWarning, StoreError
 from core.maths.arrays import Value
+from core.maths.progress import check
 from core.runs import entries, files
 from core.runs.connections import PooledConnections, UnfinishedError
 from core.runs.encoding import decode, decode_sound, encode, identified, key_of
@@ -158,13 +159,13 @@ class Store:
             self._use(lambda values: [values.delete(key) for key in keys], [], "write")
 
     def lock(
-        self, key: str, waiting: Callable[[], None] | None = None
+        self, key: str, waiting: Callable[[], object] = check
     ) -> contextlib.AbstractContextManager[Flight]:
         """Hold `key` alone among all threads and processes of this store."""
         return self._flights.hold(key, waiting)
 
     def get_or_compute(
-        self, key: str, compute: Callable[[], Value], waiting: Callable[[], None] | None = None
+        self, key: str, compute: Callable[[], Value], waiting: Callable[[], object] = check
     ) -> tuple[Value, bool]:
         """Return the value under `key`; compute it once if it is missing.
 
@@ -172,7 +173,8 @@ class Store:
             key: What `key_of` makes of everything that the value depends on.
             compute: Makes the value. What it raises goes to the caller; the next that waits then
                 computes.
-            waiting: Called a few times a second while another computes; may raise to give up.
+            waiting: Called a few times a second while another computes; may raise to give up, by
+                default where the run was cancelled.
 
         Returns:
             The value, the same whether computed or read, and whether it was there already.

@@ -301,7 +301,7 @@ def perform(task: Task, identifier: str, elsewhere: Elsewhere | None = None) -> 
             if task.fleeting:
                 return Outcome(task.compute())
             there = elsewhere is not None and elsewhere(task, store)
-            value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
+            value, stored = store.get_or_compute(task.key, task.compute)
             store.drop([*place.checkpoints, *place.pieces])
         return Outcome(value if ledger else encode(value), stored and not there)
     except CancelledError:

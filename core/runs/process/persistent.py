@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from core.maths.progress import check
 from core.runs.process.isolation import UNBOUNDED, Apart, Patience
 from core.runs.process.turns import turn
 
@@ -19,11 +20,11 @@ class PersistentProcess:
     Args:
         module, environment: As of `Apart`.
         waiting: Called a few times a second while another request is answered; may raise to give
-            up.
+            up, by default where the run was cancelled.
     """
 
     def __init__(
-        self, module: str, waiting: Callable[[], object] | None = None, **environment: str
+        self, module: str, waiting: Callable[[], object] = check, **environment: str
     ) -> None:
         self._module, self._waiting, self._environment = module, waiting, environment
         self._turn = threading.Lock()

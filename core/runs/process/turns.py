@@ -6,16 +6,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from core.maths.progress import check
+
 POLL_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 
 @contextmanager
-def turn(lock: threading.Lock, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+def turn(lock: threading.Lock, waiting: Callable[[], object] = check) -> Iterator[None]:
     """Hold a lock for the block; `waiting` is called a few times a second while another holds it,
-    and may raise to give up."""
+    and may raise to give up: by default where the run was cancelled."""
     while not lock.acquire(timeout=POLL_SECONDS):
-        if waiting is not None:
-            waiting()
+        waiting()
     try:
         yield
     finally:

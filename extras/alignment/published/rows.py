@@ -58,7 +58,7 @@ def sentence_rows(
     def compute() -> Value:
         return _read(ref, identity, sentences, length, dropout, seed)
 
-    return current_store().get_or_compute(key, compute, waiting=lambda: tick(0.0))[0]
+    return current_store().get_or_compute(key, compute)[0]
 
 
 def _read(

@@ -39,7 +39,7 @@ from core.runs.cluster import ClusterExecutor
 from core.runs.price import Cost
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here
-from core.runs.store import Store, default_store
+from core.runs.store import Store, current_store, default_store
 from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
 from tests.core.hostile import grown
@@ -84,6 +84,11 @@ def deaf(number: int, gate: str) -> dict:
     while not Path(gate).exists():
         time.sleep(0.01)
     return {"number": number}
+
+
+@pure("tests.within")
+def within(key: str) -> dict:
+    return current_store().get_or_compute(key, lambda: {"number": 1})[0]
 
 
 @pure("tests.fail")
@@ -583,6 +588,18 @@ def test_one_who_waits_for_another_session_can_cancel(store: Store, tmp_path: Pa
     gate.touch()
     first.join()
     assert outputs[0].values["shared"] == {"number": 1}
+
+
+@pytest.mark.slow
+def test_a_task_that_waits_for_a_value_within_it_hears_that_its_run_was_cancelled(
+    store: Store,
+) -> None:
+    signal = Signal()
+    with ThreadPoolExecutor(1) as pool, store.lock("held"):
+        threading.Timer(0.3, signal.set).start()
+        with pytest.raises(CancelledError):
+            run([Task.of("a", within, key="held")], store=store, signal=signal, executor=pool)
+        assert pool.submit(int).result(timeout=5) == 0  # its thread is free while the key is held
 
 
 # Any executor

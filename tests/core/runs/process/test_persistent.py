@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import CancelledError
+from core.maths.progress import check
 from core.runs.process.isolation import Patience
 from core.runs.process.persistent import PersistentProcess
 
@@ -30,7 +31,7 @@ def answer(request):
 @pytest.fixture
 def make(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[], object] | None], PersistentProcess]:
+) -> Callable[[Callable[[], object]], PersistentProcess]:
     """Make one, with what is called in those that wait."""
     (tmp_path / "waiter.py").write_text(MODULE, encoding="utf8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -47,7 +48,7 @@ def ask(process: PersistentProcess, rest: float | None, file: str = "") -> int:
 def test_it_stays_without_a_rest_and_ends_at_once_with_none(
     make: Callable[..., PersistentProcess],
 ) -> None:
-    process = make(None)
+    process = make(check)
     stays = ask(process, None)
     assert ask(process, 0.0) == stays
     assert process._process is not None
@@ -59,7 +60,7 @@ def test_it_stays_without_a_rest_and_ends_at_once_with_none(
 def test_a_request_ends_the_rest_that_began_before_it(
     make: Callable[..., PersistentProcess],
 ) -> None:
-    process = make(None)
+    process = make(check)
     number = ask(process, 60.0)
     end = process._end
     assert end is not None
@@ -95,7 +96,7 @@ def test_who_has_nothing_to_give_up_waits(
     make: Callable[..., PersistentProcess], tmp_path: Path
 ) -> None:
     file = tmp_path / "go"
-    process = make(None)
+    process = make(check)
     numbers: list[int] = []
     threads = [
         threading.Thread(target=lambda: numbers.append(ask(process, None, str(file))))
