@@ -9,7 +9,14 @@ from typing import Any
 
 from core import options
 from core.errors import SpecError
-from core.maths.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, NETWORKS, STATIC
+from core.maths.maps.registry import (
+    DEFAULT_METHODS,
+    LINEAR,
+    METHODS,
+    NETWORKS,
+    OF_STATES,
+    STATIC,
+)
 from core.models.zoo import second_run
 from core.options import Spec
 from core.options.layer_numbers import FEW, SOME
@@ -125,6 +132,11 @@ class AlignSpec(Spec):
             raise SpecError(
                 "The second group has one model and needs at least two, or none: "
                 "add a model or clear it."
+            )
+        if not set(self.methods).intersection(OF_STATES):
+            raise SpecError(
+                "methods takes at least one map of hidden states, such as ridge: the maps chosen "
+                "are only what such a map is compared with."
             )
         check_rows(self.items, self.split)
 

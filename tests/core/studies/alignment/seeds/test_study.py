@@ -186,6 +186,12 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
         errors_chart(result, "against")
 
 
+@pytest.mark.parametrize("methods", [("identity", "lookup"), ("static-window",)])
+def test_baselines_alone_are_refused_before_anything_runs(methods: tuple[str, ...]) -> None:
+    with pytest.raises(SpecError, match="at least one map"):
+        AlignSpec(methods=methods).check()
+
+
 def test_of_deep_models_seven_layers_are_mapped_unless_others_are_asked_for() -> None:
     deep, shallow = (Identity(str(n), "x", "x", n, 32, "bert", 1) for n in (12, 6))
     assert _layers(AlignSpec(), deep, deep) == (0, 2, 4, 6, 8, 10, 12)
