@@ -127,10 +127,9 @@ def test_costs_are_those_of_a_slow_loop() -> None:
 
 def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
     parts = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])
-    each = Measured(parts, np.array([1.0, 1.0, 2.0]), 100.0, 1, np.arange(3))
-    assert each.points().tolist() == [150.0, 300.0]
-    drawn = each.resampled(50, 0)
-    np.testing.assert_allclose(drawn[:, 1], 2 * drawn[:, 0])
+    score = Measured(100 * parts, np.array([1.0, 1.0, 2.0]), 1).resampled(50, 0)
+    assert score.value.tolist() == [150.0, 300.0]
+    np.testing.assert_allclose(score.resamples[:, 1], 2 * score.resamples[:, 0])
 
 
 def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
@@ -141,10 +140,10 @@ def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
         "likelihood": -np.ones((1, 3)), "tokens": np.ones(3), **sides,
         "bad/reflexive": -np.ones((1, 40)),
     }  # fmt: skip
-    accuracy = measured(value)[ACCURACY]
-    assert accuracy.points().tolist() == [50.0]
-    assert set(accuracy.resampled(300, 0)[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
-    assert measured(value)[LOSS].groups.tolist() == [0, 1, 2]
+    accuracy = measured(value)[ACCURACY].resampled(300, 0)
+    assert accuracy.value.tolist() == [50.0]
+    assert set(accuracy.resamples[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
+    assert measured(value)[LOSS].wholes.tolist() == [1, 1, 1]
 
 
 @pytest.mark.slow
