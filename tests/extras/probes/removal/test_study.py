@@ -14,6 +14,7 @@ from core.results.export import Result
 from core.runs.runner import run
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.data import Tree
+from core.vectors.examples import batches, count_hits
 from core.vectors.forward import cut_sentences
 from extras.probes.removal.report import COST, removal_chart
 from extras.probes.removal.spec import RemovalSpec as Spec
@@ -27,7 +28,7 @@ from extras.probes.removal.tables import (
     measured,
     tables_of,
 )
-from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, attached, find_head
+from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, encode_trees, find_head
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -171,7 +172,8 @@ def test_the_included_parser_is_scored_word_by_word() -> None:
                 for guess, head, kept in zip(guesses, tree.heads, tree.keep, strict=True)
             )
         )
-    assert attached(task, trees).tolist() == slow
+    encoded = encode_trees(task, trees)
+    assert count_hits(task.model, encoded, batches(encoded)).tolist() == slow
     assert sum(slow) > 2
 
 
