@@ -27,6 +27,7 @@ from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import PartSizes, Tree, Trees
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.examples import IGNORED, Encoded, batches, count_hits, encode
+from core.vectors.predicting import check_losses
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
 ARCS = "arcs"  # the head of the included parser
@@ -177,7 +178,8 @@ def _likelihoods(
         low, high = number / len(named), (number + 1) / len(named)
         with span(low, high), erased(loaded.model, layer, eraser):
             tick(0.0, name)
-            rows.append(score_words(loaded, cast("language_models.Kind", head), texts))
+            words = score_words(loaded, cast("language_models.Kind", head), texts)
+            rows.append(check_losses(model, words))
     tokens = [len(cut.inside) for cut in cut_sentences(loaded.tokenizer, sentences)]
     start = len(sentences)
     likelihood = np.stack([words[:start].sum(axis=1) for words in rows])

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import TaskError
+from core.errors import ModelError, TaskError
 from core.models import read_manifest
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.results.export import Result
 from core.runs.runner import run
+from core.studies.probes.minimal_pairs import scoring
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.data import Tree
 from core.vectors.examples import batches, count_hits
 from core.vectors.forward import cut_sentences
+from extras.probes.removal import tasks
 from extras.probes.removal.report import COST, removal_chart
 from extras.probes.removal.spec import RemovalSpec as Spec
 from extras.probes.removal.study import STUDY, plan, prepare
@@ -28,7 +30,16 @@ from extras.probes.removal.tables import (
     measured,
     tables_of,
 )
-from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, encode_trees, find_head
+from extras.probes.removal.tasks import (
+    ARCS,
+    MATCHED,
+    NONE,
+    PROBE,
+    RANDOM,
+    RemovalRegime,
+    encode_trees,
+    find_head,
+)
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -175,6 +186,17 @@ def test_the_included_parser_is_scored_word_by_word() -> None:
     encoded = encode_trees(task, trees)
     assert count_hits(task.model, encoded, batches(encoded)).tolist() == slow
     assert sum(slow) > 2
+
+
+def test_predictions_that_are_not_finite_are_refused(
+    box: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would be left out of the mean, or counted as wrong."""
+    nothing = np.full((3, 2), np.nan)
+    monkeypatch.setattr(scoring, "score_words", lambda *_: nothing)
+    how = RemovalRegime(1, 0, 1, (), 1, 0, 1)
+    with pytest.raises(ModelError, match="not finite"):
+        tasks._likelihoods(box["bert"], "masked", 1, [(NONE, None)], (("a", "b"),), how)
 
 
 def test_the_price_grows_with_the_random_subspaces() -> None:
