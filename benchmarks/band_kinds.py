@@ -20,9 +20,13 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
     "core.studies.alignment.barrier.tables.base_table": ("loss between weights",),
-    "core.studies.alignment.barrier.tables.ends": (
-        *("loss between weights", "swap, score", "swap, loss", "swap, score of random changes"),
+    "core.studies.alignment.barrier.tables.barrier_tables": ("loss between weights",),
+    "core.studies.alignment.barrier.tables.score_tables": (
+        *("swap, score", "swap, loss", "swap, score of random changes"),
         "swap, loss of random changes",
+    ),
+    "core.studies.alignment.barrier.tables._peak": (
+        *("loss between weights", "swap, loss", "swap, loss of random changes"),
     ),
     "core.studies.alignment.stitching.study._accuracy": ("share of texts",),
     "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
@@ -58,13 +62,15 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.rsa.spaces.report.last_angles": ("angle of two spaces, coherent",),
     "core.studies.rsa.spaces.report.layer_table": ("angle of two spaces, unlike",),
     "core.studies.rsa.swap.tables.own_row": ("share of texts",),
-    "core.studies.rsa.swap.tables.exchange_rows": (
-        *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
+    "core.studies.rsa.swap.tables.exchange_rows": ("swap, excess",),
+    "core.studies.rsa.swap.tables._frame": (
+        *("swap, score", "swap, loss", "swap, score of random changes"),
         "swap, loss of random changes",
     ),
     "extras.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
-    "core.studies.weights.arithmetic.tables.build_arithmetic": ("swap, score", "swap, loss"),
-    "core.studies.weights.arithmetic.tables._excess": ("swap, excess",),
+    "core.studies.weights.arithmetic.tables.build_arithmetic": (
+        *("swap, score", "swap, loss", "swap, excess"),
+    ),
     "core.studies.weights.intruders.tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
@@ -111,6 +117,7 @@ UNBANDED: Mapping[str, str] = {
     "extras.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",
     "core.maths.ranks.correlation_interval": "Bonett and Wright's itself",
     "core.studies.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
+    "core.maths.resampled.with_interval": "the interval of a statistic with its resamples itself",
     "core.maths.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.maths.statistics.interval": "the percentile interval itself",
     "core.maths.statistics.jackknife_interval": "the jackknife's interval itself",

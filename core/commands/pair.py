@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
-from core.models import parse_ref, read_manifest
+from core.models import included_entries, parse_ref
 from core.models.identity import identify, other_base
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
@@ -253,7 +253,7 @@ def unfit(check: Check, name: str) -> str:
 
 def _unrelated(base: str) -> str:
     """Find an included model pretrained from other random weights; "" if there is none."""
-    entries = {str(entry["ref"]): entry for entry in read_manifest()}
+    entries = included_entries()
     if base not in entries:
         return ""
     root = str(entries[base].get("base") or base)

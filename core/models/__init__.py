@@ -13,13 +13,14 @@ from core.models.loading.model import (
     load_with_head,
 )
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import read_manifest, zoo_folder
+from core.models.zoo import included_entries, read_manifest, zoo_folder
 
 __all__ = [
     "LoadedModel",
     "ModelInfo",
     "ModelRef",
     "describe",
+    "included_entries",
     "load_model",
     "load_tokenizer",
     "load_with_head",

@@ -121,12 +121,12 @@ def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
     predictions are not finite."""
     import torch
 
-    from core.models.loading.layers import run_model
+    from core.models.loading.layers import logits_of, run_model
 
     lost = np.zeros(sentences)
     for batch, answers in asked:
         place, asked_for = torch.nonzero(answers >= 0, as_tuple=True)
-        logits = run_model(model, batch).logits[place, asked_for].float()
+        logits = logits_of(run_model(model, batch))[place, asked_for].float()
         nats = torch.nn.functional.cross_entropy(
             logits, answers[place, asked_for], reduction="none"
         )

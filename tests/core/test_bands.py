@@ -25,11 +25,11 @@ MAKERS = {
         "percentile",
         "nanpercentile",
     ),
-    *("inv_cdf", "stdtrit"),
+    *("inv_cdf", "stdtrit", "with_interval"),
 }  # functions that give the ends of a band
 AROUND = {
     *("t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
-    *("bootstrap_interval", "grouped_interval"),
+    *("bootstrap_interval", "grouped_interval", "with_interval"),
 }  # those whose band holds the estimate that they are given
 
 BANDS = "Not every band covers 95 %."  # the caveat that says which, as benchmarks simulate them

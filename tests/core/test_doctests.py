@@ -15,7 +15,7 @@ FOLDERS = ("similarity", "structural", "spectra", "maps")
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (*(path for folder in FOLDERS for path in (ROOT / "core/maths" / folder).glob("*.py")),
-                 ROOT / "core/maths/statistics.py")
+                 ROOT / "core/maths/statistics.py", ROOT / "core/maths/resampled.py")
     if path.stem != "__init__"
 )  # fmt: skip
 

@@ -128,6 +128,7 @@ class LanguageModel:
         not those of its last matrix."""
         import torch
 
+        from core.models.loading.layers import logits_of
         from core.models.loading.layerwise import blocks_of
 
         captured: list[Tensor] = []
@@ -142,12 +143,11 @@ class LanguageModel:
                 attention_mask=mask.to(self.loaded.device),
                 return_dict=True,
             )
-        scores = output["logits"] if "logits" in output else output["prediction_logits"]
         if len(captured) != 1 or captured[0].shape[:2] != ids.shape:
             raise self._unlike()
         finish = _finishing(self.loaded.model.config)
         first = Predictions(captured[0][0, :1], self._rows, self.head.bias, finish)
-        expected = scores.reshape(1, -1)
+        expected = logits_of(output).reshape(1, -1)
         hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
         if not bool(expected.isfinite().all() and hidden.isfinite().all()):
             raise not_finite(f"The predictions of {self.ref}")

@@ -136,6 +136,13 @@ def run_model(model: nn.Module, batch: Batch) -> Any:
         return model(**given)
 
 
+def logits_of(output: Any) -> Tensor:
+    """Take the predictions of tokens out of a language model's output; with a second head, as for
+    the next sentence, they have another name."""
+    scores: Tensor = output["logits"] if "logits" in output else output["prediction_logits"]
+    return scores
+
+
 def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
     """Run the model; return the states of all layers, each (sentence, subword, d_model), embeddings
     first, and the output."""

@@ -30,7 +30,7 @@ import pandas as pd
 
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
-from core.studies.alignment.seeds.tasks import joined_parts
+from core.studies.alignment.seeds.tasks import joined_roles
 from core.studies.kit import (
     PAGE,
     Chart,
@@ -124,7 +124,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
                 value = outputs.values[group, fitted]
                 widths[group] = value["d"]
                 by_protocol[group] |= {variant: errors_of(value, variant) for variant in variants}
-        ours_by_role = joined_parts(
+        ours_by_role = joined_roles(
             {role: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
         )
         values = {role[2]: value for role, value in ours_by_role.items()}

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from core.maths.arrays import Value
-from core.maths.statistics import LEVEL, corrected_level, sentence_counts, t_interval
+from core.maths.resampled import Resampled
+from core.maths.statistics import LEVEL, corrected_level, sentence_counts, sum_by_group
 from core.results.metrics import metric_of, titles_of
 from core.studies.probes.minimal_pairs.accuracy import correct
 from core.studies.probes.minimal_pairs.templates import joined_groups
@@ -38,28 +39,20 @@ class Measured:
     """One metric under every condition.
 
     Attributes:
-        parts: (condition, item), such as a sentence's log-likelihood.
-        wholes: (item,), such as its tokens; the metric is a ratio of sums.
-        scale: 100 for a share in per cent.
+        parts: Of each group of items that are resampled together, (condition, group), such as a
+            sentence's log-likelihood; in per cent where the metric is a share.
+        wholes: (group,), such as its tokens; the metric is a ratio of sums.
         sign: 1 where higher is worse, -1 where higher is better.
-        groups: Which items are resampled together, (item,), from 0.
     """
 
-    parts: Float[np.ndarray, "condition item"]
-    wholes: Float[np.ndarray, " item"]
-    scale: float
+    parts: Float[np.ndarray, "condition group"]
+    wholes: Float[np.ndarray, " group"]
     sign: int
-    groups: Int[np.ndarray, " item"]
 
-    def points(self) -> Float[np.ndarray, " condition"]:
-        """The metric under every condition."""
-        return np.asarray(self.scale * self.parts.sum(axis=1) / self.wholes.sum())
-
-    def resampled(self, draws: int, seed: int) -> Float[np.ndarray, "draw condition"]:
-        """The metric on resamples of the items, the same for every condition."""
-        counts = sentence_counts(self.groups.max() + 1, draws, np.random.default_rng(seed))
-        counts = counts[:, self.groups]
-        return np.asarray(self.scale * (counts @ self.parts.T) / (counts @ self.wholes)[:, None])
+    def resampled(self, draws: int, seed: int) -> Resampled:
+        """The metric under every condition, on the same resamples of the groups."""
+        counts = sentence_counts(len(self.wholes), draws, np.random.default_rng(seed))
+        return Resampled.of(self.parts, self.wholes, counts)
 
 
 def measured(value: Value) -> dict[str, Measured]:
@@ -67,8 +60,7 @@ def measured(value: Value) -> dict[str, Measured]:
     metrics = {}
     if "likelihood" in value:
         tokens = np.asarray(value["tokens"], dtype=np.float64)
-        likelihood, alone = np.asarray(value["likelihood"]), np.arange(len(tokens))
-        metrics[LOSS] = Measured(-likelihood, tokens, 1.0, 1, alone)
+        metrics[LOSS] = Measured(-np.asarray(value["likelihood"]), tokens, 1)
         kinds = [name.partition("/")[2] for name in value if name.startswith("good/")]
         if kinds:
             right = np.concatenate(
@@ -79,11 +71,12 @@ def measured(value: Value) -> dict[str, Measured]:
                 axis=1,
             )
             groups = joined_groups({kind: value[f"good/{kind}"].shape[1] for kind in kinds})
-            metrics[ACCURACY] = Measured(right, np.ones(right.shape[1]), 100.0, -1, groups)
+            alike = sum_by_group(right, groups, int(groups.max()) + 1)
+            metrics[ACCURACY] = Measured(100 * alike, np.bincount(groups).astype(float), -1)
     if "right" in value:
         words = np.asarray(value["words"], dtype=np.float64)
         right = np.asarray(value["right"], dtype=np.float64)
-        metrics[UAS] = Measured(right, words, 100.0, -1, np.arange(len(words)))
+        metrics[UAS] = Measured(100 * right, words, -1)
     return metrics
 
 
@@ -99,41 +92,26 @@ def tables_of(
         names = np.array(value["conditions"])
         change = np.asarray(value["change"], dtype=np.float64)
         for metric, each in measured(value).items():
-            points, drawn = each.points(), each.resampled(draws, seed)
-            several = int(each.groups.max()) + 1
-            cost, cost_drawn = (
-                each.sign * (part - part[..., names == NONE]) for part in (points, drawn)
-            )
+            score = each.resampled(draws, seed)
+            intact = score.at(names == NONE)
+            cost = score - intact if each.sign > 0 else intact - score
             for name in (NONE, PROBE, RANDOM, MATCHED):
                 mine = names == name
-                estimates = [
-                    *_estimate(points[mine], drawn[:, mine], several),
-                    *_estimate(cost[mine], cost_drawn[:, mine], several),
-                ]
+                estimates = (*_estimate(score.at(mine)), *_estimate(cost.at(mine)))
                 rows.append((model, layer, name, metric, *estimates, float(change[mine].mean())))
             for name in (RANDOM, MATCHED):
                 theirs = names == name
-                gap = cost[names == PROBE] - cost[theirs]
-                gap_drawn = cost_drawn[:, names == PROBE] - cost_drawn[:, theirs]
-                margin = _estimate(gap, gap_drawn, several, corrected_level(layers[model]))
-                excess.append((model, layer, metric, name, float(cost[theirs].mean()), *margin))
+                margin = _estimate(
+                    cost.at(names == PROBE) - cost.at(theirs), corrected_level(layers[model])
+                )
+                rival = float(cost.value[theirs].mean())
+                excess.append((model, layer, metric, name, rival, *margin))
     return {
         "removal": pd.DataFrame(rows, columns=list(REMOVAL)).astype({"layer": "Int64"}),
         "removal_excess": pd.DataFrame(excess, columns=list(EXCESS)).astype({"layer": "Int64"}),
     }
 
 
-def _estimate(
-    points: Float[np.ndarray, " subspace"],
-    drawn: Float[np.ndarray, "draw subspace"],
-    items: int,
-    level: float = LEVEL,
-) -> tuple[float, float, float]:
+def _estimate(subspaces: Resampled, level: float = LEVEL) -> tuple[float, ...]:
     """Mean over subspaces with its interval, from resamples and from the spread over subspaces."""
-    mean = float(points.mean())
-    variances, degrees = [float(drawn.mean(axis=1).var())], [float(max(items - 1, 1))]
-    if len(points) > 1:
-        variances.append(float(points.var(ddof=1)) / len(points))
-        degrees.append(float(len(points) - 1))
-    low, high = t_interval(mean, variances, degrees, level)
-    return mean, float(low), float(high)
+    return tuple(map(float, subspaces.over_changes().with_interval(level)))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from jaxtyping import Float
 
 import core.maths.erasure as erasure
 import core.models.loading.language_models as language_models
@@ -27,10 +26,11 @@ from core.studies.probes.minimal_pairs.templates import make_pairs, region_score
 from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import PartSizes, Tree, Trees
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
+from core.vectors.examples import IGNORED, Encoded, batches, count_hits, encode
+from core.vectors.predicting import check_losses
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
 ARCS = "arcs"  # the head of the included parser
-TOGETHER = 32  # sentences that it reads in a batch
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ def _likelihoods(
         low, high = number / len(named), (number + 1) / len(named)
         with span(low, high), erased(loaded.model, layer, eraser):
             tick(0.0, name)
-            rows.append(score_words(loaded, cast("language_models.Kind", head), texts))
+            words = score_words(loaded, cast("language_models.Kind", head), texts)
+            rows.append(check_losses(model, words))
     tokens = [len(cut.inside) for cut in cut_sentences(loaded.tokenizer, sentences)]
     start = len(sentences)
     likelihood = np.stack([words[:start].sum(axis=1) for words in rows])
@@ -198,33 +199,17 @@ def _parsed(
     from extras.probes.removal.hooks import erased
 
     task, rows = task_models.load_task(model), []
+    encoded = encode_trees(task, test)
+    parts = tuple(batches(encoded))
     for number, (name, eraser) in enumerate(named):
         tick(number / len(named), name)
         with erased(task.model, layer, eraser):
-            rows.append(attached(task, test))
+            rows.append(count_hits(task.model, encoded, parts))
     return {"right": np.stack(rows), "words": np.array([sum(tree.keep) for tree in test])}
 
 
-def attached(task: task_models.TaskModel, trees: Sequence[Tree]) -> Float[np.ndarray, " sentence"]:
-    """Count the words of each tree whose head the parser predicts; punctuation is left out."""
-    from core.models.loading.layers import Batch, run_model
-    from core.vectors.forward import cut_sentences, pad_ids, pad_rows
-
-    cut = cut_sentences(task.tokenizer, [tree.words for tree in trees])
-    starts = [
-        [row.words.index(word) if word in row.words else -1 for word in range(row.length)]
-        for row in cut
-    ]
-    right = np.zeros(len(trees))
-    order = sorted(range(len(trees)), key=lambda number: len(cut[number].ids))
-    for first in range(0, len(order), TOGETHER):
-        chosen = order[first : first + TOGETHER]
-        rows = [cut[number].ids for number in chosen]
-        ids, mask = pad_ids(rows, task.tokenizer.pad or 0)
-        begins = pad_rows([starts[number] for number in chosen], -1)
-        guesses = run_model(task.model, Batch(ids, mask, chosen, begins)).argmax(dim=-1)
-        for row, number in enumerate(chosen):
-            tree = trees[number]
-            hits = guesses[row, : len(tree.words)].numpy() == np.array(tree.heads)
-            right[number] = float((hits & np.array(tree.keep)).sum())
-    return right
+def encode_trees(task: task_models.TaskModel, trees: Sequence[Tree]) -> Encoded:
+    """Encode trees for a parser; no prediction is right of words that do not count, such as
+    punctuation."""
+    pairs = [(tree.words, np.where(tree.keep, tree.heads, IGNORED).tolist()) for tree in trees]
+    return encode(task.tokenizer, task.head, tuple(pairs), task.tokenizer.longest)

@@ -71,6 +71,11 @@ def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path, tmp_pat
     assert "%" not in same.sentence
 
 
+def test_an_adapter_as_the_base_has_an_unrelated_model_to_compare_with() -> None:
+    assert read_manifest(), "the box has no models yet: make zoo"
+    assert pair._unrelated("zoo:parse-0-lora-8") == pair._unrelated("zoo:parse-0") != ""
+
+
 def test_a_model_has_no_report_on_itself(
     zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

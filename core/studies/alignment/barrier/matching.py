@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 
 from core.errors import ModelError
 from core.maths.permutations import correlations, match_heads, match_units
-from core.models.loading.layers import module_at, run_model
+from core.models.loading.layers import logits_of, module_at, run_model
 from core.models.weights.families import Slot, find_slots
 from core.vectors.predicting import Asked
 
@@ -158,7 +158,7 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
 
 
 def _logits(model: Any, asked: Asked) -> torch.Tensor:
-    return cast(torch.Tensor, run_model(model, asked[0][0]).logits.float())
+    return logits_of(run_model(model, asked[0][0])).float()
 
 
 def _permute_units(model: Any, layer: Layer, order: Order) -> None:

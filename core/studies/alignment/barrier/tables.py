@@ -3,8 +3,8 @@ pairs of one kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,8 @@ import pandas as pd
 
 from core.maths.arrays import Value
 from core.maths.barrier import calc_barrier, excess_of
-from core.maths.statistics import (
-    bootstrap_interval,
-    corrected_level,
-    ratio,
-    ratios,
-    sentence_counts,
-    t_interval,
-)
+from core.maths.resampled import Resampled
+from core.maths.statistics import corrected_level, ratio, sentence_counts
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.tasks import MATCHED, RAW, SHARES
 
@@ -43,41 +37,6 @@ SCORED_WAYS = (RAW, MATCHED)  # in which a task is scored
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Line:
-    """Loss or score between two models, or its mean over pairs.
-
-    Attributes:
-        value: (share,).
-        drawn: The same in each resample of the sentences, (draw, share).
-        changes: With each random change, (change, share), where the value is their mean.
-        sentences: How many were resampled.
-    """
-
-    value: np.ndarray
-    drawn: np.ndarray
-    changes: np.ndarray | None = None
-    sentences: int = 0
-
-    def mapped(self, function: Callable[[np.ndarray], np.ndarray]) -> Line:
-        """Apply a linear function of the value along the line."""
-        changes = None if self.changes is None else function(self.changes)
-        return Line(function(self.value), function(self.drawn), changes, self.sentences)
-
-    def excess(self) -> Line:
-        """Subtract what lies between both ends."""
-        return self.mapped(lambda part: excess_of(part, SHARES))
-
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the interval over sentences, and random changes where there are some, (share,)
-        each."""
-        if self.changes is None:
-            return bootstrap_interval(self.value, self.drawn)
-        count = len(self.changes)
-        variances = (self.drawn.var(0), self.changes.var(0, ddof=1) / count)
-        return t_interval(self.value, variances, (self.sentences - 1, count - 1))
-
-
 def barrier_tables(
     values: Mapping[Pair, Value],
     ways: Mapping[Pair, Sequence[str]],
@@ -88,18 +47,17 @@ def barrier_tables(
     from the values of `measure_barrier`; `counts` says how often each sentence is drawn, (draw,
     sentence)."""
     rows: list[tuple[Any, ...]] = []
-    together: dict[tuple[str, str], list[Line]] = {}
+    together: dict[tuple[str, str], list[Resampled]] = {}
     for pair, value in values.items():
         for way, losses in zip(ways[pair], np.asarray(value["losses"]), strict=True):
             if not np.isfinite(losses).all():
                 continue
-            line = Line(*ratios(losses, value["tokens"], counts))
+            line = Resampled.of(losses, value["tokens"], counts)
             rows.append((*pair, relations[pair], way, *_peak(line), *_ends(line)))
             together.setdefault((relations[pair], way), []).append(line)
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
-        excess = _mean(paths).excess()
-        columns = (SHARES, excess.value, *excess.ends())
+        columns = (SHARES, *_excess(_mean(paths)).with_interval())
         means += [(*kind, *numbers, len(paths)) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(BARRIERS)), pd.DataFrame(means, columns=list(PATHS))
 
@@ -117,9 +75,8 @@ def base_table(
         if not np.isfinite(losses).all():
             continue
         above = losses[MIDPOINT] - losses[0 if pair[0] == base else -1]
-        point, drawn = ratios(above, values[pair]["tokens"], counts)
-        ends = bootstrap_interval(point, drawn, level)
-        rows.append((pair[pair[0] == base], float(point), *map(float, ends), level))
+        excess = Resampled.of(above, values[pair]["tokens"], counts).with_interval(level)
+        rows.append((pair[pair[0] == base], *map(float, excess), level))
     return pd.DataFrame(rows, columns=list(BASE_LOSSES))
 
 
@@ -135,7 +92,7 @@ def score_tables(
     pairs of one relation and metric, from the values of `score_line`; `metrics` holds what each
     model is scored by, with its majority baseline."""
     rows: list[tuple[Any, ...]] = []
-    together: dict[tuple[str, str, str], list[Line]] = {}
+    together: dict[tuple[str, str, str], list[Resampled]] = {}
     for pair, value in values.items():
         metric, chance = metrics[pair[0]]
         total, relation = np.asarray(value["total"]), relations[pair]
@@ -147,7 +104,7 @@ def score_tables(
             if right.min() < 0:
                 continue
             changes = ratio(random, total) if way == TURNED else None
-            line = Line(*ratios(right, total, counts), changes, len(total))
+            line = replace(Resampled.of(right, total, counts), changes=changes)
             peak = _peak(line.mapped(np.negative))
             rows.append((*pair, relation, way, metric, *peak, *_ends(line), chance))
             together.setdefault((relation, way, metric), []).append(line)
@@ -155,31 +112,35 @@ def score_tables(
     means: list[tuple[Any, ...]] = []
     for kind, paths in together.items():
         line = _mean(paths)
-        excess = line.excess()
-        columns = (SHARES, line.value, *line.ends(), excess.value, *excess.ends())
+        columns = (SHARES, *line.with_interval(), *_excess(line).with_interval())
         more = (len(paths), chances[kind[2]])
         means += [(*kind, *numbers, *more) for numbers in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=list(SCORED)), pd.DataFrame(means, columns=list(SCORE_PATHS))
 
 
-def _peak(line: Line) -> tuple[float, float, float, float]:
+def _peak(line: Resampled) -> tuple[float, float, float, float]:
     """Find the largest excess over the chord, its interval, and the share there."""
     at, barrier = calc_barrier(line.value, SHARES)
-    low, high = (float(end[at]) for end in line.excess().ends())
-    return barrier, low, high, SHARES[at]
+    _, low, high = _excess(line).at(at).with_interval()
+    return barrier, float(low), float(high), SHARES[at]
 
 
-def _ends(line: Line) -> tuple[float, float, float]:
+def _ends(line: Resampled) -> tuple[float, float, float]:
     """Take the values at both ends and halfway."""
     return line.value[0], line.value[-1], line.value[MIDPOINT]
 
 
-def _mean(lines: Sequence[Line]) -> Line:
+def _excess(line: Resampled) -> Resampled:
+    """Subtract what lies between both ends."""
+    return line.mapped(lambda part: excess_of(part, SHARES))
+
+
+def _mean(lines: Sequence[Resampled]) -> Resampled:
     """Average over pairs; random changes of one number were drawn alike for all of them."""
     changes = [line.changes for line in lines if line.changes is not None]
-    return Line(
-        np.mean([line.value for line in lines], axis=0),
-        np.mean([line.drawn for line in lines], axis=0),
-        np.mean(changes, axis=0) if changes else None,
-        lines[0].sentences,
+    return replace(
+        lines[0],
+        value=np.mean([line.value for line in lines], axis=0),
+        resamples=np.mean([line.resamples for line in lines], axis=0),
+        changes=np.mean(changes, axis=0) if changes else None,
     )

@@ -36,7 +36,7 @@ from core.studies.alignment.seeds.tasks import (
     SLOWEST,
     align_layers,
     align_pair,
-    joined_parts,
+    joined_roles,
     maps_by_task,
 )
 from core.studies.alignment.seeds.text import (
@@ -131,7 +131,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `alignment` (COLUMNS), `layers` (by layer) and `methods` (BANDS),
     `differences`, where there are any `curves`, `gains` and `grid` (source_layer, target_layer,
     nmse), and the arrays of `points_of`."""
-    values = joined_parts({role: outputs.values[role] for role in outputs.values if role != "grid"})
+    values = joined_roles({role: outputs.values[role] for role in outputs.values if role != "grid"})
     if all(group == AGAIN for group, *_ in values):
         values = {}  # a second run is compared with pairs, of which none is left
     layers, methods, differences, gains = band_tables(spec, estimates_of(values))

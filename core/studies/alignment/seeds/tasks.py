@@ -123,13 +123,13 @@ def maps_by_task(methods: Iterable[str]) -> dict[tuple[str, ...], str]:
     return {names: label for names, label in tasks.items() if names}
 
 
-def joined_parts(values: Mapping[Any, Value]) -> dict[Any, Value]:
+def joined_roles(values: Mapping[Any, Value]) -> dict[Any, Value]:
     """Join the values of the parts of one role, whose roles end in the part's number; a role of
     which a part is missing is left out.
 
     Example:
         >>> values = {("inn", part): {"layers": np.array([part]), "rows": 9} for part in (0, 1)}
-        >>> joined_parts(values)
+        >>> joined_roles(values)
         {('inn',): {'layers': array([0, 1]), 'rows': 9}}
     """
     joined: dict[Any, Value] = {}

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from core.maths.maps.registry import METHODS
-from core.maths.statistics import LEVEL, bootstrap_interval, corrected_level, sentence_counts
+from core.maths.resampled import Resampled
+from core.maths.statistics import LEVEL, corrected_level, sentence_counts
 from core.models.identity import pairs_of_one_tokenizer
 from core.studies.alignment.pairs import pair_notices, pair_tasks, prepare_pairs
 from core.studies.alignment.seeds.curves import method_looks, named_methods
@@ -161,10 +162,8 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 def _accuracy(correct: np.ndarray, counts: np.ndarray, level: float = LEVEL) -> pd.DataFrame:
     """Make a table (accuracy, low, high) of each row of `correct` (layer, text), with bootstrap
     counts (draw, text)."""
-    accuracy = correct.mean(1)
-    drawn = counts @ correct.T.astype(np.float64) / correct.shape[1]
-    low, high = bootstrap_interval(accuracy, drawn, level)
-    return pd.DataFrame({"accuracy": accuracy, "low": low, "high": high})
+    accuracy = Resampled.of(correct, np.ones(correct.shape[1]), counts).with_interval(level)
+    return pd.DataFrame(dict(zip(("accuracy", "low", "high"), accuracy, strict=True)))
 
 
 STUDY = Study(

@@ -44,7 +44,7 @@ from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
-    few_sentences,
+    fewer_than_dimensions,
     headless,
     heads_of,
     model_task,
@@ -161,7 +161,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         beside = tables.beside_table(behaviour, best_scores(spec, treebank, models, outputs))
         made["beside"] = beside
         if not treebank.foreign:
-            few = few_sentences(ready, models)
+            few = fewer_than_dimensions(ready, models)
             made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
     statements = statements_of(made, models)
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)

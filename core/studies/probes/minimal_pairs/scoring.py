@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.maths.progress import tick
 from core.models.loading.language_models import Kind
-from core.models.loading.layers import body_of
+from core.models.loading.layers import body_of, logits_of
 from core.models.loading.model import LoadedModel
 from core.models.loading.reading import LOGITS
 from core.vectors.forward import Subwords, cut_sentences, pass_budget
@@ -139,9 +139,7 @@ def _tensor(loaded: LoadedModel, ids: list[list[int]]) -> Tensor:
 def _logits(model: nn.Module, ids: Tensor) -> Tensor:
     """Run the model; its predictions of tokens, (row, place, token)."""
     with torch.inference_mode():
-        output: Any = model(input_ids=ids, attention_mask=torch.ones_like(ids))
-    logits: Tensor | None = output.get("logits")
-    return cast("Tensor", output["prediction_logits"]) if logits is None else logits
+        return logits_of(model(input_ids=ids, attention_mask=torch.ones_like(ids)))
 
 
 def _log_chance(logits: Tensor, targets: Tensor) -> Tensor:

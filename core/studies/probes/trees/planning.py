@@ -218,7 +218,7 @@ def controls_of(spec: ProbeSpec, drawn: str = "control trees") -> list[str]:
     return [drawn] * bool(spec.controls) + ["the untrained model"] * (spec.probed != spec.models)
 
 
-def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
+def fewer_than_dimensions(ready: Outputs, models: Iterable[str]) -> list[str]:
     """Say of which models the vectors have more dimensions than there are training sentences: a
     probe may then fall below a baseline because it is fitted worse."""
     treebank: Treebank = ready.need(TREEBANK)
@@ -268,7 +268,7 @@ def with_limits(
     some = layer_numbers.some_read(asked, deep, controls) if asked is not None else ""
     if foreign := ready.need(TREEBANK).foreign:
         return replace(result, headline="", caution=foreign, statements=())
-    few = few_sentences(ready, models)
+    few = fewer_than_dimensions(ready, models)
     headline = " ".join([result.headline, *few])
     notices = (*few, *([some] if some else []), *result.notices)
     return replace(result, headline=headline, notices=notices)

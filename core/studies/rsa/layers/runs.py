@@ -59,7 +59,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     """Find the models that references and patterns name, without the base. Raises ModelError
     if one is no reference, SpecError if a pattern matches nothing that can be compared, or only the
     base is named."""
-    entries = {str(entry["ref"]): entry for entry in read_manifest()}
+    entries = included_entries()
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:

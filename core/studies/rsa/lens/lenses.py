@@ -29,6 +29,7 @@ from core.models.loading.layers import (
     answers_in_tuples,
     enter,
     layer_list,
+    logits_of,
     run_model,
     run_seen,
 )
@@ -84,12 +85,6 @@ class Head:
         for start in range(0, len(differences), self.block):
             block = torch.from_numpy(differences[start : start + self.block]).float()
             yield (self.read(block) - nothing).numpy()
-
-
-def logits_of(output: Any) -> Tensor:
-    """Take the logits of tokens out of a model's output."""
-    scores: Tensor = output["logits"] if "logits" in output else output["prediction_logits"]
-    return scores
 
 
 @dataclass(frozen=True)

@@ -19,32 +19,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
-from core.maths.statistics import (
-    bootstrap_interval,
-    corrected_level,
-    ratios,
-    sentence_counts,
-    t_interval,
-)
+from core.maths.resampled import Resampled
+from core.maths.statistics import corrected_level, sentence_counts
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 
-FloatArray = NDArray[np.float64]
+EXCESS = ("excess", "excess_low", "excess_high")
 COLUMNS = (
     *("model", "way", "layer", "score", "low", "high", "loss", "loss_low", "loss_high"),
-    *("excess", "excess_low", "excess_high", "kept"),
+    *(*EXCESS, "kept"),
 )
 
 
 def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
     """Score an unmodified model: model, score, low, high, sentences, items."""
     counts, total = _counts(value, draws, seed)
-    score, drawn = ratios(value["own"][None], total, counts)
-    low, high = bootstrap_interval(score, drawn)
+    score, low, high = Resampled.of(value["own"], total, counts).with_interval()
     return {
         "model": ref,
-        "score": float(score[0]),
-        "low": float(low[0]),
-        "high": float(high[0]),
+        "score": float(score),
+        "low": float(low),
+        "high": float(high),
         "sentences": len(total),
         "items": int(total.sum()),
     }
@@ -55,41 +49,30 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     baseline to the fine-tune's own score, NaN where that is no higher; `excess` is NaN except where
     there are random changes of the same layers."""
     counts, total = _counts(value, draws, seed)
-    unmodified, own_drawn = ratios(value["own"][None], total, counts)
+    unmodified = Resampled.of(value["own"][None], total, counts)
     together = corrected_level(int(_swapped(value["layer"]).sum()))
-    frames = []
     noise = {
-        way: _noise(value[f"noise/{way}"], total, counts)
+        way: Resampled.of(value[f"noise/{way}"], total, counts).over_changes()
         for way in DONOR_WAYS
         if f"noise/{way}" in value
     }
+    frames = []
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         right = value[way.replace(" ", "/")]
-        score, drawn = ratios(right, total, counts)
-        band, loss = bootstrap_interval(score, drawn), unmodified - score
-        loss_band = bootstrap_interval(loss, own_drawn - drawn, together)
-        frame = _frame(ref, way, score, band, loss, loss_band)
+        score = Resampled.of(right, total, counts)
+        frame = _frame(ref, way, score, unmodified, together)
         if way in noise:
-            mean, mean_drawn, variance, degrees = noise[way]
-            over_sentences = (mean_drawn - drawn).var(0)
-            edges = t_interval(
-                mean - score, [over_sentences, variance], [len(total) - 1, degrees], together
-            )
-            excess = {"excess": mean - score, "excess_low": edges[0], "excess_high": edges[1]}
             compared = _swapped(value[f"noise/{way}"][0])
+            excess = zip(EXCESS, (noise[way] - score).with_interval(together), strict=True)
             frame = frame.assign(
-                **{name: np.where(compared, edge, np.nan) for name, edge in excess.items()}
+                **{name: np.where(compared, number, np.nan) for name, number in excess}
             )
         frames.append(frame[_swapped(right)])
-    for way, (mean, mean_drawn, variance, degrees) in noise.items():
-        freedom, loss = [len(total) - 1, degrees], unmodified - mean
-        band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
-        over_sentences = (own_drawn - mean_drawn).var(0)
-        loss_band = t_interval(loss, [over_sentences, variance], freedom, together)
-        frame = _frame(ref, f"noise {way}", mean, band, loss, loss_band)
+    for way, mean in noise.items():
+        frame = _frame(ref, f"noise {way}", mean, unmodified, together)
         frames.append(frame[_swapped(value[f"noise/{way}"][0])])
     table = pd.concat(frames, ignore_index=True)
-    above = float(unmodified[0]) - chance
+    above = float(unmodified.value[0]) - chance
     table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
     return table.reindex(columns=COLUMNS)
 
@@ -100,29 +83,14 @@ def _swapped(right: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _frame(
-    ref: str,
-    way: str,
-    score: FloatArray,
-    band: tuple[FloatArray, FloatArray],
-    loss: FloatArray,
-    loss_band: tuple[FloatArray, FloatArray],
+    ref: str, way: str, score: Resampled, unmodified: Resampled, level: float
 ) -> pd.DataFrame:
     """Scores and losses of one way, a row per layer."""
-    cells = (ref, way, np.arange(len(score)), score, *band, loss, *loss_band)
+    loss = (unmodified - score).with_interval(level)
+    cells = (ref, way, np.arange(len(score.value)), *score.with_interval(), *loss)
     return pd.DataFrame(dict(zip(COLUMNS[:9], cells, strict=True)))
 
 
 def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     total = np.asarray(value["total"])
     return sentence_counts(len(total), draws, np.random.default_rng(seed)), total
-
-
-def _noise(
-    correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Average the score over random changes (layer,), also under every draw of sentences, with its
-    variance over changes (layer,) and that one's degrees of freedom."""
-    each = [ratios(draw, total, counts) for draw in np.asarray(correct)]
-    scores = np.stack([score for score, _ in each])
-    mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
-    return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.models import load_model, locate
-from core.models.files import checkpoints
+from core.models import load_model
 from core.models.identity import check_tokenizers
 from core.models.loading.task_models import load_task
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT, TESTED
@@ -172,7 +171,7 @@ def _opened(base: str, model: str, pairs: Pairs, layers: tuple[int, ...]) -> tup
     check_tokenizers(base, model, "no layer can be swapped")
     task = load_task(model)
     origin = load_model(base, device="cpu").model
-    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
     parts = list(batches(encoded))
     return Work(compare(base, origin, task, parts[0]), parts, encoded, layers), origin
 
@@ -184,13 +183,9 @@ def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
     from core.models.loading.layers import run_model
 
     task = load_task(model)
-    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
     correct = np.zeros(len(encoded.total), dtype=np.int64)
     for batch in batches(encoded):
         tick(0.5, f"sentences through {model}")
         correct[batch.sentences] = hits(encoded, batch, run_model(task.model, batch))
     return {"own": correct, "total": encoded.total}
-
-
-def _longest(ref: str) -> int:
-    return checkpoints.longest_input(checkpoints.read_config(locate(ref)))

@@ -10,14 +10,8 @@ import numpy as np
 import pandas as pd
 
 from core.maths.arrays import Value
-from core.maths.statistics import (
-    LEVEL,
-    bootstrap_interval,
-    corrected_level,
-    ratios,
-    sentence_counts,
-    t_interval,
-)
+from core.maths.resampled import Resampled
+from core.maths.statistics import LEVEL, corrected_level, sentence_counts
 from core.studies.weights.arithmetic.spec import ADDED, ALONE, Sum
 from core.studies.weights.arithmetic.tasks import has_others
 
@@ -48,31 +42,32 @@ def build_arithmetic(
     """Build ARITHMETIC, a row for each scored model and sum: `score_change` from the fine-tune
     itself, `score_excess` over the mean with the others' changes rotated at random, NaN where none
     is added. The intervals of all sums with another's whole change hold together."""
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     harms = sum(_is_harm(each) for ref in values for each in sums[ref])
     for model, value in values.items():
         total = np.asarray(value["total"])
         counts = sentence_counts(len(total), draws, np.random.default_rng(seed))
-        score, drawn = ratios(value["hits"], total, counts)
+        score = Resampled.of(value["hits"], total, counts)
         whole = next(
             n for n, each in enumerate(sums[model]) if (each.way, each.scale) == (ALONE, 1)
         )
-        change, moved = score - score[whole], drawn - drawn[:, whole : whole + 1]
         for place, each in enumerate(sums[model]):
             level = corrected_level(harms) if _is_harm(each) else LEVEL
-            low, high = bootstrap_interval(score[place], drawn[:, place], level)
-            ends = bootstrap_interval(change[place], moved[:, place], level)
-            row: dict[str, Any] = {
-                "model": model, "metric": metrics[model], "chance": chances[model],
-                "way": each.way, "added": each.added, "scale": each.scale,
-                "score": score[place], "low": float(low), "high": float(high),
-                "score_change": change[place], "level": level,
-                "score_change_low": float(ends[0]), "score_change_high": float(ends[1]),
-            }  # fmt: skip
+            scored = score.at(place)
+            excess: tuple[Any, ...] = (np.nan,) * 4
             if has_others(each.factors):
                 rivals = np.asarray(value["random"])[:, place]
-                row |= _excess(score[place], drawn[:, place], rivals, total, counts, level)
-            rows.append(row)
+                random = Resampled.of(rivals, total, counts).over_changes()
+                excess = (random.value, *(scored - random).with_interval(level))
+            rows.append(
+                (
+                    *(model, metrics[model], each.way, each.added, each.scale),
+                    *scored.with_interval(level),
+                    *(scored - score.at(whole)).with_interval(level),
+                    *excess,
+                    *(level, chances[model]),
+                )
+            )
     return pd.DataFrame(rows, columns=list(ARITHMETIC))
 
 
@@ -84,26 +79,6 @@ def harms_in(table: pd.DataFrame) -> pd.DataFrame:
 def _is_harm(added: Sum) -> bool:
     """Whether a sum adds another's change whole."""
     return added.way == ADDED and added.scale == 1
-
-
-def _excess(
-    score: float,
-    drawn: np.ndarray,
-    rivals: np.ndarray,
-    total: np.ndarray,
-    counts: np.ndarray,
-    level: float,
-) -> dict[str, float]:
-    """Compare a score with its mean under random changes (draw, sentence)."""
-    scores, resampled = ratios(rivals, total, counts)
-    variance = scores.var(ddof=1) / len(scores)
-    gap, sampled = score - scores.mean(), drawn - resampled.mean(1)
-    degrees = [len(total) - 1.0, len(scores) - 1.0]
-    low, high = t_interval(gap, [sampled.var(), variance], degrees, level)
-    return {
-        "random_score": float(scores.mean()), "score_excess": float(gap),
-        "score_excess_low": float(low), "score_excess_high": float(high),
-    }  # fmt: skip
 
 
 def build_alike(value: Value, refs: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

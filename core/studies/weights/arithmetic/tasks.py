@@ -52,8 +52,8 @@ def compare_vectors(
 ) -> Value:
     """Multiply the changes of all fine-tunes: "products", "changed" (entries that both changed) and
     "conflicts" (those with opposite signs), each (matrix, model, model), of "places" (family and
-    layer); "weights", the base's squared norms. Raises ModelError if a model cannot be read or is
-    no fine-tune of the base."""
+    layer); "weights", the base's squared norms; "notices". Raises ModelError if a model cannot be
+    read or is no fine-tune of the base."""
     pairs = [
         open_pair(base, model, base_identity, identity)
         for model, identity in zip(models, identities, strict=True)
@@ -80,6 +80,7 @@ def compare_vectors(
         "changed": changed,
         "conflicts": conflicts,
         "weights": weights,
+        "notices": [notice for pair in pairs for notice in pair.notices],
     }
 
 

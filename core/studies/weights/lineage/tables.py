@@ -18,10 +18,10 @@ from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import change_cosines, cosines_from, distances_from, norms_of
 from core.maths.statistics import SIGNIFICANT, corrected
-from core.models import read_manifest
 from core.models.changes import share_start
 from core.models.identity import Identity
 from core.models.steps import STEP, in_order_of_training
+from core.models.zoo import included_entries
 
 ROOT, DESCENDS, ALONE = "root", "descends", "unrelated"
 IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
@@ -113,7 +113,7 @@ def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
 def recorded_parents(refs: Sequence[str]) -> tuple[list[int], list[str]]:
     """Look up the place of each model's parent among these, `NONE` without one, and the kind of its
     record: a fine-tune's is the base of its card, a checkpoint's the one before it in its run."""
-    bases = {str(entry["ref"]): str(entry.get("base") or "") for entry in read_manifest()}
+    bases = {ref: entry.get("base") for ref, entry in included_entries().items()}
     runs: dict[str, list[str]] = {}
     for ref in refs:
         runs.setdefault(ref.partition("@")[0], []).append(ref)

@@ -14,7 +14,12 @@ from core.models.identity import Identity
 from core.options.layer_numbers import EVERY_LAYER
 from core.results.export import Result
 from core.runs.runner import Outputs, run_here
-from core.studies.probes.trees.planning import TREEBANK, chosen_layers, few_sentences, with_limits
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    fewer_than_dimensions,
+    with_limits,
+)
 from core.studies.probes.trees.spec import ProbeSpec
 from core.text.pipelines import foreign_notice
 
@@ -39,7 +44,7 @@ def made() -> Result:
 @pytest.mark.parametrize(("sentences", "limited"), [(320, True), (576, False)])
 def test_fewer_training_sentences_than_dimensions_are_said(sentences: int, limited: bool) -> None:
     ready = first_stage(sentences)
-    notes = few_sentences(ready, tuple(WIDTHS))
+    notes = fewer_than_dimensions(ready, tuple(WIDTHS))
     assert len(notes) == limited
     assert all("(320)" in note and "wide (576)" in note for note in notes)
     result = with_limits(made(), ready, tuple(WIDTHS))
@@ -53,7 +58,7 @@ def test_of_many_wide_models_only_some_are_named() -> None:
         ("identity", f"hub:lab/{name}"): Identity("x", "x", "x", 6, 32, "bert", 1, "learned")
         for name in "abcdef"
     }
-    (note,) = few_sentences(
+    (note,) = fewer_than_dimensions(
         Outputs({**ready.values, **more}), [f"hub:lab/{name}" for name in "abcdef"]
     )
     assert "a (32), b (32), c (32) and 3 more models" in note

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import TaskError
+from core.errors import ModelError, TaskError
 from core.models import read_manifest
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.results.export import Result
 from core.runs.runner import run
+from core.studies.probes.minimal_pairs import scoring
 from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.data import Tree
+from core.vectors.examples import batches, count_hits
 from core.vectors.forward import cut_sentences
+from extras.probes.removal import tasks
 from extras.probes.removal.report import COST, removal_chart
 from extras.probes.removal.spec import RemovalSpec as Spec
 from extras.probes.removal.study import STUDY, plan, prepare
@@ -27,7 +30,16 @@ from extras.probes.removal.tables import (
     measured,
     tables_of,
 )
-from extras.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, attached, find_head
+from extras.probes.removal.tasks import (
+    ARCS,
+    MATCHED,
+    NONE,
+    PROBE,
+    RANDOM,
+    RemovalRegime,
+    encode_trees,
+    find_head,
+)
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -127,10 +139,9 @@ def test_costs_are_those_of_a_slow_loop() -> None:
 
 def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
     parts = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])
-    each = Measured(parts, np.array([1.0, 1.0, 2.0]), 100.0, 1, np.arange(3))
-    assert each.points().tolist() == [150.0, 300.0]
-    drawn = each.resampled(50, 0)
-    np.testing.assert_allclose(drawn[:, 1], 2 * drawn[:, 0])
+    score = Measured(100 * parts, np.array([1.0, 1.0, 2.0]), 1).resampled(50, 0)
+    assert score.value.tolist() == [150.0, 300.0]
+    np.testing.assert_allclose(score.resamples[:, 1], 2 * score.resamples[:, 0])
 
 
 def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
@@ -141,10 +152,10 @@ def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
         "likelihood": -np.ones((1, 3)), "tokens": np.ones(3), **sides,
         "bad/reflexive": -np.ones((1, 40)),
     }  # fmt: skip
-    accuracy = measured(value)[ACCURACY]
-    assert accuracy.points().tolist() == [50.0]
-    assert set(accuracy.resampled(300, 0)[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
-    assert measured(value)[LOSS].groups.tolist() == [0, 1, 2]
+    accuracy = measured(value)[ACCURACY].resampled(300, 0)
+    assert accuracy.value.tolist() == [50.0]
+    assert set(accuracy.resamples[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
+    assert measured(value)[LOSS].wholes.tolist() == [1, 1, 1]
 
 
 @pytest.mark.slow
@@ -172,8 +183,20 @@ def test_the_included_parser_is_scored_word_by_word() -> None:
                 for guess, head, kept in zip(guesses, tree.heads, tree.keep, strict=True)
             )
         )
-    assert attached(task, trees).tolist() == slow
+    encoded = encode_trees(task, trees)
+    assert count_hits(task.model, encoded, batches(encoded)).tolist() == slow
     assert sum(slow) > 2
+
+
+def test_predictions_that_are_not_finite_are_refused(
+    box: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would be left out of the mean, or counted as wrong."""
+    nothing = np.full((3, 2), np.nan)
+    monkeypatch.setattr(scoring, "score_words", lambda *_: nothing)
+    how = RemovalRegime(1, 0, 1, (), 1, 0, 1)
+    with pytest.raises(ModelError, match="not finite"):
+        tasks._likelihoods(box["bert"], "masked", 1, [(NONE, None)], (("a", "b"),), how)
 
 
 def test_the_price_grows_with_the_random_subspaces() -> None:

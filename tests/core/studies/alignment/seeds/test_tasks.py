@@ -21,7 +21,7 @@ from core.studies.alignment.seeds.tasks import (
     PARTS,
     align_layers,
     align_pair,
-    joined_parts,
+    joined_roles,
 )
 from core.vectors.pairs import Paired
 from tests.cases import exhaustive
@@ -118,11 +118,11 @@ def test_parts_of_the_layers_give_what_one_task_gives(
     whole = align("inn", layers=layers)
     parts = {("inn", part): align("inn", layers=layers, part=part) for part in range(PARTS)}
     assert [len(value["layers"]) for value in parts.values()] == [len(whole["layers"]) - 1, 1]
-    joined = joined_parts(parts)["inn",]
+    joined = joined_roles(parts)["inn",]
     assert joined.keys() == whole.keys()
     for name, value in whole.items():
         np.testing.assert_array_equal(joined[name], value, err_msg=name)
-    assert not joined_parts({("inn", 1): parts["inn", 1], ("mlp", 0): parts["inn", 0]})
+    assert not joined_roles({("inn", 1): parts["inn", 1], ("mlp", 0): parts["inn", 0]})
 
 
 def test_the_scores_of_a_wide_maps_training_are_those_of_rows_at_equal_distances(

@@ -51,6 +51,15 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
     )
 
 
+def test_a_pattern_leaves_out_adapters_of_other_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapters = [{"ref": f"zoo:qa-{run}", "base": f"zoo:seed-{run}"} for run in range(2)]
+    for module in ("core.models.zoo", "core.models.patterns"):
+        monkeypatch.setattr(f"{module}.read_adapters", lambda: adapters)
+    found = runs.find_compared(BASE, ["zoo:qa-*"])
+    assert found.refs == ("zoo:qa-0",)
+    assert found.notices == (runs.said("other_base", base=BASE, names="zoo:qa-1 (zoo:seed-1)"),)
+
+
 def test_references_are_another_seed_a_second_run_and_random_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.models.loading.layers import run_model, run_seen
+from core.models.loading.layers import logits_of, run_model, run_seen
 from core.models.loading.model import LoadedModel, load_with_head
 from core.studies.rsa.lens.lenses import (
     FIRST,
     Head,
     fit_maps,
-    logits_of,
     measure_lenses,
     raise_words,
     read_asked,

@@ -3,6 +3,7 @@ fine-tunes."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -277,6 +278,15 @@ def test_swaps_that_come_to_the_same_run_once(pair, monkeypatch: pytest.MonkeyPa
     work.run(origin, BASE_WAYS)
     swaps = len(BASE_WAYS) * (LAYERS + 1) - 1
     assert len(runs) == (swaps - 6) * len(work.batches)
+
+
+def test_sentences_are_cut_where_the_tokenizer_ends_them(pair, tmp_path: Path) -> None:
+    folder = shutil.copytree(pair[1].removeprefix("path:"), tmp_path / "short")
+    settings = folder / "tokenizer_config.json"
+    changed = json.loads(settings.read_text(encoding="utf8")) | {"model_max_length": 4}
+    settings.write_text(json.dumps(changed), encoding="utf8")
+    work, _ = swapping._opened(pair[0], f"path:{folder}", LABELLED, ())
+    assert max(map(len, work.encoded.ids)) == 4
 
 
 def test_a_large_model_is_tested_on_few_of_the_longest_sentences(

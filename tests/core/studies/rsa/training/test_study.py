@@ -3,6 +3,8 @@ run."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -110,6 +112,18 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     } == nearest
     assert bool(nearest) != bool(all_stated(made, NO_NEAREST))
     assert not unnamed(made, result.headline)
+
+
+@pytest.mark.slow
+def test_a_sentence_that_the_models_cannot_read_is_said_to_be_left_out(tmp_path: Path) -> None:
+    sentences = [
+        "unfathomable " * 300 + "long",
+        *(f"The dog saw cat number {word}" for word in "abcdefgh"),
+    ]
+    text = tmp_path / "long.txt"
+    text.write_text("\n".join(f"{sentence} ." for sentence in sentences), encoding="utf8")
+    result = STUDY.run(TrainingSpec(steps=("zoo:seed-0@step-3200",), corpus=str(text), others=()))
+    assert any("1 of 9 sentences was left out" in notice for notice in result.notices)
 
 
 def test_the_headline_says_when_a_run_resembles_its_end_more_than_another_run_does() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,20 @@ def test_a_planted_conflict_of_signs_is_counted_and_the_whole_cosine_is_no_mean(
     expected = (0.05**2 * (1 - 2 * share) + 0.01**2) / (0.05**2 + 0.01**2)
     assert row["cosine"] == pytest.approx(expected, abs=1e-3)
     assert abs(row["cosine"] - changed.mean()) > 0.1
+
+
+def test_what_the_comparison_leaves_out_is_said(tmp_path: Path) -> None:
+    """Embeddings of another vocabulary are not compared."""
+    weights = load_file(MODELS / "seed-0" / "model.safetensors")
+    matrix = next(name for name in weights if name.endswith("intermediate.dense.weight"))
+    changes = ({matrix: 0.01 * RNG.normal(size=weights[matrix].shape)} for _ in range(2))
+    refs = [planted(tmp_path, name, change) for name, change in zip("ab", changes, strict=True)]
+    config = tmp_path / "b" / "config.json"
+    larger = json.loads(config.read_text(encoding="utf8"))
+    larger["vocab_size"] += 1
+    config.write_text(json.dumps(larger), encoding="utf8")
+    result = STUDY.run(ArithmeticSpec(models=tuple(refs), **FEW))
+    assert any(f"The vocabulary of {refs[1]}" in notice for notice in result.notices)
 
 
 def test_tables_are_those_of_a_slow_loop() -> None:

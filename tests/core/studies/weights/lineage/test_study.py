@@ -181,11 +181,11 @@ def test_models_without_a_parent_on_record_are_joined_and_not_scored(tmp_path: P
 def test_parents_on_record_are_bases_and_earlier_checkpoints() -> None:
     refs = (
         *("hub:lab/run", "hub:lab/run@step200", "hub:lab/run@step50"),
-        *("zoo:seed-0", "zoo:nli-0", "zoo:sentiment-0-from-seed-1"),
+        *("zoo:seed-0", "zoo:nli-0", "zoo:sentiment-0-from-seed-1", "zoo:parse-0-lora-8"),
     )
     parents, kinds = recorded_parents(refs)
-    assert parents == [1, 2, -1, -1, 3, -1]
-    assert kinds == ["checkpoint", "checkpoint", "", "", "fine-tune", ""]
+    assert parents == [1, 2, -1, -1, 3, -1, 3]
+    assert kinds == ["checkpoint", "checkpoint", "", "", "fine-tune", "", "fine-tune"]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
