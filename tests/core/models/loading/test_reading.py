@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
 from core.models import describe, load_model
+from core.models.loading import reading
 from core.models.weights.sources import open_model
 from tests.core import quantised
 from tests.core.contents import read_as
@@ -47,6 +48,32 @@ def test_quantised_weights_are_read_as_the_numbers_that_they_hold(
         for name, value in load_file(llama / "model.safetensors").items()
     )
     read_alike(f"path:{tmp_path / scheme}", exact)
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_a_matrix_cast_to_8_bits_without_scales_is_read_by_every_reader(
+    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch, kind: torch.dtype, pickled: bool
+) -> None:
+    folder = Path(shutil.copytree(llama, tmp_path / "model"))
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    name = next(name for name in tensors if name.endswith("q_proj.weight"))
+    tensors[name] = tensors[name].to(kind)
+    if pickled:
+        path.unlink()
+        torch.save(tensors, folder / "pytorch_model.bin")
+    else:
+        save_file(tensors, path, metadata={"format": "pt"})
+    ref, cast = f"path:{folder}", tensors[name].float()
+    read_alike(ref, {name: value.float().numpy() for name, value in tensors.items()})
+    half = load_model(ref, device="cpu", dtype="bfloat16").model
+    assert torch.equal(half.state_dict()[name].float(), cast)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
+    weights = load_model(ref, device="cpu", layerwise=True).layerwise
+    assert weights is not None
+    with weights.holding(0):
+        assert torch.equal(weights.model.state_dict()[name], cast)
 
 
 def test_parts_of_a_gguf_file_are_one_model(tmp_path: Path, llama: Path) -> None:
