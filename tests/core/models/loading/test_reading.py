@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
 from core.models import describe, load_model
+from core.models.files.safetensors import read_whole_header
 from core.models.loading import reading
 from core.models.weights.sources import open_model
 from tests.core import quantised
@@ -74,6 +76,39 @@ def test_a_matrix_cast_to_8_bits_without_scales_is_read_by_every_reader(
     assert weights is not None
     with weights.holding(0):
         assert torch.equal(weights.model.state_dict()[name], cast)
+
+
+@pytest.mark.parametrize("format", ["safetensors", "bin"])
+def test_weights_of_a_model_read_whole_stay_in_their_file_until_they_are_used(
+    tmp_path: Path, llama: Path, format: str
+) -> None:
+    """Two processes, or two models in one, share what the system has read; and what one of them
+    changes, the file and the other do not."""
+    folder = Path(shutil.copytree(llama, tmp_path / "model"))
+    if format == "bin":
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    file = next(folder.glob(f"*.{format}"))
+    stored = file.read_bytes()
+    first, second = (load_model(f"path:{folder}", device="cpu").model for _ in range(2))
+    with torch.no_grad():
+        first.norm.weight.add_(1)
+    assert not torch.equal(first.norm.weight, second.norm.weight)
+    assert file.read_bytes() == stored
+    if sys.platform == "linux":
+        assert str(file.resolve()) in Path("/proc/self/maps").read_text()
+
+
+def test_tensors_that_begin_between_numbers_are_read(tmp_path: Path) -> None:
+    """As in a file whose header was not filled up, or behind an odd number of half ones."""
+    values = np.arange(6, dtype="<f4").reshape(2, 3)
+    header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
+    header += b" " * (1 - len(header) % 2)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + values.tobytes())
+    read = reading.read_tensors(read_whole_header(path), torch.float32, mapped=True)["a"]
+    assert read.data_ptr() % 4 == 0
+    np.testing.assert_array_equal(read.numpy(), values)
 
 
 def test_parts_of_a_gguf_file_are_one_model(tmp_path: Path, llama: Path) -> None:
