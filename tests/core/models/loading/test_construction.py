@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from core.maths.seeding import seeded
 from core.models import load_model
 from core.models.loading import reading
-from core.models.loading.heads import load_task_model
+from core.models.loading.model import load_with_head
 from tests.core.tiny_models import save_tiny
 
 
@@ -61,7 +61,7 @@ def test_models_are_made_one_at_a_time_and_ties_survive(
     monkeypatch.setattr(reading, "make_empty", slowly)
     with ThreadPoolExecutor(4) as pool:
         bodies = [pool.submit(load_model, f"path:{folder}", device="cpu") for _ in range(2)]
-        wholes = [pool.submit(load_task_model, folder) for _ in range(2)]
+        wholes = [pool.submit(load_with_head, f"path:{folder}", device="cpu") for _ in range(2)]
     assert all(future.exception() is None for future in (*bodies, *wholes))
     assert most == 1
     assert PreTrainedModel.tie_weights is before
