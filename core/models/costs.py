@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from core.errors import ModelError, PalimpsestError, counted
-from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
+from core.models.loading.reading import HELD, PASSED, is_large
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
@@ -120,7 +120,7 @@ def rows_of(sentences: Sized, items: str) -> float:
 
 def is_by_layer(size: Size) -> bool:
     """Whether a model is so large that its layers are read from the disk one at a time."""
-    return SINGLE * size.parameters > READ_AS_ONE
+    return is_large(size.parameters, size.model_type)
 
 
 def opening(size: Size) -> float:

@@ -26,6 +26,17 @@ LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer 
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 
+def is_large(parameters: int, model_type: str) -> bool:
+    """Whether a model's layers stay on the disk until they run, on any machine: its weights are
+    large, and a layer can be run without the others."""
+    return _is_separable(model_type) and 4 * parameters > READ_AS_ONE
+
+
+def _is_separable(model_type: str) -> bool:
+    architecture = ARCHITECTURES[model_type]
+    return architecture.family != "encoder-decoder" and not architecture.inseparable
+
+
 def is_layerwise(
     parameters: int,
     model_type: str,
@@ -37,15 +48,14 @@ def is_layerwise(
     """Whether a model's layers stay on the disk until they run: its weights (`width` bytes a
     number) are large or do not fit the free memory; numbers of a random model must not depend on
     that."""
-    size = width * parameters
-    architecture = ARCHITECTURES[model_type]
-    if architecture.family == "encoder-decoder" or architecture.inseparable:
+    if not _is_separable(model_type):
         return False
+    size = width * parameters
     if device.startswith("cuda") and not random:
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return 4 * parameters > READ_AS_ONE or (size > free_memory() and not random)
+    return is_large(parameters, model_type) or (size > free_memory() and not random)
 
 
 def read_model(
