@@ -13,6 +13,7 @@ from core.errors import ModelError
 from core.maths.progress import span, tick
 from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
 from core.models.files import checkpoints
+from core.models.loading.model import DTYPES
 from core.models.loading.reading import HELD, is_layerwise
 from core.models.precision import SINGLE, precision_of
 from core.runs.store import Store, current_store, key_of
@@ -154,7 +155,7 @@ def is_by_layer(reading: Reading) -> bool:
     how: dict[str, Any] = {
         "parameters": reading.info.parameters,
         "model_type": reading.info.model_type,
-        "width": 4 if reading.dtype == "float32" else 2,
+        "width": DTYPES[reading.dtype],
         "random": reading.ref.random,
     }
     if _is_between(reading) or not is_layerwise(**how):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from core.models.loading.layerwise import Layerwise
 
-DTYPES = ("float32", "float64", "bfloat16")
+DTYPES = {"float32": 4, "float64": 8, "bfloat16": 2}  # types computed in, bytes of a number
 COMPUTED = re.compile(r"(^|\.)(embed_positions|position_ids)(\.|$)")  # never learned
 EXPECTED_MISSING = re.compile(rf"(^|\.)pooler(\.|$)|{COMPUTED.pattern}")  # unused or computed
 NUMBER = re.compile(r"\.\d+\.")  # of a layer or an expert
