@@ -90,6 +90,11 @@ def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
     return adapter_fingerprint(folder), describe(base).fingerprint
 
 
+def longest_text(ref: str | ModelRef) -> int:
+    """Look up how many subwords a model reads at most. Raises ModelError as `locate` does."""
+    return checkpoints.longest_input(checkpoints.read_config(locate(ref)))
+
+
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
     """Calculate the sha256 hex of the model's tokenizer files, with what marks them: see
     `core.models.files.tokenizer_json`. Raises ModelError if there are none."""

@@ -11,8 +11,14 @@ import numpy as np
 
 from core.errors import ModelError
 from core.maths.progress import span, tick
-from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
-from core.models.files import checkpoints
+from core.models import (
+    ModelInfo,
+    ModelRef,
+    describe,
+    longest_text,
+    parse_ref,
+    tokenizer_fingerprint,
+)
 from core.models.loading.model import DTYPES
 from core.models.loading.reading import HELD, is_layerwise
 from core.models.precision import SINGLE, precision_of
@@ -92,7 +98,7 @@ def read_with(
         dtype,
         device,
         info.layers + 1,
-        checkpoints.longest_input(checkpoints.read_config(locate(ref))),
+        longest_text(ref),
         current_store(),
         identity,
         between,
