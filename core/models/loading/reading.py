@@ -26,9 +26,9 @@ LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer 
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 
-def is_large(parameters: int, model_type: str) -> bool:
-    """Whether a model's layers stay on the disk until they run, on any machine: its weights are
-    large, and a layer can be run without the others."""
+def is_always_layerwise(parameters: int, model_type: str) -> bool:
+    """Whether a model's layers stay on the disk until they run, whatever memory is free: weights
+    are large, and a layer can be run without the others."""
     return _is_separable(model_type) and 4 * parameters > READ_AS_ONE
 
 
@@ -55,7 +55,7 @@ def is_layerwise(
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return is_large(parameters, model_type) or (size > free_memory() and not random)
+    return is_always_layerwise(parameters, model_type) or (size > free_memory() and not random)
 
 
 def read_model(
