@@ -89,7 +89,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         print(json.dumps(entries, indent=2) if arguments.json else table(entries))
         return 0
-    problems = find_problems(folder, entries, lambda ref: print(f"checked {ref}", file=sys.stderr))
+    problems = find_problems(entries, lambda ref: print(f"checked {ref}", file=sys.stderr))
     for problem in problems:
         print(f"{problem.ref}: {problem.sentence}")
     broken = len({problem.ref for problem in problems})
@@ -169,45 +169,36 @@ class Problem:
 
 
 def find_problems(
-    folder: Path, entries: list[dict[str, Any]], tick: Callable[[str], None] = lambda ref: None
+    entries: list[dict[str, Any]], tick: Callable[[str], None] = lambda ref: None
 ) -> list[Problem]:
     """Check every file's sha256 and open every model, an adapter with the base that its entry
     names, where that is included; `tick` is called after each."""
-    problems = []
+    models, problems = zoo_folder() / "models", []
     for entry in entries:
         damaged = [
             Problem(str(entry["ref"]), sentence)
             for name, digest in sorted(entry["files"].items())
-            if (sentence := _check_file(folder / "models" / str(entry["name"]) / name, str(digest)))
+            if (sentence := _check_file(models / str(entry["name"]) / name, str(digest)))
         ]
         if not damaged:
-            sentence = _check_opens(folder / "models", entry)
+            sentence = _check_opens(models, entry)
             damaged = [Problem(str(entry["ref"]), sentence)] if sentence else []
         problems += damaged
         tick(str(entry["ref"]))
     return problems
 
 
-def open_model(folder: Path) -> int:
+def _count_in_model(ref: str) -> int:
     """Open a model without and with its head; return its number of parameters. Raises ModelError if
     weights are missing or the head is unknown."""
-    from core.models.loading.construction import MAKING_A_MODEL, import_transformers
-    from core.models.loading.heads import load_task_model
+    from core.models.loading.model import load_model
+    from core.models.loading.task_models import load_whole
 
-    library = import_transformers()  # which does not report every weight of the head
-    options = {"use_safetensors": True, "trust_remote_code": False}
-    library.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    with MAKING_A_MODEL:
-        _, loading_info = library.AutoModel.from_pretrained(
-            folder, output_loading_info=True, **options
-        )
-    if loading_info["missing_keys"]:
-        raise ModelError(f"weights are missing: {sorted(loading_info['missing_keys'])[0]}")
-    model = load_task_model(folder)
-    return sum(parameter.numel() for parameter in model.parameters())
+    load_model(ref, device="cpu")
+    return sum(parameter.numel() for parameter in load_whole(ref).parameters())
 
 
-def open_adapter(folder: Path, base: Path | None) -> int:
+def _count_in_adapter(folder: Path, base: Path | None) -> int:
     """Match an adapter's factors with the matrices of its base, if that is included; return its
     number of parameters. Raises ModelError if it is damaged, or the factors are not those of this
     base."""
@@ -239,9 +230,9 @@ def _check_opens(models: Path, entry: dict[str, Any]) -> str | None:
     try:
         if is_adapter(folder):
             kind, _, base = str(entry["base"]).partition(":")
-            counted = open_adapter(folder, models / base if kind == "zoo" else None)
+            counted = _count_in_adapter(folder, models / base if kind == "zoo" else None)
         else:
-            counted = open_model(folder)
+            counted = _count_in_model(str(entry["ref"]))
     except (ModelError, OSError, ValueError, RuntimeError) as error:
         return f"{folder} cannot be opened ({error}). {how_to_restore_file(folder)}"
     if counted != parameters:

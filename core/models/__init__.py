@@ -4,6 +4,7 @@ from core.models.describing import (
     ModelInfo,
     describe,
     locate,
+    longest_text,
     tokenizer_fingerprint,
 )
 from core.models.loading.model import (
@@ -25,6 +26,7 @@ __all__ = [
     "load_tokenizer",
     "load_with_head",
     "locate",
+    "longest_text",
     "parse_ref",
     "read_manifest",
     "tokenizer_fingerprint",

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from core.errors import ModelError, PalimpsestError, counted
-from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
+from core.models.loading.reading import HELD, PASSED, is_always_layerwise
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
@@ -118,9 +118,9 @@ def rows_of(sentences: Sized, items: str) -> float:
     return len(sentences) * (WORDS if items == "words" else 1)
 
 
-def is_by_layer(size: Size) -> bool:
+def is_large(size: Size) -> bool:
     """Whether a model is so large that its layers are read from the disk one at a time."""
-    return SINGLE * size.parameters > READ_AS_ONE
+    return is_always_layerwise(size.parameters, size.model_type)
 
 
 def opening(size: Size) -> float:
@@ -134,7 +134,7 @@ def passing(
     """Estimate processor seconds of forward passes, each through all layers, over sentences like
     the demo's; the precision is that of a large model, small ones run in float32."""
     tokens = SUBWORDS * sentences * passes
-    if is_by_layer(size):
+    if is_large(size):
         return tokens * PASSED_BY_LAYER[precision] * size.parameters
     return tokens * size.layers * size.d_model * (12 * PASSING * size.d_model + BESIDE)
 
@@ -170,7 +170,7 @@ def passes(size: Size, sentences: float, each: float = 1.0, least: float = 1.0) 
     """Estimate processor seconds to load a model with its head and run sentences through it, `each`
     times; a large model reads its layers for each of at `least` so many batches."""
     run = passing(size, sentences, each)
-    if not is_by_layer(size):
+    if not is_large(size):
         return opening(size) + run
     times = max(least, SUBWORDS * sentences * each * size.d_model / PASSED)
     return opening(size) + _rereading(size, times) + run
@@ -178,7 +178,7 @@ def passes(size: Size, sentences: float, each: float = 1.0, least: float = 1.0) 
 
 def _rereading(size: Size, times: float) -> float:
     """Estimate processor seconds to check a large model's layers and to read them again."""
-    return (CHECKS + times) * REREAD * size.parameters if is_by_layer(size) else 0.0
+    return (CHECKS + times) * REREAD * size.parameters if is_large(size) else 0.0
 
 
 def _numbers(size: Size, sentences: float) -> float:
@@ -205,7 +205,7 @@ def resident(
 
 def _held(size: Size, sentences: float, whole: bool, head: bool) -> float:
     """Estimate the bytes that one model takes."""
-    if whole or not is_by_layer(size):
+    if whole or not is_large(size):
         return SINGLE * size.parameters
     all_layers = BYTES[IN_SINGLE if head else size.precision] * size.parameters
     text = 0.0 if head else min(float(HELD), SINGLE * _numbers(size, sentences))

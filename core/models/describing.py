@@ -71,27 +71,28 @@ class ModelInfo:
         return self.family == "encoder-decoder" and self.architecture.endswith(ENCODER_ALONE)
 
 
-def locate(ref: str | ModelRef) -> Path:
+def locate(ref: str | ModelRef, base: str = "") -> Path:
     """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
-    merge an adapter into its base. Raises ModelError if it does not exist, is damaged, or is
-    refused by the Hub or the loading policy; if it is an adapter, also if its base cannot be read,
-    or it does not fit it."""
-    folder = folder_of(parse_ref(ref))
-    return locate_merged(ref, base_of(ref)) if is_adapter(folder) else folder
-
-
-def locate_merged(ref: str | ModelRef, base: str) -> Path:
-    """Find the folder of the model that an adapter makes of a base. Raises ModelError as `locate`
-    does."""
+    merge an adapter into `base`, "" for the one that it names. Raises ModelError if it does not
+    exist, is damaged, or is refused by the Hub or the loading policy; if it is an adapter, also if
+    its base cannot be read, or it does not fit it."""
     ref = parse_ref(ref)
-    folder, origin = folder_of(ref), whole_base(base, ref)
-    return merged_folder(folder, origin, _content_of_merged(folder, base))
+    folder = folder_of(ref)
+    if not is_adapter(folder):
+        return folder
+    base = base or base_of(ref)
+    return merged_folder(folder, whole_base(base, ref), _content_of_merged(folder, base))
 
 
 def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
     """What an adapter and its base are known by; the sums in merged weights are rounded differently
     on another machine."""
     return adapter_fingerprint(folder), describe(base).fingerprint
+
+
+def longest_text(ref: str | ModelRef) -> int:
+    """Look up how many subwords a model reads at most. Raises ModelError as `locate` does."""
+    return checkpoints.longest_input(checkpoints.read_config(locate(ref)))
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
@@ -141,8 +142,11 @@ def _is_pickled(folder: Path) -> bool:
     return checkpoints.is_pickled(checkpoints.weight_files(folder))
 
 
-def describe(ref: str | ModelRef) -> ModelInfo:
+def describe(ref: str | ModelRef, base: str = "") -> ModelInfo:
     """Read a model's sizes and fingerprint from its configuration and headers, without torch.
+
+    Args:
+        base: Of an adapter; "" for the one that it names.
 
     Raises:
         ModelError: If a file is missing or damaged, or the policy or the instance's limits refuse
@@ -150,8 +154,8 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     """
     ref = parse_ref(ref)
     held = folder_of(ref)
-    base = base_of(ref) if is_adapter(held) else ""
-    folder = locate_merged(ref, base) if base else held
+    base = (base or base_of(ref)) if is_adapter(held) else ""
+    folder = locate(ref, base)
     limits = current_limits()
     with saying_how_to_restore(ref):
         # pickled files of strangers are not even parsed on a shared instance

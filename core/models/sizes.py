@@ -15,7 +15,13 @@ from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES, class_in
 from core.models.describing import describe, locate
 from core.models.files import checkpoints, layout
-from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
+from core.models.files.adapters import (
+    AdapterConfig,
+    check_adapter,
+    holds_adapter,
+    is_adapter,
+    read_adapter,
+)
 from core.models.files.opening import count_parameters
 from core.models.hub import client as hub
 from core.models.hub.errors import failures, is_unreachable
@@ -88,7 +94,7 @@ def size_of(ref: str) -> Size:
         folder = hub.earlier_download(name, revision)
     else:
         folder = adapter_folder(replace(parsed, random=False))
-    if folder is not None and (folder / layout.ADAPTER).is_file():
+    if folder is not None and is_adapter(folder):
         return _of_merged(read_adapter(folder), base_of(parsed), folder)
     if parsed.kind == "path":
         folder = locate(parsed)
@@ -124,7 +130,7 @@ def size_of(ref: str) -> Size:
     return _of(weights // number, folder, sum(sizes.values()), complete=False)
 
 
-def is_adapter(ref: str) -> bool:
+def names_adapter(ref: str) -> bool:
     """Whether a reference names an adapter; False for what cannot be found."""
     parsed = parse_ref(ref)
     if parsed.kind == "hub":
@@ -139,7 +145,7 @@ def is_adapter(ref: str) -> bool:
 def size_of_adapter(ref: str, base: Size) -> Size:
     """Look up the size of a LoRA adapter, whose matrices are those of its base. Raises ModelError
     if it cannot be found, or is no adapter."""
-    if not is_adapter(ref):
+    if not names_adapter(ref):
         raise ModelError(f"{ref} is no adapter: choose one.")
     return replace(base, download=download_of(ref), adapter=True)
 
@@ -147,7 +153,7 @@ def size_of_adapter(ref: str, base: Size) -> Size:
 def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:
     """Size of what an adapter makes of its base, without merging it. Raises ModelError if the base
     cannot be found, or is an adapter."""
-    if is_adapter(base):
+    if names_adapter(base):
         raise ModelError(f"{base} is an adapter itself: choose a whole model as a base.")
     size = size_of(base)
     beside = folder / layout.CONFIG

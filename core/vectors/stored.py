@@ -11,8 +11,15 @@ import numpy as np
 
 from core.errors import ModelError
 from core.maths.progress import span, tick
-from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
-from core.models.files import checkpoints
+from core.models import (
+    ModelInfo,
+    ModelRef,
+    describe,
+    longest_text,
+    parse_ref,
+    tokenizer_fingerprint,
+)
+from core.models.loading.model import DTYPES
 from core.models.loading.reading import HELD, is_layerwise
 from core.models.precision import SINGLE, precision_of
 from core.runs.store import Store, current_store, key_of
@@ -91,7 +98,7 @@ def read_with(
         dtype,
         device,
         info.layers + 1,
-        checkpoints.longest_input(checkpoints.read_config(locate(ref))),
+        longest_text(ref),
         current_store(),
         identity,
         between,
@@ -154,7 +161,7 @@ def is_by_layer(reading: Reading) -> bool:
     how: dict[str, Any] = {
         "parameters": reading.info.parameters,
         "model_type": reading.info.model_type,
-        "width": 4 if reading.dtype == "float32" else 2,
+        "width": DTYPES[reading.dtype],
         "random": reading.ref.random,
     }
     if _is_between(reading) or not is_layerwise(**how):

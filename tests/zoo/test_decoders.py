@@ -167,12 +167,13 @@ def test_a_decoder_opens_as_such_and_its_texts_are_not_closed(
     assert len(written) > len(ids)
 
 
-def test_the_manifest_and_the_card_of_a_decoder(box: Path) -> None:
+def test_the_manifest_and_the_card_of_a_decoder(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
     (entry,) = write_manifest(box)
     assert (entry["task"], entry["kind"], entry["base"]) == ("causal-lm", "causal-lm", None)
     assert (entry["step"], entry["frozen"], entry["metric"]) == (2, None, "held_out_loss")
     assert [example["text"] for example in entry["examples"]] == list(BEGINNINGS)
-    assert find_problems(box, read_manifest(box)) == []
+    assert find_problems(read_manifest(box)) == []
     (path,) = write_cards(box, [entry])
     card = path.read_text(encoding="utf8")
     for part in (
@@ -226,7 +227,8 @@ def test_an_adapter_of_a_decoder_writes_reviews_better_than_its_base(
     assert (config.rank, config.saved) == (2, ())
     entries = write_manifest(folder)
     assert [entry["name"] for entry in entries] == ["decoder-0", "review-0"]
-    assert find_problems(folder, entries) == []
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
+    assert find_problems(entries) == []
     card = write_cards(folder, entries)[1].read_text(encoding="utf8")
     for part in (
         "LoRA adapter of rank 2 of zoo:decoder-0",
@@ -237,7 +239,6 @@ def test_an_adapter_of_a_decoder_writes_reviews_better_than_its_base(
     assert (
         f"loss of zoo:decoder-0 on the same sentences (nats) | {entries[1]['baseline']:.3f}" in card
     )
-    monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
     (member,) = find_members("zoo:decoder-0", ["zoo:review-*"]).members
     assert (member.task, member.base) == ("review", "zoo:decoder-0")
     pair = open_pair("zoo:decoder-0", member.ref, *map(read_as, ("zoo:decoder-0", member.ref)))

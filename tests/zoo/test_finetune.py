@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 
 from core.errors import RecipeError
 from core.models.files.adapters import ADAPTER_WEIGHTS
-from core.models.loading.heads import ArcParser, load_task_model
+from core.models.loading.heads import ArcParser
+from core.models.loading.task_models import load_whole
 from tests.cases import exhaustive
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
@@ -54,7 +55,7 @@ def test_every_kind_trains_and_is_saved_with_its_head(
         json.dumps(record)
     )
     assert any(line.startswith(f"{name}-0: ") for line in lines)
-    model = load_task_model(tmp_path / f"{name}-0")
+    model = load_whole(f"path:{tmp_path / f'{name}-0'}")
     assert isinstance(model, ArcParser) == (name == "parse")
     if task.label_names:
         assert tuple(model.config.id2label.values()) == task.label_names  # type: ignore[union-attr,operator]

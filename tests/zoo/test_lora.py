@@ -22,7 +22,8 @@ from core.commands.zoo import find_problems
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
-from core.models.loading.task_models import describe_head, load_adapted, load_task
+from core.models.loading.conversion import merge_adapter
+from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
 from core.models.weights import merged
 from core.models.weights.merged import LATE, MERGED, merged_folder
@@ -131,7 +132,7 @@ def test_an_adapter_merged_into_its_base_scores_as_it_was_trained(
     name: str, box: Path, made_tasks: dict[str, TaskData]
 ) -> None:
     folder, task = box / "models" / f"{name}-0-lora-2", made_tasks[name]
-    merged = load_adapted(f"path:{folder}", f"path:{box / 'models' / 'seed-0'}")
+    merged = load_task(f"path:{folder}", f"path:{box / 'models' / 'seed-0'}")
     assert merged.head.labels == task.label_names
     tokenizer = AutoTokenizer.from_pretrained(box / "models" / "seed-0")
     items = encode_task(tokenizer, task, task.test, 512)
@@ -159,13 +160,13 @@ def test_an_included_adapter_is_the_model_that_it_makes_with_its_base(
     assert (info.layers, info.d_model, info.vocabulary) == (
         base.layers, base.d_model, base.vocabulary,
     )  # fmt: skip
-    alike = load_adapted(ref, "zoo:seed-0").model.state_dict()
+    alike = load_task(ref, "zoo:seed-0").model.state_dict()
     loaded = load_model(ref, device="cpu").model.state_dict()
     changed = [key for key in loaded if "intermediate" in key]
     for key in changed:
         torch.testing.assert_close(loaded[key], alike[f"roformer.{key}"], rtol=0, atol=1e-7)
     assert changed
-    assert load_task(ref).head.labels == load_adapted(ref, "zoo:seed-0").head.labels
+    assert load_task(ref).head.labels == load_task(ref, "zoo:seed-0").head.labels
     assert describe(f"random:{ref}").fingerprint != info.fingerprint
     assert locate(ref) == locate(ref) != locate("zoo:parse-0-lora-2")
     written = {path.name for path in (tmp_path / "store" / MERGED).iterdir()}
@@ -248,7 +249,7 @@ def test_what_is_no_adapter_or_names_no_model_is_not_merged(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
     with pytest.raises(ModelError, match="zoo:parse-0 is a whole model, not an adapter"):
-        load_adapted("zoo:parse-0", "zoo:seed-0")
+        merge_adapter("zoo:parse-0", "zoo:seed-0", tmp_path / "merged")
     shutil.copytree(box / "models" / "parse-0-lora-2", tmp_path / "bare")
     assert describe(f"path:{tmp_path / 'bare'}").architecture == "RoFormerModel"
     (tmp_path / "bare" / "config.json").unlink()
@@ -278,7 +279,10 @@ def test_the_same_adapter_is_not_trained_again(
     assert record["settings"]["rank"] == read_adapter(out).rank == 1
 
 
-def test_adapters_stand_apart_in_the_manifest_and_are_verified(box: Path) -> None:
+def test_adapters_stand_apart_in_the_manifest_and_are_verified(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
     assert [entry["name"] for entry in read_manifest(box)] == ["seed-0", "parse-0"]
     adapters = read_adapters(box)
     names = ["sentiment-0-lora-2", "parse-0-lora-2"]
@@ -287,23 +291,26 @@ def test_adapters_stand_apart_in_the_manifest_and_are_verified(box: Path) -> Non
         "adapter_config.json", "adapter_model.safetensors", "config.json"
     }  # fmt: skip
     entries = [*read_manifest(box), *adapters]
-    assert find_problems(box, entries) == []
+    assert find_problems(entries) == []
     wrong = {**adapters[0], "parameters": 1}
-    assert "parameters" in find_problems(box, [wrong])[0].sentence
+    assert "parameters" in find_problems([wrong])[0].sentence
     card = (box / "models" / names[1] / "README.md").read_text(encoding="utf8")
     for part in ("LoRA adapter of rank 2 of zoo:seed-0", "EWT", "sha256 of adapter_model."):
         assert part in card
 
 
-def test_a_damaged_adapter_is_found(box: Path, tmp_path: Path) -> None:
+def test_a_damaged_adapter_is_found(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path / "box"))
     shutil.copytree(box, tmp_path / "box")
     folder = tmp_path / "box" / "models" / "parse-0-lora-2"
     config = json.loads((folder / "adapter_config.json").read_text())
     (folder / "adapter_config.json").write_text(json.dumps({**config, "r": 3}))
     adapters = read_adapters(tmp_path / "box")[1:]
-    assert "sha256" in find_problems(tmp_path / "box", adapters)[0].sentence
+    assert "sha256" in find_problems(adapters)[0].sentence
     write_manifest(tmp_path / "box")
-    (problem,) = find_problems(tmp_path / "box", read_adapters(tmp_path / "box"))
+    (problem,) = find_problems(read_adapters())
     assert "rank 3" in problem.sentence
 
 
@@ -353,7 +360,7 @@ def test_a_merged_adapter_is_a_model_that_scores_as_the_adapter(
     record = json.loads((box / "models" / name / "training.json").read_text())
     scores = score_model(merged.model, task, items, tokenizer.pad_token_id)
     assert scores == pytest.approx(record["scores"], abs=1e-4)
-    alike = load_adapted(f"zoo:{name}", "zoo:seed-0").model.state_dict()
+    alike = load_task(f"zoo:{name}", "zoo:seed-0").model.state_dict()
     for key, weight in merged.model.state_dict().items():
         assert torch.equal(weight, alike[key]), key
 

@@ -183,7 +183,8 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     adapters = read_adapters(tmp_path / "box")
     assert [entry["name"] for entry in adapters] == ["parse-0-lora-1", "qa-0", "review-0"]
     entries = [*read_manifest(tmp_path / "box"), *adapters]
-    assert find_problems(tmp_path / "box", entries) == []
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path / "box"))
+    assert find_problems(entries) == []
     # Of ten sentences that it did not learn from; 32 after ten of its eighty steps.
     assert json.loads((tmp_path / "box/parser/scores.json").read_text())["uas"] > 50
     assert (tmp_path / "box/models/seed-0/README.md").is_file()

@@ -64,7 +64,6 @@ class Layout:
         names: Of its files, without those in folders inside it.
         weights: Files that hold the weights; none where an index lists them.
         index: The file that lists them; "" without one.
-        standard: Whether transformers looks for weights of these names.
         adapter: Whether it is an adapter without a model.
         problem: Why no weights can be read; "" if they can.
     """
@@ -73,7 +72,6 @@ class Layout:
     names: frozenset[str]
     weights: tuple[str, ...] = ()
     index: str = ""
-    standard: bool = False
     adapter: bool = False
     problem: str = ""
 
@@ -131,9 +129,9 @@ def lay_out(names: Iterable[str], source: object) -> Layout:
     held = frozenset(name for name in names if "/" not in name)
     for single, index in STANDARD:
         if single in held:
-            return Layout(source, held, (single,), standard=True)
+            return Layout(source, held, (single,))
         if index in held:
-            return Layout(source, held, index=index, standard=True)
+            return Layout(source, held, index=index)
     if ADAPTER in held:
         problem = f"{source} holds an adapter ({ADAPTER}) and no model: choose its base."
         return Layout(source, held, adapter=True, problem=problem)

@@ -17,12 +17,11 @@ from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
     Stored,
-    count_numbers,
     read_header,
     read_whole_header,
 )
 from core.models.files.schemes import QUANTISATION, dequantised
-from core.runs.process.remembered import READ_FILES, file_state, folder_state, remembered
+from core.runs.process.remembered import READ_FILES, folder_state, remembered
 
 # Relative size of the rounding error of a number stored in this type, root mean square. Of the
 # quantised ones that of a Gaussian matrix: a step over the root of 12, where a block's range, in
@@ -104,24 +103,8 @@ def plain_names(names: Iterable[str]) -> list[str]:
     return [name.removeprefix(PARALLEL) for name in plain] if wrapped else plain
 
 
-def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
-    """Whether transformers itself reads the weights, and no others: not where they are quantised,
-    have names of their own or of a wrapper, lie beside an adapter, which it would read as well, or
-    their index has no metadata. Raises ModelError as `open_weights` does."""
-    held = checkpoints.layout_of(folder)
-    if not held.standard or layout.ADAPTER in held.names or is_quantised(folder, config):
-        return False
-    index = checkpoints.read_json(folder / held.index) if held.index else {"metadata": {}}
-    if not isinstance(index.get("metadata"), dict):
-        return False
-    names = checkpoints.tensor_names(folder)
-    if held.index or held.format == layout.FORMATS[0]:
-        open_weights(folder, config)  # refuses what the library reads as other numbers
-    return not any(WRAPPER.search(name) or name.startswith(PARALLEL) for name in names)
-
-
 def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
-    """Whether transformers cannot load the weights as they are, so that they are dequantised here.
+    """Whether the weights are stored in codes, which are dequantised as they are read here.
     Raises ModelError if there are no weights."""
     if QUANTISATION in config:
         return True
@@ -129,14 +112,12 @@ def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
 
 
 def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
-    """Count the parameters, without tables of whole numbers. Raises ModelError as `open_weights`
-    does."""
+    """Count the parameters, without tables of whole numbers; shared ones once, which a pickled file
+    names twice. Raises ModelError as `open_weights` does."""
     files = checkpoints.weight_files(folder)
-    if is_quantised(folder, config):
-        return _count_quantised(folder)
-    if checkpoints.is_pickled(files):
+    if checkpoints.is_pickled(files) and QUANTISATION not in config:
         return sum(map(count_pickled, files))
-    return sum(map(_count_in_file, files))
+    return _count(folder)
 
 
 def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -144,13 +125,8 @@ def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
     return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
 
 
-@remembered(READ_FILES, state=file_state)
-def _count_in_file(path: Path) -> int:
-    return count_numbers(read_whole_header(path))
-
-
 @remembered(READ_FILES, state=folder_state)
-def _count_quantised(folder: Path) -> int:
+def _count(folder: Path) -> int:
     stored = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
     return sum(math.prod(entry.shape) for entry in stored.values())
 

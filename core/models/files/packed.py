@@ -2,7 +2,7 @@
 
 All functions take arrays as stored and return float32. Four-bit numbers lie several to an integer;
 each scheme has its own order. transformers dequantises whole models while it loads them, most
-schemes with a package of their own or a graphics card; here one matrix is read without torch.
+schemes with a package of their own or a graphics card; here one matrix is read.
 
 References: Micikevicius et al. 2022, arXiv 2209.05433 (FP8); Dettmers et al. 2022, arXiv 2208.07339
 (int8); Dettmers et al. 2023, arXiv 2305.14314 (NF4, scales quantised once more); Frantar et al.
@@ -26,21 +26,10 @@ FP4_STEPS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], np.float32)
 
 def float8(raw: Int[ndarray, "*shape"], exponent_bits: int) -> Float[ndarray, "*shape"]:
     """Widen bytes that are 8-bit floats: E4M3 (4 exponent bits), which has no infinity, or E5M2."""
-    codes = np.arange(256)
-    mantissa_bits = 7 - exponent_bits
-    exponent = (codes >> mantissa_bits) & (2**exponent_bits - 1)
-    mantissa = (codes & (2**mantissa_bits - 1)) / 2**mantissa_bits
-    bias = 2 ** (exponent_bits - 1) - 1
-    size = np.where(
-        exponent > 0, (1 + mantissa) * 2.0 ** (exponent - bias), mantissa * 2.0 ** (1 - bias)
-    )
-    if exponent_bits == 4:
-        size[(codes & 127) == 127] = np.nan
-    else:
-        last = exponent == 31
-        size[last] = np.where(mantissa[last] > 0, np.nan, np.inf)
-    table = np.where(codes > 127, -size, size).astype(np.float32)
-    wide: ndarray = table[raw]
+    import torch
+
+    kind = {4: torch.float8_e4m3fn, 5: torch.float8_e5m2}[exponent_bits]
+    wide: ndarray = torch.from_numpy(raw.astype(np.uint8)).view(kind).float().numpy()
     return wide
 
 

@@ -34,6 +34,7 @@ FLOATING = (
 )
 COMPLEX = "torch Complex"
 NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+NAMES |= dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), "FP8")
 
 
 @dataclass(frozen=True)

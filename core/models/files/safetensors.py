@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeGuard
 
@@ -98,6 +99,11 @@ class LocalFile:
                 "get the model again, or choose another."
             ) from error
 
+    @cached_property
+    def mapped(self) -> ndarray:
+        """Its bytes, which are read when they are used; writing to them changes memory alone."""
+        return np.memmap(self.path, mode="c")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -117,6 +123,14 @@ class Entry:
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
         wide = numbers.astype(np.float32) if self.dtype == "F16" else numbers
         return wide.reshape(self.shape)
+
+    def read_mapped(self) -> Float[ndarray, "*shape"]:
+        """Read the tensor as `read` does, from a local file only when its numbers are used, if they
+        are stored as they are read; writing to it changes memory alone."""
+        if self.dtype not in ("F32", "F64") or not isinstance(self.file, LocalFile):
+            return self.read()
+        raw = self.file.mapped[self.start : self.stop]
+        return raw.view(NUMBERS[self.dtype]).reshape(self.shape)
 
     def read_rows(self, rows: Iterable[int]) -> Float[ndarray, "rows ..."]:
         """Read some rows of the tensor in float32, and nothing else of it."""
@@ -203,13 +217,6 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
     if not gapless or not all(map(fills_its_place, entries.values())):
         raise damaged(path, "not a whole safetensors file")
     return entries
-
-
-def count_numbers(tensors: dict[str, Entry]) -> int:
-    """Count the numbers in the tensors, without tables of whole numbers."""
-    return sum(
-        math.prod(tensor.shape) for tensor in tensors.values() if tensor.dtype in BYTES_PER_NUMBER
-    )
 
 
 def _entry(name: str, entry: object, file: ByteFile, begin: int) -> Entry:

@@ -25,6 +25,7 @@ QUANTISATION = "quantization_config"  # in config.json
 METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
 """`quant_method` in config.json, of those that are read."""
 GPTQ_BITS = (2, 4, 8)
+FLOAT8 = ("F8_E4M3", "F8_E5M2")  # safetensors' names, with the bits of the exponent
 FP8_BLOCK = (128, 128)
 GROUPED = ("qweight", "qzeros", "scales")  # parts of a matrix of GPTQ or AWQ
 MOST_STATE = 100_000  # bytes of a state of bitsandbytes
@@ -89,7 +90,7 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
     settings = config.get(QUANTISATION)
     if not isinstance(settings, dict):
         _refuse_codes(entries)
-        return dict(entries)
+        return {name: _plain_float8(entry) for name, entry in entries.items()}
     wrappers = {"bitsandbytes": _bitsandbytes, "gptq": _gptq, "awq": _awq, "mxfp4": _mxfp4}
     wrap = wrappers.get(str(settings.get("quant_method")), _float8)
     tensors = _Tensors(entries)
@@ -102,6 +103,15 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
         ) from error
     plain = {name: entry for name, entry in entries.items() if name not in tensors.taken}
     return {**plain, **matrices}
+
+
+def _plain_float8(entry: Entry) -> Stored:
+    """Read a tensor that was cast to 8-bit floats, without scales; any other as it is."""
+    if entry.dtype not in FLOAT8:
+        return entry
+    bits = int(entry.dtype[4])
+    parts = {"codes": entry}
+    return Quantised("FP8", entry.shape, parts, lambda read: packed.float8(read["codes"], bits))
 
 
 def _refuse_codes(entries: Mapping[str, Entry]) -> None:
@@ -147,7 +157,7 @@ def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Matrices:
     whole = isinstance(size, list) and len(size) == 2 and all(isinstance(s, int) for s in size)
     block = (size[0], size[1]) if isinstance(size, list) and whole and min(size) > 0 else FP8_BLOCK
     for name, entry in tensors.entries.items():
-        if entry.dtype not in ("F8_E4M3", "F8_E5M2"):
+        if entry.dtype not in FLOAT8:
             continue
         ending = "_scale" if f"{name}_scale" in tensors.entries else "_scale_inv"
         parts = {"codes": tensors.take(name), "scales": tensors.take(name + ending)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,6 @@ from core.maths.seeding import GLOBAL_GENERATOR
 from core.models.files import checkpoints, layout
 
 _IMPORTING = threading.Lock()
-
-NO_ADAPTER: Mapping[str, Any] = {"adapter_kwargs": {"subfolder": "no-adapter"}}
-"""Options of `from_pretrained` with which transformers looks for an adapter in a folder that does
-not exist: with PEFT installed it would apply what is left of one beside a merged model again."""
 
 DTYPE = "float32"
 """Replaces the type of numbers in a configuration; the caller that loads a model chooses it."""

@@ -1,4 +1,4 @@
-"""Task models with their heads: the arc head of our parser, and a loader for any head.
+"""The arc head of our parser.
 
 The arc head scores, for every word, every other word and the root as its head, with a biaffine form
 over two small projections of the word vectors. A word is its first subword; the root is the first
@@ -19,22 +19,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models.architectures import class_in
 from core.models.files.checkpoints import HEAD_KEY, read_config
 from core.models.files.opening import open_weights
-from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
-from core.models.loading.reading import as_tensor, read_model
-from core.models.trial import making
+from core.models.loading.reading import as_tensor
 
 ARC_PREFIX = "arc_head."
-AUTO_CLASSES = {
-    "ForMaskedLM": "AutoModelForMaskedLM",
-    "ForSequenceClassification": "AutoModelForSequenceClassification",
-    "ForTokenClassification": "AutoModelForTokenClassification",
-    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
-    "ForCausalLM": "AutoModelForCausalLM",
-    "LMHeadModel": "AutoModelForCausalLM",
-}
 
 
 class ArcHead(nn.Module):
@@ -109,30 +98,11 @@ class ArcParser(nn.Module):
         )
 
 
-def load_task_model(folder: Path) -> nn.Module:
-    """Load the model in `folder` with its head: eval mode, float32, no gradients. Raises ModelError
-    if the policy refuses the config, it names no head that is known here or makes no model, or
-    weights are missing."""
+def put_arc_head(body: nn.Module, folder: Path) -> ArcParser:
+    """Put the arc head of a folder on its body: in evaluation mode, without gradients. Raises
+    ModelError if it is of another kind or size, or lacks weights."""
     config = read_config(folder)
-    architecture = class_in(config) or "none"
-    with making(folder.name, config):
-        if config.get(HEAD_KEY) is not None:
-            return _load_arc_parser(folder, config[HEAD_KEY])
-        return _load_classifier(folder, architecture)
-
-
-def _load_classifier(folder: Path, architecture: str) -> nn.Module:
-    ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
-    if ending is None:
-        raise ModelError(
-            f"{folder.name} was saved as {architecture}, "
-            f"without a head that is known here ({', '.join(AUTO_CLASSES)}); choose another model."
-        )
-    model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]))
-    return cast("nn.Module", model.eval().requires_grad_(False))
-
-
-def _load_arc_parser(folder: Path, head: Any) -> ArcParser:
+    head = config.get(HEAD_KEY)
     if (
         not isinstance(head, dict)
         or head.get("kind") != "arc"
@@ -142,29 +112,16 @@ def _load_arc_parser(folder: Path, head: Any) -> ArcParser:
             f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
             "choose another model."
         )
-    body = _read(folder, import_transformers().AutoModel)
     parser = ArcParser(body, int(head["size"]))
     weights = {
         name.removeprefix(ARC_PREFIX): as_tensor(entry, torch.float32)
-        for name, entry in open_weights(folder, read_config(folder)).items()
+        for name, entry in open_weights(folder, config).items()
         if name.startswith(ARC_PREFIX)
     }
-    _refuse_missing(folder, set(parser.arc_head.state_dict()) - set(weights))
+    if missing := sorted(set(parser.arc_head.state_dict()) - set(weights)):
+        raise ModelError(
+            f"{folder.name} lacks {len(missing)} weights ({', '.join(missing[:3])}); "
+            "get the model again."
+        )
     parser.arc_head.load_state_dict(weights)
     return parser.eval().requires_grad_(False)
-
-
-def _read(folder: Path, factory: Any) -> Any:
-    """Read a model whole, with the weights of its head, in float32."""
-    with MAKING_A_MODEL:
-        model, report = read_model(factory, folder, open_config(folder), {"dtype": torch.float32})
-    _refuse_missing(folder, report["missing_keys"])
-    return model
-
-
-def _refuse_missing(folder: Path, missing: set[str] | list[str]) -> None:
-    if missing:
-        some = ", ".join(sorted(missing)[:3])
-        raise ModelError(
-            f"{folder.name} lacks {len(missing)} weights ({some}); get the model again."
-        )

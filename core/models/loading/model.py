@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from core.models.loading.layerwise import Layerwise
 
-DTYPES = ("float32", "float64", "bfloat16")
+DTYPES = {"float32": 4, "float64": 8, "bfloat16": 2}  # types computed in, bytes of a number
 COMPUTED = re.compile(r"(^|\.)(embed_positions|position_ids)(\.|$)")  # never learned
 EXPECTED_MISSING = re.compile(rf"(^|\.)pooler(\.|$)|{COMPUTED.pattern}")  # unused or computed
 NUMBER = re.compile(r"\.\d+\.")  # of a layer or an expert
@@ -71,6 +71,7 @@ def load_model(
     attentions: bool = False,
     dtype: str = "float32",
     layerwise: bool = False,
+    base: str = "",
 ) -> LoadedModel:
     """Load a model without its head, and its tokenizer.
 
@@ -80,35 +81,37 @@ def load_model(
         dtype: "float32", "float64" or "bfloat16".
         layerwise: Whether the layers of a large model may stay on the disk until they run; see
             `reading.is_layerwise`.
+        base: Of an adapter, which is merged into it and reads with its tokenizer; "" for the one
+            that it names.
 
     Raises:
         ModelError: If it cannot be found, read or trusted, lacks weights other than an unused
             pooler, or does not fit the free memory.
     """
     factory = import_transformers().AutoModel
-    return _load(parse_ref(ref), factory, device, attentions, dtype, layerwise=layerwise)
+    return _load(parse_ref(ref), factory, device, attentions, dtype, layerwise=layerwise, base=base)
 
 
 def load_with_head(
-    ref: str | ModelRef, *, device: str | None = None, layerwise: bool = False
+    ref: str | ModelRef, *, device: str | None = None, layerwise: bool = False, base: str = ""
 ) -> LoadedModel:
     """Load the task model that the configuration names, with its head.
 
     Args:
-        ref, device, layerwise: As for `load_model`.
+        ref, device, layerwise, base: As for `load_model`.
 
     Raises:
         ModelError: As `load_model`; also if the configuration names no task model or weights of its
             head are missing.
     """
-    name = describe(ref).architecture
+    name = describe(ref, base).architecture
     factory = class_with_head(name)
     if factory is None:
         raise ModelError(
             f"{parse_ref(ref)} was saved without a head ({name}): "
             f"choose a model saved with one of {', '.join(HEADS)}."
         )
-    return _load(parse_ref(ref), factory, device, False, "float32", layerwise=layerwise)
+    return _load(parse_ref(ref), factory, device, False, "float32", layerwise=layerwise, base=base)
 
 
 def class_with_head(name: str) -> Any | None:
@@ -147,6 +150,7 @@ def _load(
     dtype: str,
     *,
     layerwise: bool = False,
+    base: str = "",
 ) -> LoadedModel:
     import torch
 
@@ -154,16 +158,16 @@ def _load(
 
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
-    info = describe(ref)
+    info = describe(ref, base)
     if info.lacks_decoder:
         raise ModelError(
             f"{ref} is the encoder of an encoder-decoder ({info.architecture}), which is run as a "
             "whole here: choose a model with its decoder, or compare the weights alone."
         )
-    folder = locate(ref)
+    folder = locate(ref, base)
     settings = read_config(folder)
     check_implied(ref, folder, factory.__name__, info.parameters)
-    tokenizer = load_tokenizer(ref)
+    tokenizer = load_tokenizer(base or ref)
     number = getattr(torch, dtype)
     target = device or choose_device()
     options: dict[str, Any] = {

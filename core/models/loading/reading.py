@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +14,27 @@ from core.maths.seeding import seeded
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files import checkpoints, layout
-from core.models.files.opening import numbers_of, open_weights, read_by_library
-from core.models.files.safetensors import Stored, sides
+from core.models.files.opening import numbers_of, open_weights
+from core.models.files.safetensors import Entry, Stored, sides
 from core.models.files.schemes import QUANTISATION
-from core.models.loading.construction import NO_ADAPTER, make_empty
+from core.models.loading.construction import make_empty
 from core.runs.process.memory import free_memory
 
 READ_AS_ONE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer by layer
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
+
+
+def is_always_layerwise(parameters: int, model_type: str) -> bool:
+    """Whether a model's layers stay on the disk until they run, whatever memory is free: weights
+    are large, and a layer can be run without the others."""
+    return _is_separable(model_type) and 4 * parameters > READ_AS_ONE
+
+
+def _is_separable(model_type: str) -> bool:
+    architecture = ARCHITECTURES[model_type]
+    return architecture.family != "encoder-decoder" and not architecture.inseparable
 
 
 def is_layerwise(
@@ -37,15 +48,14 @@ def is_layerwise(
     """Whether a model's layers stay on the disk until they run: its weights (`width` bytes a
     number) are large or do not fit the free memory; numbers of a random model must not depend on
     that."""
-    size = width * parameters
-    architecture = ARCHITECTURES[model_type]
-    if architecture.family == "encoder-decoder" or architecture.inseparable:
+    if not _is_separable(model_type):
         return False
+    size = width * parameters
     if device.startswith("cuda") and not random:
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return 4 * parameters > READ_AS_ONE or (size > free_memory() and not random)
+    return is_always_layerwise(parameters, model_type) or (size > free_memory() and not random)
 
 
 def read_model(
@@ -54,32 +64,15 @@ def read_model(
     """Make a model and read its weights, dequantised one matrix at a time where they are quantised;
     return it and what transformers reports of missing and unexpected weights. Raises ModelError for
     a weight that cannot be read or has another shape."""
-    import torch
-
-    settings = checkpoints.read_config(folder)
-    if options["dtype"] != torch.float32:
-        return _read_into_empty(factory, folder, config, options)
-    options = {**options, "config": config, "output_loading_info": True}
-    options["ignore_mismatched_sizes"] = True  # they are refused below, by name and shape
-    if names := renamed(folder):
-        options["key_mapping"] = names
-    if not read_by_library(folder, settings):
-        forget_quantisation(config)
-        weights = read_tensors(numbers_of(open_weights(folder, settings)), options["dtype"])
-        read = _class_of(factory, config).from_pretrained(None, state_dict=weights, **options)
-    else:
-        pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
-        read = factory.from_pretrained(
-            folder,
-            use_safetensors=not pickled,
-            weights_only=True,
-            trust_remote_code=False,
-            local_files_only=True,
-            **NO_ADAPTER,
-            **options,
-        )
-    refuse_misfits(folder, read[1])
-    return cast("tuple[Any, dict[str, Any]]", read)
+    forget_quantisation(config)
+    model = make_empty(factory, config, **options)
+    settings = loading_settings(model, folder, options["dtype"], "cpu")
+    entries = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
+    report = put_tensors(model, read_tensors(entries, options["dtype"], mapped=True), settings)
+    with seeded(RANDOM_SEED):
+        report = type(model)._finalize_model_loading(model, settings, report)
+    refuse_misfits(folder, report.to_dict())
+    return model, report.to_dict()
 
 
 def refuse_misfits(source: object, report: Mapping[str, Any]) -> None:
@@ -93,21 +86,6 @@ def refuse_misfits(source: object, report: Mapping[str, Any]) -> None:
             f"{source} stores {name} as {sides(stored)}, and its configuration asks for "
             f"{sides(wanted)}{more}: they do not belong together, so get both again."
         )
-
-
-def _read_into_empty(
-    factory: Any, folder: Path, config: Any, options: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    """Read a model in another type than single precision, see `construction.make_empty`."""
-    forget_quantisation(config)
-    model = make_empty(factory, config, **options)
-    settings = loading_settings(model, folder, options["dtype"], "cpu")
-    entries = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
-    report = put_tensors(model, read_tensors(entries, options["dtype"]), settings)
-    with seeded(RANDOM_SEED):
-        report = type(model)._finalize_model_loading(model, settings, report)
-    refuse_misfits(folder, report.to_dict())
-    return model, report.to_dict()
 
 
 def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
@@ -138,36 +116,34 @@ def put_tensors(model: Any, tensors: dict[str, Any], settings: Any) -> Any:
     return report
 
 
-def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
+def read_tensors(
+    entries: Mapping[str, Stored], dtype: Any, *, mapped: bool = False
+) -> dict[str, Any]:
     """Read stored tensors as torch's, in numbers of one type; vectors, some of which are tables of
-    frequencies, in single precision at least. Raises ModelError if one cannot be read."""
+    frequencies, in single precision at least. `mapped` ones may stay in their file until they are
+    used. Raises ModelError if one cannot be read."""
     import torch
 
     of_vectors = torch.promote_types(dtype, torch.float32)
     return {
-        name: as_tensor(entry, dtype if len(entry.shape) > 1 else of_vectors)
+        name: as_tensor(entry, dtype if len(entry.shape) > 1 else of_vectors, mapped=mapped)
         for name, entry in entries.items()
     }
 
 
-def as_tensor(entry: Stored, dtype: Any) -> Any:
+def as_tensor(entry: Stored, dtype: Any, *, mapped: bool = False) -> Any:
     """Read a stored tensor as torch's, in numbers of one type. Raises ModelError if it cannot be
     read."""
     import torch
 
-    return torch.from_numpy(np.require(entry.read(), requirements=("C", "W"))).to(dtype)
+    values = entry.read_mapped() if mapped and isinstance(entry, Entry) else entry.read()
+    return torch.from_numpy(np.require(values, requirements=("C", "A", "W"))).to(dtype)
 
 
 def forget_quantisation(config: Any) -> None:
     """Take the quantisation out of a configuration, as its weights are dequantised on reading."""
     if hasattr(config, QUANTISATION):
         delattr(config, QUANTISATION)
-
-
-def _class_of(factory: Any, config: Any) -> Any:
-    """Find the class that a chooser of classes takes for a configuration."""
-    mapping = getattr(factory, "_model_mapping", None)
-    return factory if mapping is None else mapping[type(config)]
 
 
 def renamed(folder: Path) -> Mapping[str, str]:

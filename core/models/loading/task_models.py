@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.architectures import class_in
-from core.models.describing import UNNAMED, describe, locate, locate_merged
+from core.models.describing import UNNAMED, describe, locate
 from core.models.files.checkpoints import HEAD_KEY, read_config
-from core.models.files.opening import count_parameters
-from core.models.loading.model import load_tokenizer, load_with_head
+from core.models.loading.model import load_model, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
-from core.models.trial import check_implied
-from core.models.weights.origins import adapter_folder, folder_of_adapter
+from core.models.weights.origins import adapter_folder
 
 if TYPE_CHECKING:
     from torch import nn
@@ -56,15 +53,15 @@ class TaskModel:
     tokenizer: Tokenizer
 
 
-def describe_head(ref: str) -> Head:
-    """Describe the model's head from its configuration. Raises ModelError if the model cannot be
-    found, or has no head of the known kinds."""
+def describe_head(ref: str, base: str = "") -> Head:
+    """Describe the model's head from its configuration; `base` as for `describe`. Raises ModelError
+    if the model cannot be found, or has no head of the known kinds."""
     if parse_ref(ref).random:
         raise ModelError(
             f"{ref} has no head that was trained for a task: choose a fine-tuned model."
         )
-    describe(ref)  # under the policy of all models
-    return head_in(read_config(locate(ref)), ref)
+    describe(ref, base)  # under the policy of all models
+    return head_in(read_config(locate(ref, base)), ref)
 
 
 def kind_of(architecture: str) -> Kind | None:
@@ -94,32 +91,24 @@ def head_in(config: Mapping[str, Any], ref: str) -> Head:
     return Head(kind, tuple(str(names[str(number)]) for number in range(len(names))))
 
 
-def load_task(ref: str) -> TaskModel:
-    """Load a model with its head and its tokenizer. Raises ModelError as `describe_head`, or if
-    weights are missing."""
-    head = describe_head(ref)
+def load_task(ref: str, base: str = "") -> TaskModel:
+    """Load a model with its head and its tokenizer; an adapter merged into `base`, whose tokenizer
+    reads, or into the base that it names. Raises ModelError as `describe_head`, or if weights are
+    missing."""
+    head = describe_head(ref, base)
+    base = base if adapter_folder(ref) else ""
     if head.kind == "arcs":
-        return _read(ref, locate(ref), ref)
-    loaded = load_with_head(ref, device="cpu")
+        from core.models.loading.heads import put_arc_head
+
+        loaded = load_model(ref, device="cpu", base=base)
+        return TaskModel(ref, head, put_arc_head(loaded.model, locate(ref, base)), loaded.tokenizer)
+    loaded = load_with_head(ref, device="cpu", base=base)
     return TaskModel(ref, head, loaded.model, loaded.tokenizer)
 
 
-def load_task_on(ref: str, base: str) -> TaskModel:
-    """Load a model with its head; an adapter merged into this base."""
-    return load_task(ref) if adapter_folder(ref) is None else load_adapted(ref, base)
-
-
-def load_adapted(ref: str, base: str) -> TaskModel:
-    """Load the base with an adapter's factors merged into it, and with the adapter's head. Raises
-    ModelError if either cannot be read, or the adapter does not fit the base or has no head."""
-    folder_of_adapter(ref)
-    return _read(ref, locate_merged(ref, base), base)
-
-
-def _read(ref: str, folder: Path, reader: str) -> TaskModel:
-    """Load the model in a folder with its head, and the tokenizer of the reference `reader`."""
-    from core.models.loading.heads import load_task_model
-
-    config = read_config(folder)
-    check_implied(parse_ref(ref), folder, "AutoModel", count_parameters(folder, config))
-    return TaskModel(ref, head_in(config, ref), load_task_model(folder), load_tokenizer(reader))
+def load_whole(ref: str) -> nn.Module:
+    """Load a model with the head that it was saved with, whatever that predicts. Raises ModelError
+    as `load_with_head`."""
+    if read_config(locate(ref)).get(HEAD_KEY) is not None:
+        return load_task(ref).model
+    return load_with_head(ref, device="cpu").model

@@ -28,7 +28,7 @@ def passes_per_pair(size: Size) -> float:
     """Count the passes that score a sentence of a minimal pair, as passes over one of the demo: one
     for each token that is masked, one in all for a causal model. The vocabulary of a large model is
     among the parameters that its passes are priced by."""
-    once = (1.0 if costs.is_by_layer(size) else SHORT) * PAIR_TOKENS / costs.SUBWORDS
+    once = (1.0 if costs.is_large(size) else SHORT) * PAIR_TOKENS / costs.SUBWORDS
     return once if predicts(size.architecture) == "causal" else once * (PAIR_TOKENS - 2)
 
 
@@ -42,7 +42,7 @@ def bytes_held(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -
     """Bytes of the widest model's vectors and their copies, and of the model that reads a run of
     sentences in all layers, or the parser."""
     numbers = _numbers(sizes, layers, words)
-    whole = {ref: size for ref, size in sizes.items() if not costs.is_by_layer(size)}
+    whole = {ref: size for ref, size in sizes.items() if not costs.is_large(size)}
     read = min(words, LONG * costs.WORDS * CHUNK)
     model = costs.resident(sizes, words / costs.WORDS) + STORING * _numbers(whole, (), read)
     return WORKING * HALF * numbers + max(model, PARSER * 1e9)

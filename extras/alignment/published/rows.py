@@ -23,8 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.maths.seeding import seeded
-from core.models import locate
-from core.models.files import checkpoints
+from core.models import longest_text
 from core.models.loading.memory import borrow_model
 from core.models.loading.tokenizers import Tokenizer
 from core.runs.encoding import identified, key_of
@@ -70,8 +69,7 @@ def _read(
 
     padded, real = [], []
     with borrow_model(ref, device="cpu") as loaded:
-        longest = min(length, checkpoints.longest_input(checkpoints.read_config(locate(ref))))
-        ids, mask = _encoded(loaded.tokenizer, sentences, longest)
+        ids, mask = _encoded(loaded.tokenizer, sentences, min(length, longest_text(ref)))
         for start in range(0, len(ids), BATCH):
             tick(start / len(ids), "computing states of padded sentences")
             some = slice(start, start + BATCH)

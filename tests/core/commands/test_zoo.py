@@ -95,14 +95,14 @@ def test_a_model_that_does_not_open_is_found_though_its_hashes_are_right(box: Pa
     config = box / "models/parse-0/config.json"
     write_json(config, {**json.loads(config.read_text()), "palimpsest_head": {"kind": "unknown"}})
     write_manifest(box)
-    (problem,) = find_problems(box, read_manifest(box))
+    (problem,) = find_problems(read_manifest(box))
     assert problem.ref == "zoo:parse-0"
     assert "opened" in problem.sentence
-    assert len(find_problems(box, entries)) == 1
+    assert len(find_problems(entries)) == 1
     entries = [
         {**entry, "parameters": 1} for entry in read_manifest(box) if entry["name"] == "seed-0"
     ]
-    assert "parameters" in find_problems(box, entries)[0].sentence
+    assert "parameters" in find_problems(entries)[0].sentence
 
 
 def test_an_empty_box_and_a_damaged_manifest_are_one_sentence(box: Path, capsys) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from core.errors import ModelError
 from core.models import costs
+from core.models.architectures import ARCHITECTURES
 from core.models.describing import describe
+from core.models.loading import reading
 from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.sizes import Size, size_of
@@ -18,6 +20,11 @@ from core.runs.tasks import Task, pure
 
 SMALL = Size(110_000_000, 12, 768, 0)
 LARGE = Size(8_000_000_000, 32, 4096, 0)
+WHOLE = {  # types whose layers cannot be run apart
+    name
+    for name, architecture in ARCHITECTURES.items()
+    if architecture.family == "encoder-decoder" or architecture.inseparable
+}
 BILLION = Size(1_235_814_400, 16, 2048, 0, architecture="LlamaForCausalLM")
 
 
@@ -65,6 +72,18 @@ def test_the_size_of_a_folder_is_read_from_headers(monkeypatch: pytest.MonkeyPat
 def test_a_large_model_never_takes_more_than_all_its_weights() -> None:
     shallow = Size(READ_AS_ONE // 4 + 1, 2, 4096, 0)
     assert costs.resident({"a": shallow}) == 4 * shallow.parameters
+
+
+@pytest.mark.parametrize("model_type", ARCHITECTURES)
+def test_a_large_model_is_priced_as_it_is_loaded(
+    model_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a whole where its layers need each other, and else two of them at a time."""
+    size = replace(LARGE, model_type=model_type)
+    monkeypatch.setattr(reading, "free_memory", lambda: 1e15)
+    by_layer = reading.is_layerwise(size.parameters, model_type)
+    assert (costs.resident({"a": size}) < 4 * size.parameters) == by_layer
+    assert by_layer == (model_type not in WHOLE)
 
 
 @pytest.mark.parametrize(("size", "first", "most"), [(SMALL, 0, 0), (LARGE, 3, 102)])

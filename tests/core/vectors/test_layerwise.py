@@ -14,6 +14,7 @@ import core.models.loading.model as models
 from core.models import LoadedModel, load_model
 from core.models.architectures import ARCHITECTURES
 from core.models.loading import layerwise, memory, reading
+from core.models.loading.model import DTYPES
 from core.vectors import forward, stored
 from core.vectors.activations import extract
 from core.vectors.forward import SentenceVectors, Subwords
@@ -154,6 +155,21 @@ def test_every_layer_is_read_once_for_all_batches(tmp_path: Path, monkeypatch) -
     new = [notice for notice in given.notices if notice not in expected.notices]
     assert len(new) == 1
     assert "one at a time" in new[0]
+
+
+@pytest.mark.usefixtures("no_tokenizer")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_said_of_a_reading_is_how_the_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    ref = f"path:{save_tiny(tmp_path / 'llama', 'llama')}"
+    planned = stored.read_with(ref, "cpu", dtype)
+    monkeypatch.setattr(layerwise, "free_memory", lambda: 1e15)
+    for width in DTYPES.values():
+        room = width * planned.info.parameters + 1
+        monkeypatch.setattr(reading, "free_memory", lambda room=room: room)
+        loaded = load_model(ref, device="cpu", dtype=dtype, layerwise=True)
+        assert (loaded.layerwise is not None) == stored.is_by_layer(planned)
 
 
 def test_a_long_text_is_read_in_parts_that_fit_the_memory(monkeypatch) -> None:

@@ -55,7 +55,7 @@ def read_included() -> Sentences:
 def _pairs_cost(sizes: Mapping[str, Size], model: str, pairs: int, own: Own = (), **_: Any) -> Cost:
     size, pairs = sizes[model], len(own) or pairs
     memory = costs.resident({model: size}, head=True)
-    if costs.is_by_layer(size):
+    if costs.is_large(size):
         memory += LOGITS * costs.SINGLE
     seconds = costs.passes(size, 2 * pairs, passes_per_pair(size), LENGTHS)
     return Cost(seconds, shared={("head", model): Cost(0.0, memory)})  # one is borrowed at a time

@@ -25,8 +25,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from core.errors import CorpusError
-from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
-from core.models.files.checkpoints import longest_input, read_config
+from core.models import describe, load_tokenizer, load_with_head, longest_text, parse_ref
 from core.models.loading.memory import borrow_model
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
 from core.studies.text_kit import words_beside
@@ -95,7 +94,7 @@ def read_question(
     info = describe(model)
     headed = info.architecture.endswith(SPAN_HEAD) and info.family != "encoder-decoder"
     cut, types = cut_pair(load_tokenizer(model), question, words)
-    if len(cut.ids) > longest_input(read_config(locate(model))):
+    if len(cut.ids) > longest_text(model):
         raise CorpusError(
             f"Question and passage have {cut.subwords:,} subwords, more than {model} can read: "
             f"shorten them."

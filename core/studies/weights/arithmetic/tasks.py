@@ -127,12 +127,12 @@ def score_sums(
     factor is first: "hits" (sum, sentence) of "total" (sentence,), "random" (draw, sum, sentence),
     -1 where none is added. Raises ModelError if a model cannot be read, scored or added."""
     from core.models.loading.layers import body_weights, put_body
-    from core.models.loading.task_models import load_task_on
+    from core.models.loading.task_models import load_task
 
     for ref, identity in zip((model, *models), (model_identity, *identities), strict=True):
         next(deltas_of(open_pair(base, ref, base_identity, identity)))  # refuses strangers
     with span(0.0, 0.1):
-        task = load_task_on(model, base)
+        task = load_task(model, base)
         start = body_weights(load_model(base, device="cpu").model)
         weights = [{name: value.clone() for name, value in body_weights(task.model).items()}]
         weights += [body_weights(load_model(ref, device="cpu").model) for ref in models]

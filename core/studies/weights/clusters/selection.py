@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import ModelError, SpecError
 from core.limits import current_limits
 from core.models.identity import Identity, describe_copies, find_copies, identify
-from core.models.sizes import BYTES, is_adapter, size_of_adapter
+from core.models.sizes import BYTES, names_adapter, size_of_adapter
 from core.studies.notices import nothing_compared
 from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
@@ -68,7 +68,7 @@ def _expected(
         with suppress(ModelError):
             start, ref = sizes[member.base], member.ref
             # an adapter is read by its factors here, not as the model that it makes
-            sizes[ref] = size_of_adapter(ref, start) if is_adapter(ref) else sizes[ref]
+            sizes[ref] = size_of_adapter(ref, start) if names_adapter(ref) else sizes[ref]
             members.append(member)
     for number in range(tree):
         size = sizes[base]

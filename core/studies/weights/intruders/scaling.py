@@ -250,9 +250,9 @@ def _open(
     base: str, model: str, pairs: Pairs, words: Sequence[Sequence[str]], pair: Pair
 ) -> Scored:
     from core.models.loading.layers import body_weights, put_body
-    from core.models.loading.task_models import load_task_on
+    from core.models.loading.task_models import load_task
 
-    task = load_task_on(model, base)
+    task = load_task(model, base)
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
     weights = dict(task.model.named_parameters())
     originals = {

@@ -6,15 +6,16 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-import transformers
-from transformers import AutoModel, PreTrainedModel
+from transformers import PreTrainedModel
 
 from core.maths.seeding import seeded
 from core.models import load_model
-from core.models.loading.heads import load_task_model
+from core.models.loading import reading
+from core.models.loading.model import load_with_head
 from tests.core.tiny_models import save_tiny
 
 
@@ -45,23 +46,22 @@ def test_models_are_made_one_at_a_time_and_ties_survive(
     folder = save_tiny(tmp_path / "model", "roformer", head=True)
     before = PreTrainedModel.tie_weights
     inside, most = 0, 0
-    make = AutoModel.from_pretrained.__func__
+    make = reading.make_empty
 
-    def slowly(cls: type, *arguments: object, **options: object) -> object:
+    def slowly(*arguments: Any, **options: Any) -> object:
         nonlocal inside, most
         inside += 1
         most = max(most, inside)
         time.sleep(0.05)
         try:
-            return make(cls, *arguments, **options)
+            return make(*arguments, **options)
         finally:
             inside -= 1
 
-    for name in ("AutoModel", "AutoModelForMaskedLM", "AutoModelForSequenceClassification"):
-        monkeypatch.setattr(getattr(transformers, name), "from_pretrained", classmethod(slowly))
+    monkeypatch.setattr(reading, "make_empty", slowly)
     with ThreadPoolExecutor(4) as pool:
         bodies = [pool.submit(load_model, f"path:{folder}", device="cpu") for _ in range(2)]
-        wholes = [pool.submit(load_task_model, folder) for _ in range(2)]
+        wholes = [pool.submit(load_with_head, f"path:{folder}", device="cpu") for _ in range(2)]
     assert all(future.exception() is None for future in (*bodies, *wholes))
     assert most == 1
     assert PreTrainedModel.tie_weights is before

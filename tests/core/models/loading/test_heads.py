@@ -11,7 +11,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
-from core.models.loading.heads import ArcHead, ArcParser, load_task_model
+from core.models.loading import model
+from core.models.loading.heads import ArcHead, ArcParser
+from core.models.loading.model import load_with_head
+from core.models.loading.task_models import load_task
 from tests.zoo.made_up import SETTINGS
 from zoo.recipe.checkpoints import write_model
 from zoo.recipe.pretrain import new_model
@@ -53,7 +56,7 @@ def test_arc_scores_are_the_biaffine_form() -> None:
 def test_a_parser_opens_as_it_was_saved_and_its_body_with_automodel(parser_folder: Path) -> None:
     from transformers import AutoModel
 
-    model = load_task_model(parser_folder)
+    model = load_task(f"path:{parser_folder}").model
     assert isinstance(model, ArcParser)
     assert not any(parameter.requires_grad for parameter in model.parameters())
     saved = load_file(parser_folder / "model.safetensors")
@@ -70,7 +73,7 @@ def test_a_parser_opens_as_it_was_saved_and_its_body_with_automodel(parser_folde
 
 
 def test_padded_words_are_nobodys_head_and_change_nothing(parser_folder: Path) -> None:
-    model = load_task_model(parser_folder)
+    model = load_task(f"path:{parser_folder}").model
     scores = model(**INPUTS, word_starts=WORDS)
     assert scores.shape == (2, 3, 4)
     assert (scores[1, :, 3] == torch.finfo(scores.dtype).min).all()
@@ -78,30 +81,42 @@ def test_padded_words_are_nobodys_head_and_change_nothing(parser_folder: Path) -
     assert torch.allclose(scores[1:, :2, :3], alone, atol=1e-5)
 
 
-def broken(parser_folder: Path, tmp_path: Path, **config: object) -> Path:
+def broken(parser_folder: Path, tmp_path: Path, **config: object) -> str:
     shutil.copytree(parser_folder, tmp_path / "m")
     path = tmp_path / "m" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
-    return tmp_path / "m"
+    return f"path:{tmp_path / 'm'}"
 
 
 def test_what_cannot_be_opened_is_one_sentence(parser_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json is missing"):
-        load_task_model(tmp_path)
+        load_task(f"path:{tmp_path}")
     with pytest.raises(ModelError, match="known here: arc"):
-        load_task_model(broken(parser_folder, tmp_path / "a", palimpsest_head={"kind": "tree"}))
+        load_task(broken(parser_folder, tmp_path / "a", palimpsest_head={"kind": "tree"}))
+    bare = broken(parser_folder, tmp_path / "b", palimpsest_head=None)
+    with pytest.raises(ModelError, match="no head that labels"):
+        load_task(bare)
     with pytest.raises(ModelError, match="without a head"):
-        load_task_model(broken(parser_folder, tmp_path / "b", palimpsest_head=None))
-    folder = broken(parser_folder, tmp_path / "c")
-    weights = load_file(folder / "model.safetensors")
-    save_file(
-        {name: value for name, value in weights.items() if name != "arc_head.pair"},
-        folder / "model.safetensors",
-    )
+        load_with_head(bare)
+    ref = broken(parser_folder, tmp_path / "c")
+    path = tmp_path / "c/m/model.safetensors"
+    weights = load_file(path)
+    save_file({name: value for name, value in weights.items() if name != "arc_head.pair"}, path)
     with pytest.raises(ModelError, match=r"lacks 1 weights \(pair\)"):
-        load_task_model(folder)
-    folder = broken(
+        load_task(ref)
+    ref = broken(
         parser_folder, tmp_path / "d", palimpsest_head=None, architectures=["RoFormerForMaskedLM"]
     )
     with pytest.raises(ModelError, match="lacks"):
-        load_task_model(folder)
+        load_with_head(ref)
+
+
+def test_a_parser_that_is_deeper_than_it_says_or_fills_the_memory_is_refused(
+    parser_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = SETTINGS.layers - 1
+    with pytest.raises(ModelError, match="which its configuration does not count"):
+        load_task(broken(parser_folder, tmp_path, num_hidden_layers=layers))
+    monkeypatch.setattr(model, "free_memory", lambda: 1000)
+    with pytest.raises(ModelError, match="of memory where all its layers are needed at once"):
+        load_task(f"path:{parser_folder}")

@@ -17,8 +17,8 @@ from core.errors import ModelError
 from core.models import describe, load_model
 from core.models.files.checkpoints import read_config
 from core.models.files.opening import plain_names
-from core.models.loading.heads import load_task_model
 from core.models.loading.layers import body_weights, put_body
+from core.models.loading.model import load_with_head
 from core.models.weights.sources import open_model
 from tests.core.contents import read_as
 from tests.core.tiny_models import save_tiny
@@ -126,7 +126,7 @@ def test_two_tensors_of_one_name_are_refused(saved: Path, folder: Path) -> None:
 def test_a_tensor_of_another_shape_is_named_with_both(saved: Path, folder: Path) -> None:
     tensors = load_file(saved / "model.safetensors")
     save_file(tensors | {QUERY: torch.ones(16, 32)}, folder / "model.safetensors")
-    uses = [lambda: load_model(f"path:{folder}"), lambda: load_task_model(folder)]
+    uses = [lambda: load_model(f"path:{folder}"), lambda: load_with_head(f"path:{folder}")]
     uses += [lambda: load_model(f"path:{folder}", dtype="bfloat16")]
     config = json.loads((folder / "config.json").read_text())
     config["architectures"] = ["BertForMaskedLM"]

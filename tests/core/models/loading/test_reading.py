@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
 from core.models import describe, load_model
+from core.models.files.safetensors import read_whole_header
+from core.models.loading import reading
 from core.models.weights.sources import open_model
 from tests.core import quantised
 from tests.core.contents import read_as
@@ -47,6 +50,65 @@ def test_quantised_weights_are_read_as_the_numbers_that_they_hold(
         for name, value in load_file(llama / "model.safetensors").items()
     )
     read_alike(f"path:{tmp_path / scheme}", exact)
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_a_matrix_cast_to_8_bits_without_scales_is_read_by_every_reader(
+    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch, kind: torch.dtype, pickled: bool
+) -> None:
+    folder = Path(shutil.copytree(llama, tmp_path / "model"))
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    name = next(name for name in tensors if name.endswith("q_proj.weight"))
+    tensors[name] = tensors[name].to(kind)
+    if pickled:
+        path.unlink()
+        torch.save(tensors, folder / "pytorch_model.bin")
+    else:
+        save_file(tensors, path, metadata={"format": "pt"})
+    ref, cast = f"path:{folder}", tensors[name].float()
+    read_alike(ref, {name: value.float().numpy() for name, value in tensors.items()})
+    half = load_model(ref, device="cpu", dtype="bfloat16").model
+    assert torch.equal(half.state_dict()[name].float(), cast)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
+    weights = load_model(ref, device="cpu", layerwise=True).layerwise
+    assert weights is not None
+    with weights.holding(0):
+        assert torch.equal(weights.model.state_dict()[name], cast)
+
+
+@pytest.mark.parametrize("format", ["safetensors", "bin"])
+def test_weights_of_a_model_read_whole_stay_in_their_file_until_they_are_used(
+    tmp_path: Path, llama: Path, format: str
+) -> None:
+    """Two processes, or two models in one, share what the system has read; and what one of them
+    changes, the file and the other do not."""
+    folder = Path(shutil.copytree(llama, tmp_path / "model"))
+    if format == "bin":
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    file = next(folder.glob(f"*.{format}"))
+    stored = file.read_bytes()
+    first, second = (load_model(f"path:{folder}", device="cpu").model for _ in range(2))
+    with torch.no_grad():
+        first.norm.weight.add_(1)
+    assert not torch.equal(first.norm.weight, second.norm.weight)
+    assert file.read_bytes() == stored
+    if sys.platform == "linux":
+        assert str(file.resolve()) in Path("/proc/self/maps").read_text()
+
+
+def test_tensors_that_begin_between_numbers_are_read(tmp_path: Path) -> None:
+    """As in a file whose header was not filled up, or behind an odd number of half ones."""
+    values = np.arange(6, dtype="<f4").reshape(2, 3)
+    header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
+    header += b" " * (1 - len(header) % 2)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + values.tobytes())
+    read = reading.read_tensors(read_whole_header(path), torch.float32, mapped=True)["a"]
+    assert read.data_ptr() % 4 == 0
+    np.testing.assert_array_equal(read.numpy(), values)
 
 
 def test_parts_of_a_gguf_file_are_one_model(tmp_path: Path, llama: Path) -> None:

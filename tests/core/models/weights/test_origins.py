@@ -13,7 +13,7 @@ import pytest
 from core.errors import ModelError
 from core.limits import LOCAL
 from core.models import describe, locate
-from core.models.sizes import is_adapter, size_of
+from core.models.sizes import names_adapter, size_of
 from core.models.weights.merged import MERGED
 from core.models.weights.origins import base_of
 from core.runs.files import store_folder
@@ -180,7 +180,7 @@ def test_a_shared_instance_reads_adapters_of_the_hub_with_bases_on_it(
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("PALIMPSEST_MODE", "shared")
         size = size_of("hub:org/lora")
-        assert is_adapter("hub:org/lora")
+        assert names_adapter("hub:org/lora")
         assert not [path for path in server.requests if path.endswith(".safetensors")]
         assert (size.layers, size.d_model, size.download) == (3, 32, sum(
             len(content) for content in (*files.values(), *map(Path.read_bytes, whole.iterdir()))
@@ -196,3 +196,23 @@ def test_a_shared_instance_reads_adapters_of_the_hub_with_bases_on_it(
         server.add("org/large", files, sizes={"adapter_model.safetensors": 2**40})
         with pytest.raises(ModelError, match="too large"):
             describe("hub:org/large")
+
+
+def test_a_downloaded_model_with_an_adapter_left_beside_it_is_a_model_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write_model(tmp_path / "base", base_tensors())
+    (whole / "vocab.txt").write_text("a")
+    lora = Path(adapter_of(tmp_path / "lora", "org/nowhere").removeprefix("path:"))
+    with HubServer() as server:
+        server.replace_hub(monkeypatch, tmp_path / "cache")
+        server.add("org/both", {path.name: path.read_bytes() for path in whole.iterdir()})
+        before, folder = describe("hub:org/both"), locate("hub:org/both")
+        for path in lora.iterdir():
+            if not (folder / path.name).exists():
+                (folder / path.name).write_bytes(path.read_bytes())
+        assert (folder / "adapter_config.json").is_file()
+        size = size_of("hub:org/both")
+        assert (size.parameters, size.layers) == (before.parameters, before.layers)
+        assert describe("hub:org/both") == before
+        assert not names_adapter("hub:org/both")

@@ -19,7 +19,7 @@ from core.models.files.layout import SAFETENSORS_INDEX as INDEX
 from core.models.hub import client as hub
 from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
-from core.models.sizes import is_adapter, size_of
+from core.models.sizes import names_adapter, size_of
 from core.models.weights.merged import MERGED
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.runner import Outputs, run
@@ -469,7 +469,7 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run
     np.testing.assert_allclose(
         opened.read(f"bert.{place}"), base_tensors()[f"bert.{place}"] + upper @ lower, atol=1e-6
     )
-    assert is_adapter(ref)
+    assert names_adapter(ref)
     assert describe(ref).layers == size_of(ref).layers == 3
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert describe(ref).model_type == "bert"
