@@ -1,5 +1,4 @@
-"""The report of a pair: up to five sentences made from the numbers, a figure per study, caveats and
-commands.
+"""The report of a pair: sentences made from the numbers, a figure per study, caveats and commands.
 
 The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG
 images.
@@ -13,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.catalogue import STUDIES
-from core.commands.pair import (
-    INTRUDERS,
-    PARTS,
-    WEIGHTS,
-    Check,
-    Part,
-    further_commands,
-)
+from core.commands.pair import PARTS, WEIGHTS, Check, Part, further_commands
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
@@ -36,18 +28,14 @@ SECTIONS = TEMPLATE.with_suffix(".toml")
 WORDS: Mapping[str, Mapping[str, str]] = checked(
     Mapping[str, Mapping[str, str]], read_toml(SECTIONS), str(SECTIONS)
 )
-NO_SCORE = "No score: "  # one model has no neighbours
 NOT_DRAWN = "A figure could not be drawn where this report was made; its numbers are in the tables."
 
 
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
-    """Make the sentence of the check, then one for each study that ran."""
+    """Make the sentence of the check, then what each study that ran found, in the order of
+    PARTS."""
     results = {part.name: part.result for part in parts if part.result is not None}
-    sentences = {name: _sentence(name, results[name]) for name in PARTS if name in results}
-    if len(sentences) == len(PARTS):  # at most five sentences: join the two about the weights
-        both = sentences.pop(INTRUDERS)
-        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both}"
-    return [check.sentence, *sentences.values()]
+    return [check.sentence, *(_sentence(name, results[name]) for name in PARTS if name in results)]
 
 
 def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
@@ -115,7 +103,7 @@ def _section(
     if part.result is None:
         return section
     names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
-    notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
+    notices = list(part.result.notices)
     if any(name in charts and name not in figures for name in names):
         notices.append(NOT_DRAWN)
     return section | {
