@@ -20,6 +20,7 @@ from core.studies.chart_kit import (
     short_names,
     span_of,
     text_of,
+    tip_of,
     with_tooltips,
 )
 
@@ -36,10 +37,10 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     pairs = list(dict.fromkeys(table["pair"]))
     null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
     ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
-    y_title = "Correlation of matched heads"
     plane = layer_plane(
-        table, "correlation", y_title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
-    )
+        table, "correlation", tip_of("correlation").title, ends, x_title=LAYER_FROM_1,
+        height=HEADS, context=context,
+    )  # fmt: skip
     rows, tooltip = with_tooltips(
         table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
     )
@@ -60,7 +61,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
     means, told_mean = with_tooltips(
-        by_layer.reset_index(), ("layer", Tip("correlation", "Mean of the layer", "share"))
+        by_layer.reset_index(name="mean"), ("layer", Tip("mean", "Mean of the layer", "share"))
     )
     mean = Chart(means).mark_tick(
         orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
@@ -72,7 +73,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
         f"Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
     below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
-    bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)
+    bars = mean.encode(x=x, y=plane.y_of("mean"), tooltip=told_mean)
     return layered(band, points, bars).properties(
         title=heading(title, below),
         width="container",

@@ -128,7 +128,9 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     assert lead
     assert html.unescape(lead[1]) == " ".join(make_sentences(check, [*parts.values()]))
     assert page.count("<img ") == 3  # size, rank, intruders
-    assert 'alt="Size of the update by matrix, median .09. Heatmap of relative size, ' in page
+    assert (
+        'alt="Relative size of the update by matrix, median .09. Heatmap of relative size, ' in page
+    )
     assert 'alt="Legend: ' in page
     assert page.count("<p class=notice>") == len(specs_of(check)) - 2
     assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page

@@ -30,6 +30,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
+    tip_of,
     with_tooltips,
 )
 from core.studies.weights.activations import every_vector
@@ -217,7 +218,7 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         of_vector.assign(name=name, share=of_vector[column])
         for name, column in ((CHANCE, "chance"), (ATTAINABLE, "attainable"))
     ]
-    title = "Neighbours with the same label"
+    title = tip_of("vectors.share").title
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
         "k",
