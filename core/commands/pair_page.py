@@ -16,9 +16,9 @@ from core.commands.pair import PARTS, WEIGHTS, Check, Part, further_commands
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
+from core.results.estimates import estimate_of
 from core.results.export import Result, provenance
 from core.results.names import short_names
-from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.results.templates import fill
 from core.results.words import checked, read_toml
@@ -125,15 +125,13 @@ def _sizes(result: Result) -> str:
     ranks = result.tables["ranks"]
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
-    most, whole = (
-        rows.loc[rows["relative_norm"].idxmax()],
-        float(result.table["relative_delta"].iloc[0]),
-    )
+    most = rows.loc[rows["relative_norm"].idxmax()]
+    whole = estimate_of(result.table.iloc[0], "relative_delta")
     unchanged = ""
     if len(moved) < len(rows):
         unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in the "
+        f"The weights changed by {whole.text} of their norm, most in the "
         f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
-        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}."
+        f"({estimate_of(most, 'relative_norm').text}){unchanged}."
     )

@@ -129,7 +129,8 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     assert html.unescape(lead[1]) == " ".join(make_sentences(check, [*parts.values()]))
     assert page.count("<img ") == 3  # size, rank, intruders
     assert (
-        'alt="Relative size of the update by matrix, median .09. Heatmap of relative size, ' in page
+        'alt="Relative size of the update by matrix, median 8.7 %. Heatmap of relative size, '
+        in page
     )
     assert 'alt="Legend: ' in page
     assert page.count("<p class=notice>") == len(specs_of(check)) - 2

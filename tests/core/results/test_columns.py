@@ -26,6 +26,7 @@ from core.results.columns import (
     title_of,
     title_of_table,
 )
+from core.results.estimates import estimate_of
 from tests.cases import exhaustive
 from tests.core.results.statements import contradictions, false_statements
 
@@ -170,6 +171,15 @@ def test_a_title_beside_a_record_is_seen(
     )
     file.write_text(f"{head}draw = lambda rows, looks: {code}\n", encoding="utf8")
     assert len(list(own_titles(file))) == seen
+
+
+def test_p_values_and_relative_sizes_are_written_as_such_everywhere() -> None:
+    ends = ("p_value", "_p")
+    tested = {name for name in COLUMNS if name.rpartition(".")[2].endswith(ends)}
+    assert len(tested) > 10
+    assert {(name, tip_of(name).kind) for name in tested} == {(name, "p") for name in tested}
+    assert estimate_of({"corrected_p": 0.03}, "corrected_p").text == "p = .03"
+    assert estimate_of({"relative_delta": 0.134}, "relative_delta").text == "13 %"
 
 
 def test_every_record_is_of_a_column_that_a_table_has() -> None:
