@@ -9,6 +9,7 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.spectra.products import HELD
 from core.models.changes import COMMON_START
+from core.models.identity import IDENTICAL, SAME_WEIGHTS
 from core.models.weights.families import family_label
 from core.studies.text_kit import (
     Statement,
@@ -27,7 +28,6 @@ from core.studies.weights.lineage.tables import (
     BY_NORM,
     DESCENDS,
     FINE_TUNE,
-    IDENTICAL,
     IN_ORDER,
     INDEPENDENT,
     LEFT_OUT,
@@ -41,7 +41,7 @@ from core.studies.weights.lineage.tables import (
 
 said = words_beside(__file__).sentence
 FOUND = "parents found"
-SAME = {IDENTICAL: "has the same weights as", UNCHANGED: "has the same matrices as"}
+SAME = {IDENTICAL: SAME_WEIGHTS, UNCHANGED: "has the same matrices as"}
 RELATED = {
     IN_ORDER: "were not trained independently, by the order of their units",
     REORDERED: "were not trained independently, though their units stand in another order",
