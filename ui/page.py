@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import streamlit as st
 from streamlit import runtime
@@ -22,9 +22,9 @@ from ui.server.start import prepare_process
 from ui.study.run_panel import forget_watched
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def _start() -> None:
-    """Set up the process once: cores, memory, imports that the garbage collector skips."""
+    """Set up the process: cores, memory, imports that the garbage collector skips."""
     prepare_process()
     freeze_heavy_imports()
 

@@ -14,7 +14,7 @@ from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import included_entries, parse_ref
-from core.models.identity import identify, other_base
+from core.models.identity import find_copies, identify, other_base
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.options import Spec
@@ -162,7 +162,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     others = outputs.values.get("others")
     distance = others["distance"] if others and not others["reason"] else None
     related = not measured["reason"] and is_related(measured)
-    same = models[base].weights == models[model].weights
+    same = bool(find_copies({ref: models[ref].weights for ref in (base, model)}))
     recorded = other_base(model, models[base].weights) if measured["adapter"] else ""
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same, recorded)
     cost = combined(prices_of(check).values())

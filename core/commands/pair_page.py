@@ -1,5 +1,4 @@
-"""The report of a pair: up to five sentences made from the numbers, a figure per study, caveats and
-commands.
+"""The report of a pair: sentences made from the numbers, a figure per study, caveats and commands.
 
 The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG
 images.
@@ -13,20 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from core.catalogue import STUDIES
-from core.commands.pair import (
-    INTRUDERS,
-    PARTS,
-    WEIGHTS,
-    Check,
-    Part,
-    further_commands,
-)
+from core.commands.pair import PARTS, WEIGHTS, Check, Part, further_commands
 from core.models.weights.families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
+from core.results.estimates import estimate_of
 from core.results.export import Result, provenance
 from core.results.names import short_names
-from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.results.templates import fill
 from core.results.words import checked, read_toml
@@ -36,18 +28,14 @@ SECTIONS = TEMPLATE.with_suffix(".toml")
 WORDS: Mapping[str, Mapping[str, str]] = checked(
     Mapping[str, Mapping[str, str]], read_toml(SECTIONS), str(SECTIONS)
 )
-NO_SCORE = "No score: "  # one model has no neighbours
 NOT_DRAWN = "A figure could not be drawn where this report was made; its numbers are in the tables."
 
 
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
-    """Make the sentence of the check, then one for each study that ran."""
+    """Make the sentence of the check, then what each study that ran found, in the order of
+    PARTS."""
     results = {part.name: part.result for part in parts if part.result is not None}
-    sentences = {name: _sentence(name, results[name]) for name in PARTS if name in results}
-    if len(sentences) == len(PARTS):  # at most five sentences: join the two about the weights
-        both = sentences.pop(INTRUDERS)
-        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both}"
-    return [check.sentence, *sentences.values()]
+    return [check.sentence, *(_sentence(name, results[name]) for name in PARTS if name in results)]
 
 
 def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
@@ -115,7 +103,7 @@ def _section(
     if part.result is None:
         return section
     names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
-    notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
+    notices = list(part.result.notices)
     if any(name in charts and name not in figures for name in names):
         notices.append(NOT_DRAWN)
     return section | {
@@ -137,15 +125,13 @@ def _sizes(result: Result) -> str:
     ranks = result.tables["ranks"]
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
-    most, whole = (
-        rows.loc[rows["relative_norm"].idxmax()],
-        float(result.table["relative_delta"].iloc[0]),
-    )
+    most = rows.loc[rows["relative_norm"].idxmax()]
+    whole = estimate_of(result.table.iloc[0], "relative_delta")
     unchanged = ""
     if len(moved) < len(rows):
         unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in the "
+        f"The weights changed by {whole.text} of their norm, most in the "
         f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
-        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}."
+        f"({estimate_of(most, 'relative_norm').text}){unchanged}."
     )

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -27,8 +27,8 @@ from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import Stored
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
-from core.runs.process.remembered import remembered
 from core.runs.runner import Outputs
+from core.runs.store import current_store, key_of
 from core.runs.tasks import Task, pure
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ def weight_change(base: str, other: str) -> Change:
     weights."""
     if parse_ref(base).random or parse_ref(other).random:
         return Change()
-    return _change(base, other, describe(base).fingerprint, describe(other).fingerprint)
+    contents = describe(base).fingerprint, describe(other).fingerprint
+    key = key_of("weight change", 1, *contents)  # what a reference names may change
+    store = current_store().without_precomputed()  # they hold the values of stored tasks alone
+    value, _ = store.get_or_compute(key, lambda: asdict(_change(base, other)))
+    return Change(**value)
 
 
 def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
@@ -143,9 +147,8 @@ def _exchange(weights: Mapping[str, Tensor], stored: dict[str, Tensor]) -> None:
         value.data, stored[name] = stored[name], value.data
 
 
-@remembered(512)
-def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Change:
-    """Measure the change by content, because what a reference names may change."""
+def _change(base: str, tuned: str) -> Change:
+    """Measure the change, matrix by matrix."""
     first, second = _matrices(base), _matrices(tuned)
     shared = [name for name in first if name in second]
     squares = []

@@ -21,7 +21,6 @@ from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Cost, Price, on_this_machine, wall_seconds
 from core.runs.process.cores import TASKS_AT_ONCE
-from core.runs.process.remembered import remembered
 from core.runs.process.second import helps
 from core.runs.runner import Failure, Outputs
 from core.runs.tasks import Task
@@ -99,13 +98,12 @@ def reading(
     sizes: Mapping[str, Size], refs: Iterable[str], sentences: Sized, *read: Hashable
 ) -> dict[Hashable, Cost]:
     """Estimate what tasks share that need vectors of a text: each model reads it once."""
-    return {(ref, sentences, *read): _reading(sizes[ref], len(sentences)) for ref in refs}
 
+    def cost(size: Size) -> Cost:
+        count = len(sentences)
+        return Cost(vectors(size, count), resident({"": size}, count), stored(size, count))
 
-@remembered(256)
-def _reading(size: Size, sentences: int) -> Cost:
-    memory = resident({"": size}, sentences)
-    return Cost(vectors(size, sentences), memory, stored(size, sentences))
+    return {(ref, sentences, *read): cost(sizes[ref]) for ref in refs}
 
 
 def shape_of(sizes: Mapping[str, Size], *refs: str) -> tuple[int, int]:

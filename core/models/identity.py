@@ -249,6 +249,9 @@ def other_base(adapter: str, weights: str) -> str:
     return ""
 
 
+IDENTICAL, SAME_WEIGHTS = "identical", "has the same weights as"  # verdict on a copy, and sentence
+
+
 def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
     """Find the models that have the weights of an earlier one: that one, by the copy's reference.
 
@@ -265,8 +268,6 @@ def describe_copies(copies: Mapping[str, str]) -> list[str]:
     """Say which models were left out as copies, of `find_copies`."""
     if not copies:
         return []
-    pairs = "; ".join(
-        f"{ref} has the same weights as {original}" for ref, original in copies.items()
-    )
+    pairs = "; ".join(f"{ref} {SAME_WEIGHTS} {original}" for ref, original in copies.items())
     were = counted(len(copies), "model was", "models were")
     return [f"{were} left out as copies, which are no further evidence: {pairs}."]

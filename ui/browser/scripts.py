@@ -4,6 +4,7 @@ figure, never again in this browser; and motion in maps, whose points follow the
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ VALUES: dict[str, dict[str, Any]] = {  # script -> what stands for its names
 }
 
 
-@st.cache_data(show_spinner=False)
+@cache
 def _script(file: str) -> str:
     script = Path(__file__).with_name(file).read_text(encoding="utf8")
     for name, value in VALUES[file].items():

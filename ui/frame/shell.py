@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,7 +157,6 @@ def show_head(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
             return st.container(width="content").empty(), st.container(width="content")
 
 
-@st.cache_data(show_spinner=False)
 def _colours(theme: str) -> str:
     """Return the theme's colours of tooltips and links for the style sheet, which the server puts
     into the page (`ui.server.style`)."""
@@ -201,13 +201,13 @@ def show_sidebar() -> None:
             )
 
 
-@st.cache_data(show_spinner=False)
+@cache
 def _hover() -> str:
     """Return the script that highlights the line under the pointer; installed once per tab."""
     return f"<script>{HOVER.read_text(encoding='utf8')}</script>"
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def device_name() -> str:
     """Name the device that runs the models."""
     device = "cpu"

@@ -21,15 +21,15 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from core.models.changes import share_start
-from core.models.identity import find_copies
+from core.models.identity import IDENTICAL, SAME_WEIGHTS, find_copies
 
-FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
+FINE, FOREIGN = "fine", "not of this run"
 ALIKE = "equal where read"  # the samples are equal, the files are not, or not known to be
 SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
 INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
 FINAL = "final model"  # no fault: where a run's last step is published as a step, too
 WITH_OTHER = {
-    IDENTICAL: "has the same weights as {}",
+    IDENTICAL: f"{SAME_WEIGHTS} {{}}",
     ALIKE: "is equal to {} in the sample of weights that was read, but not known to be a copy",
     FINAL: "is the final model itself, {}",
     SWAPPED: "is swapped with {}",

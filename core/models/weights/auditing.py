@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from core.errors import counted
+from core.models.identity import IDENTICAL
 from core.models.weights.audit import (
     ALIKE,
     FINAL,
     FINE,
-    IDENTICAL,
     MISPLACED,
     RELATED,
     SWAPPED,

@@ -14,7 +14,6 @@ from typing import Any
 from core.results.drawing.vega import Chart, mapped, settled
 from core.runs.encoding import key_of
 from core.runs.process.drawing import draw
-from core.runs.process.remembered import remembered
 from core.runs.store import current_store
 
 WIDTH = 640.0  # default width of a figure
@@ -87,29 +86,12 @@ def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
 
 def _svg_text(spec: str) -> str:
     """Return a specification's drawing as SVG from the store; draw it if it is not there."""
-    value, _ = current_store().get_or_compute(_key("svg", spec), lambda: {"svg": _draw(spec)})
-    return str(value["svg"])
+    key = key_of("drawing", "svg", metadata.version("vl-convert-python"), spec)
 
+    def drawn() -> dict[str, str]:
+        return {"svg": draw("svg", spec).decode("utf8")}
 
-def _measure(spec: str) -> tuple[float, float]:
-    """Return the width and height of a specification's drawing, in the same way."""
-
-    def measured() -> dict[str, float]:
-        width, height = _size(_draw(spec))
-        return {"width": width, "height": height}
-
-    value, _ = current_store().get_or_compute(_key("size", spec), measured)
-    return value["width"], value["height"]
-
-
-def _key(part: str, spec: str) -> str:
-    return key_of("drawing", part, metadata.version("vl-convert-python"), spec)
-
-
-@remembered(4)
-def _draw(spec: str) -> str:
-    """Draw a specification as SVG; remembered, because a sheet of panels is measured before."""
-    return draw("svg", spec).decode("utf8")
+    return str(current_store().get_or_compute(key, drawn)[0]["svg"])
 
 
 def png(spec: dict[str, Any], scale: float = PNG_SCALE, ppi: float = 72.0) -> bytes:
@@ -222,7 +204,7 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
     more = 0.0
     for _ in range(TRIES):
         drawn = _at_widths(spec, more / across, more, letter)
-        off = width - _measure(json.dumps(drawn))[0]
+        off = width - _size(_svg_text(json.dumps(drawn)))[0]
         if abs(off) < CLOSE * width:
             break
         more += off

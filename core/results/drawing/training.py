@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from core.models.steps import progress_of
-from core.results.columns import Tip
+from core.results.columns import Tip, tip_of
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Mark, Rule, line_chart, reach
@@ -160,7 +160,7 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
     """Draw the held-out loss of a `loss_table` by training step, the end of training included."""
     looks = {"loss": Look(GREY)}
     return step_chart(
-        table.assign(name="loss"), "loss", "Held-out loss (natural logarithm, nats)", looks,
+        table.assign(name="loss"), "loss", tip_of("loss.loss").title, looks,
         "Held-out loss",
         "from the models' cards", kind="measure", ends=span_of(table["loss"]), context=context,
     )  # fmt: skip

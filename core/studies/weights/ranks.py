@@ -31,6 +31,7 @@ from core.results.numbers import MINUS
 from core.studies.text_kit import (
     Estimate,
     Statement,
+    estimate_of,
     layers_in_words,
     listed,
     short_names,
@@ -212,12 +213,12 @@ def state_pair(
         Statement(CHANCE, APART, Estimate(null_projector_distance(shapes, rank))),
     ]
     for ref, model in features.items():
-        sizes = layer_sizes(model)
+        whole, sizes = relative_size(model), layer_sizes(model)
         most = max(sizes, key=lambda layer: sizes[layer])
-        stated += [
-            Statement(ref, SIZE, Estimate(relative_size(model), kind="per cent")),
-            Statement(ref, MOST, Estimate(sizes[most], kind="per cent"), (most + 1,)),
-        ]
+        size, largest = (
+            estimate_of({"relative_delta": each}, "relative_delta") for each in (whole, sizes[most])
+        )
+        stated += [Statement(ref, SIZE, size), Statement(ref, MOST, largest, (most + 1,))]
     return tuple(stated)
 
 

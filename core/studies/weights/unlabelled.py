@@ -20,7 +20,15 @@ from numpy import ndarray
 
 from core.maths.spectra.neighbours import predict_labels
 from core.maths.spectra.outsiders import VoteRate, predict_outsider, rate_votes, share_of
-from core.studies.text_kit import Estimate, Statement, by_number, listed, short_name, short_names
+from core.studies.text_kit import (
+    Estimate,
+    Statement,
+    by_number,
+    estimate_of,
+    listed,
+    short_name,
+    short_names,
+)
 
 # what a label is, by the option that says where labels come from; small numbers in words
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
@@ -91,17 +99,12 @@ def state_unlabelled(votes: pd.DataFrame, word: str) -> tuple[Statement, ...]:
         model, predicted, judged = str(row["model"]), str(row["predicted"]), int(row["judged"])
         right = row["right_votes"] / judged if judged else float("nan")
         stated += [
-            Statement(model, CAST, Estimate(row["votes"], kind="per cent"), (), word, predicted),
+            Statement(model, CAST, estimate_of(row, "votes"), (), word, predicted),
             Statement(model, JUDGED, Estimate(right, kind="per cent"), baseline=f"{judged} models"),
-            Statement(model, SHUFFLED, Estimate(row["shuffled"], kind="per cent")),
-            Statement(model, NEAREST, Estimate(row["distance"]), baseline=str(row["nearest"])),
-            Statement(model, FARTHEST, Estimate(row["farthest"])),
-            Statement(
-                model,
-                MOVED,
-                Estimate(row["relative_delta"], kind="per cent"),
-                baseline=str(row["base"]),
-            ),
+            Statement(model, SHUFFLED, estimate_of(row, "shuffled")),
+            Statement(model, NEAREST, estimate_of(row, "distance"), baseline=str(row["nearest"])),
+            Statement(model, FARTHEST, estimate_of(row, "farthest")),
+            Statement(model, MOVED, estimate_of(row, "relative_delta"), baseline=str(row["base"])),
         ]
     return tuple(stated)
 

@@ -12,14 +12,16 @@ from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     Tip,
-    channel,
     heatmap,
     layered,
+    look_channels,
     short_names,
     span_of,
     text_of,
+    tip_of,
     with_tooltips,
 )
 
@@ -36,10 +38,10 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     pairs = list(dict.fromkeys(table["pair"]))
     null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
     ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
-    y_title = "Correlation of matched heads"
     plane = layer_plane(
-        table, "correlation", y_title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
-    )
+        table, "correlation", tip_of("correlation").title, ends, x_title=LAYER_FROM_1,
+        height=HEADS, context=context,
+    )  # fmt: skip
     rows, tooltip = with_tooltips(
         table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
     )
@@ -48,19 +50,20 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
     wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
     x = wide.x_of()
-    looks = [{"domain": pairs, "range": [values[n % len(values)] for n in range(len(pairs))]}
-             for values in (COLOURS, SHAPES)]  # fmt: skip
+    looks = {
+        pair: Look(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
+        for place, pair in enumerate(pairs)
+    }
     points = Chart(rows).mark_point(filled=True, size=45, opacity=0.75).encode(
         x=wide.x_of(column="at"),
         y=plane.y_of(),
-        color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
-        shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
         tooltip=tooltip,
+        **look_channels(looks, "pair", legend()),
     )  # fmt: skip
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
     means, told_mean = with_tooltips(
-        by_layer.reset_index(), ("layer", Tip("correlation", "Mean of the layer", "share"))
+        by_layer.reset_index(name="mean"), ("layer", Tip("mean", "Mean of the layer", "share"))
     )
     mean = Chart(means).mark_tick(
         orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
@@ -72,7 +75,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
         f"Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
     below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
-    bars = mean.encode(x=x, y=plane.y_of(), tooltip=told_mean)
+    bars = mean.encode(x=x, y=plane.y_of("mean"), tooltip=told_mean)
     return layered(band, points, bars).properties(
         title=heading(title, below),
         width="container",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.studies.alignment.seeds.curves import ERROR_TITLE, method_looks, named_methods
-from core.studies.chart_kit import PAGE, Chart, Context, Plane, Result, line_chart
+from core.studies.alignment.seeds.curves import method_looks, named_methods
+from core.studies.chart_kit import PAGE, Chart, Context, Plane, Result, line_chart, tip_of
 from extras.alignment.check.spec import TRUTHS
 
 LOWEST = 1e-6  # lower errors are rounding and drawn here
@@ -18,7 +18,7 @@ def check_chart(result: Result, truth: str, *, context: Context = PAGE) -> Chart
     values = np.log10(rows["shown"])
     blocks = sorted(int(count) for count in set(rows["blocks"]))
     plane = Plane(
-        *("blocks", "shown", "Blocks of the bijection (0 = a rotation)", ERROR_TITLE),
+        *("blocks", "shown", "Blocks of the bijection (0 = a rotation)", tip_of("nmse").title),
         *(float(10 ** (values.min() - 0.15)), float(10 ** (values.max() + 0.15))),
         (float(blocks[0]), float(max(blocks[-1], blocks[0] + 1))),
         kind="measure",

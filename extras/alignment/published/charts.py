@@ -24,12 +24,15 @@ from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     Tip,
     channel,
     layered,
+    look_channels,
     short_names,
     text_of,
+    tip_of,
     with_tooltips,
 )
 from extras.alignment.published.text import (
@@ -58,35 +61,37 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = mean_errors(result.tables["errors"])
     table = table[table["method"].isin(DRAWN)]
     table = table.assign(
-        label=table["protocol"].map(PROTOCOLS),
+        name=table["protocol"].map(PROTOCOLS),
         map=table["method"].map(lambda name: DRAWN[name][0]),
         low=np.maximum(table["low"], table["nmse"] / 100),  # a logarithmic axis has no 0
     )
     rows, tooltip = with_tooltips(
         table,
-        (Tip("label", "Protocol"), Tip("map", "Map"), Tip("nmse", "Error", "measure"), "low"),
+        (Tip("name", "Protocol"), Tip("map", "Map"), "errors.nmse", "low"),
     )
-    shown = [label for name, label in PROTOCOLS.items() if label in set(rows["label"])]
-    names = [name for name, _ in DRAWN.values()]
-    colours = {"domain": names, "range": [colour for _, colour in DRAWN.values()]}
-    shapes = {"domain": names, "range": list(SHAPES[: len(names)])}
+    shown = [label for name, label in PROTOCOLS.items() if label in set(rows["name"])]
+    looks = {
+        name: Look(colour, shape)
+        for (name, colour), shape in zip(DRAWN.values(), SHAPES, strict=False)
+    }
     ends = [0.9 * float(min(rows["low"].min(), 0.5)), 1.1 * float(rows["high"].max())]
     axis = {"format": "~g", "tickCount": 6}
     scale = {"type": "log", "domain": ends, "nice": False}
-    x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
-    y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
+    x = channel("nmse:Q", title=tip_of("errors.nmse").title, scale=scale, axis=axis)
+    y = channel("name:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
     # On a page two columns keep the legend on the first screen; a phone has room for one, and
     # one column of a paper may, too.
     two = OfWidth(f"width < {NARROW} ? 1 : 2", lambda width: 1 if width < NARROW else 2, early=True)
-    below = legend(columns_for(names, context=context) if context.across == 1 else two, 200)
-    base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
+    below = legend(columns_for(looks, context=context) if context.across == 1 else two, 200)
+    by_map = look_channels(looks, "map", below)
+    base = Chart(rows).encode(y=y, color=by_map["color"])
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=channel("one:Q", scale=scale, axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q").calculated(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
             x=x,
-            shape=channel("map:N", title=None, scale=shapes, legend=below),
+            shape=by_map["shape"],
             tooltip=tooltip,
         ),
     ]
@@ -98,7 +103,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
         width="container",
         height=context.height(23 * len(shown)),
         description=bars_in_words(
-            network, f"{title}, invertible network", name="label", value="nmse", kind="measure"
+            network, f"{title}, invertible network", name="name", value="nmse", kind="measure"
         ),
     )
 
@@ -118,13 +123,13 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = table.assign(
         finding=table["claim"].map(lambda name: CLAIMS[name].label),
         says=table["claim"].map(lambda name: CLAIMS[name].says),
-        label=table["protocol"].map(PROTOCOLS),
+        name=table["protocol"].map(PROTOCOLS),
         written=[_two_digits(float(value)) for value in table["difference"]],
     )
-    tips = ("says", Tip("label", "Protocol"), "verdict", "claims.difference", "low")
+    tips = ("says", Tip("name", "Protocol"), "verdict", "claims.difference", "low")
     rows, tooltip = with_tooltips(table, tips)
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
-    shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
+    shown = [label for label in PROTOCOLS.values() if label in set(rows["name"])]
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}
     base = Chart(rows).encode(
         x=channel(
@@ -133,7 +138,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
             sort=findings,
             axis={"labelAngle": -35, "labelOverlap": False, **axis},
         ),
-        y=channel("label:N", title=None, sort=shown, axis={**axis}),
+        y=channel("name:N", title=None, sort=shown, axis={**axis}),
     )
     scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
     below = legend(columns_for(VERDICTS, context=context), symbolStrokeWidth=0)
@@ -143,7 +148,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
     title = "Findings by protocol"
-    counts = (rows["verdict"] == HOLDS).groupby(rows["label"], sort=False).sum()
+    counts = (rows["verdict"] == HOLDS).groupby(rows["name"], sort=False).sum()
     held = "; ".join(f"{label}: {number} hold" for label, number in counts.items())
     return layered(cells, letters).properties(
         title=heading(title, "numbers: difference of errors; open: its interval includes 0"),

@@ -17,6 +17,7 @@ from core.studies.chart_kit import (
     Result,
     layer_chart,
     line_chart,
+    tip_of,
 )
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
 
@@ -47,7 +48,6 @@ def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         looks,
         "A rotation with one scale and a linear map",
         "solid: held out, with 95 % intervals; dashed: in-sample",
-        y_title="Error (1 = target's mean)",
         ends=(0.0, top),
         line="Map",
         context=context,
@@ -69,7 +69,7 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         "direction",
         "singular_value",
         "Direction",
-        "Singular value (1 = root mean square)",
+        tip_of("spectra.singular_value").title,
         float(drawn["singular_value"].min()) / BEYOND,
         top,
         (1.0, float(table["direction"].max())),

@@ -15,8 +15,8 @@ import numpy as np
 
 from core.maths.angular.arcs import SCORED
 from core.maths.structural.positions import SIZE, position_code, with_positions
+from core.studies.probes.costs import USED, WINDOW_WORDS
 from core.studies.probes.edges.items import Tags, edge_items
-from core.studies.probes.prices import USED, WINDOW_WORDS
 from core.studies.probes.trees.data import PartSizes, Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, score_best_window
 from core.studies.probes.trees.tasks import without_maps

@@ -22,8 +22,8 @@ import core.studies.probes.trees.tasks as tasks
 from core.errors import ModelError
 from core.maths.structural.costs import training_seconds
 from core.models.loading.model import load_with_head
+from core.studies.probes.costs import bytes_to_train, passes_per_pair
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
-from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import PartSizes, Tree, Trees
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.vectors.examples import IGNORED, Encoded, batches, count_hits, encode

@@ -28,7 +28,7 @@ from core.commands.pair import (
     run_pair,
     specs_of,
 )
-from core.commands.pair_page import make_figures, make_page, make_sentences
+from core.commands.pair_page import WORDS, make_figures, make_page, make_sentences
 from core.models import read_manifest
 from core.results.export import Result, draw_figures
 from core.results.names import short_name
@@ -133,7 +133,10 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     assert lead
     assert html.unescape(lead[1]) == " ".join(make_sentences(check, [*parts.values()]))
     assert page.count("<img ") == 3  # size, rank, intruders
-    assert 'alt="Size of the update by matrix, median .09. Heatmap of relative size, ' in page
+    assert (
+        'alt="Relative size of the update by matrix, median 8.7 %. Heatmap of relative size, '
+        in page
+    )
     assert 'alt="Legend: ' in page
     assert page.count("<p class=notice>") == len(specs_of(check)) - 2
     assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page
@@ -178,6 +181,16 @@ def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
     for name in (SIMILARITY, PROBES):
         assert parts[name].result is None
         assert parts[name].reason
+
+
+def test_the_report_of_one_fine_tune_does_not_ask_for_more(zoo: Path) -> None:
+    """One model has no neighbours; that it cannot be scored is no news of this pair."""
+    check = check_pair("zoo:seed-0", "zoo:nli-0")
+    parts = [part for part in run_pair(check) if part.name == WEIGHTS]
+    page = make_page(check, parts, {}, {}, "the command").decode()
+    assert WORDS[WEIGHTS]["title"] in page
+    assert "Neighbours" not in page
+    assert "--labels" not in page
 
 
 def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(

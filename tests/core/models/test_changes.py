@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError, SpecError
+from core.models import changes
 from core.models.changes import (
     Change,
     apartness,
@@ -20,6 +22,8 @@ from core.models.changes import (
 )
 from core.models.loading.memory import borrow_model
 from core.models.patterns import matching_refs
+from core.runs.process.remembered import forget_all
+from core.runs.store import Store, using
 from core.studies.notices import start_notices
 from tests.core.tiny_models import save_tiny
 
@@ -69,6 +73,18 @@ def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_
     assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}").size == pytest.approx(
         0.5, abs=1e-6
     )
+
+
+def test_a_change_that_another_process_has_measured_reads_no_matrix(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(f"path:{models / 'a'}", f"path:{models / other}") for other in ("b", "wide")]
+    with using(Store(tmp_path)):
+        first = [weight_change(*pair) for pair in pairs]
+        forget_all()  # as in another process
+        monkeypatch.setattr(changes, "open_weights", pytest.fail)
+        again = [weight_change(*pair) for pair in pairs]
+    np.testing.assert_equal([astuple(change) for change in again], [*map(astuple, first)])
 
 
 def test_models_without_common_matrices_have_no_size(models: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,11 @@ from core.results.columns import (
     describe,
     meaning,
     read_columns,
+    tip_of,
     title_of,
     title_of_table,
 )
+from core.results.estimates import estimate_of
 from tests.cases import exhaustive
 from tests.core.results.statements import contradictions, false_statements
 
@@ -37,6 +42,43 @@ BESIDE: dict[str, dict[str, Any]] = {
     },
     "weights": {"permutations": 100, "of": "both"},
 }
+
+
+ROOT = Path(columns.__file__).parents[2]
+BY_PLACE = {"Tip": (0, 1), "Plane": (1, 3), "layer_plane": (1, 2), "step_chart": (1, 2)}
+BY_METRIC = ("value",)  # a score, which the record of its metric names
+ON_THE_PAGE = ("x", "y")  # places, of which each projection says what they are
+
+
+def titled(call: ast.Call) -> Iterator[tuple[ast.expr | None, ast.expr | None]]:
+    """Find the fields that a call draws, each with its title."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    parts = ([*each.value.elts] if isinstance(each, ast.Starred)
+             and isinstance(each.value, ast.Tuple) else [each] for each in call.args)  # fmt: skip
+    given = dict(enumerate(part for several in parts for part in several))
+    named = {each.arg: each.value for each in call.keywords}
+    field, title = BY_PLACE.get(name, (-1, -1))
+    yield given.get(field), given.get(title)
+    yield given.get(0) if name == "channel" else None, named.get("title")
+    yield named.get("y", given.get(1)), named.get("y_title")
+    yield named.get("value"), named.get("value_title")
+
+
+def own_titles(file: Path) -> Iterator[str]:
+    """Find titles that a module of figures writes beside a column whose record has one."""
+    module = import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+    titles = {tip_of(name).title for name in COLUMNS}
+    tree = ast.parse(file.read_text(encoding="utf8"))
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        for field, title in titled(call):
+            column = field.value if isinstance(field, ast.Constant) else ""
+            column = str(column).partition(":")[0]
+            text = getattr(module, title.id, "") if isinstance(title, ast.Name) else ""
+            if isinstance(title, ast.Constant):
+                text = str(title.value or "").strip()
+            literal = isinstance(title, ast.Constant) or text not in titles
+            if column in {*COLUMNS} - {*BY_METRIC, *ON_THE_PAGE} and text and literal:
+                yield f"{file.name}:{call.lineno} {column}: {text}"
 
 
 def undescribed(tables: dict[str, Any]) -> list[str]:
@@ -97,6 +139,47 @@ def test_a_title_reads_as_words(name: str) -> None:
     assert "_" not in title
     assert title[0].isupper() or title.startswith("p-value")
     assert len(title) <= 40  # above a column
+
+
+def test_figures_take_the_titles_of_columns_from_their_records() -> None:
+    studies = [*(ROOT / "core" / "studies").rglob("*.py"), *(ROOT / "extras").rglob("*.py")]
+    assert len(studies) > 100
+    assert [line for file in sorted(studies) for line in own_titles(file)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ('Tip("nmse", "Error", "measure")', 1),
+        ('channel("nmse:Q", title="Error")', 1),
+        ('heatmap(rows, value="nmse", value_title=MINE)', 1),
+        ('Plane(*("steps", "nmse", "Steps", "Error"), 0.0)', 1),
+        ('layer_chart(rows, "nmse", looks, y_title=MINE)', 1),
+        ('layer_chart(rows, "nmse", looks, y_title=tip_of("nmse").title)', 0),
+        ('layer_chart(rows, "nmse", looks, y_title=RECORDED)', 0),
+        ('Tip("name", "Model")', 0),
+    ],
+)
+def test_a_title_beside_a_record_is_seen(
+    code: str, seen: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / f"drawn_{tmp_path.name}.py"
+    head = (
+        'from core.results.columns import tip_of\nMINE, RECORDED = "Mine", tip_of("nmse").title\n'
+    )
+    file.write_text(f"{head}draw = lambda rows, looks: {code}\n", encoding="utf8")
+    assert len(list(own_titles(file))) == seen
+
+
+def test_p_values_and_relative_sizes_are_written_as_such_everywhere() -> None:
+    ends = ("p_value", "_p")
+    tested = {name for name in COLUMNS if name.rpartition(".")[2].endswith(ends)}
+    assert len(tested) > 10
+    assert {(name, tip_of(name).kind) for name in tested} == {(name, "p") for name in tested}
+    assert estimate_of({"corrected_p": 0.03}, "corrected_p").text == "p = .03"
+    assert estimate_of({"relative_delta": 0.134}, "relative_delta").text == "13 %"
 
 
 def test_every_record_is_of_a_column_that_a_table_has() -> None:

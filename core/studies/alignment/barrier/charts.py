@@ -24,6 +24,7 @@ from core.studies.chart_kit import (
     metric_of,
     span_of,
     text_of,
+    tip_of,
 )
 
 STROKES = {RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)}
@@ -67,7 +68,7 @@ def _named(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Look]]:
 def _losses(rows: pd.DataFrame, context: Context) -> Chart:
     rows, looks = _named(rows)
     ends = reach(rows, "excess_loss", zero=True)
-    titles = ("Share of the second model", "Excess loss (nats per token)")
+    titles = ("Share of the second model", tip_of("excess_loss").title)
     plane = Plane(
         "share", "excess_loss", *titles, *ends, (0.0, 1.0), x_axis=AXIS, height=HEIGHT,
         context=context,

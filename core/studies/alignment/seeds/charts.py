@@ -36,6 +36,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
+    tip_of,
     with_tooltips,
 )
 
@@ -55,10 +56,10 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
     floor = 1.0 - ceiling_of(table["nmse"])
     again_tip = Tip("again", "Second run of the seed", "per cent")
-    tips = (Tip("label", "Map"), Tip("share", PREDICTED, "per cent"), "low", again_tip)
+    tips = (Tip("name", "Map"), Tip("mean", PREDICTED, "per cent"), "low", again_tip)
     rows, tooltip = with_tooltips(_boxes(result, table, words), tips)
-    rows = rows.assign(written=[text_of(each, "per cent") for each in rows["share"]])
-    rows = rows.assign(out=rows["share"] < floor, edge=1.0, begin=floor)
+    rows = rows.assign(written=[text_of(each, "per cent") for each in rows["mean"]])
+    rows = rows.assign(out=rows["mean"] < floor, edge=1.0, begin=floor)
     room = round(4.4 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [floor, 1.0], "nice": False, "zero": False, "range": [0, beside]}
@@ -69,8 +70,8 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
     drawn = {each.label: each.colour for each in METHODS.values() if each.label in shown}
     domain = {"domain": [*drawn], "range": [*drawn.values()]}
-    colour = channel("label:N", scale=domain, legend=None)
-    y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
+    colour = channel("name:N", scale=domain, legend=None)
+    y = channel("name:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")
     nothing = Chart(rows.head(1).assign(zero=0.0))
@@ -90,7 +91,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         *([chance.encode(x=along("zero"))] if floor < 0 else []),
         base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
         inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(
-            x=along("share")
+            x=along("mean")
         ),
         *([again.encode(x=along("again"))] if rows["again"].notna().any() else []),
         *([beyond.encode(x=along("begin"))] if rows["out"].any() else []),
@@ -99,10 +100,10 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         ),
     ]
     title = f"Variance predicted by map on {WHICH[words]}"
-    order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
+    order = rows.assign(place=rows["name"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
     description = bars_in_words(
-        order, f"{title}, mean of each method", name="label", value="share", kind="per cent"
+        order, f"{title}, mean of each method", name="name", value="mean", kind="per cent"
     )
     return layered(*layers).properties(
         title=heading(title, _marks(rows)),
@@ -142,7 +143,6 @@ def draw_grid(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
         value="nmse",
         x_title=f"Layer of {target}",
         y_title=f"Layer of {source}",
-        value_title="Error",
         said=f"{title}: {below}",
         reverse=True,
         height=GRID,
@@ -170,9 +170,8 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
         x="target",
         y="source",
         value="nmse",
-        x_title="Target",
-        y_title="Source",
-        value_title="Error",
+        x_title=tip_of("target").title,
+        y_title=tip_of("source").title,
         said=f"{title}, {below}",
         reverse=True,
         order=(order, order),
@@ -185,22 +184,22 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
     """Make a row per method of the first group: the share that it predicts on average with the
     interval, its quartiles and ends, and its mean for a second run."""
-    methods = named_methods(result.tables["methods"], "label")
+    methods = named_methods(result.tables["methods"])
     again = rows_between(methods, words, AGAIN).set_index("method")["nmse"]
     means = rows_between(methods, words)
     means = means.assign(again=means["method"].map(again))
-    spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
+    spread = table.groupby("name")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
-    boxes = means.merge(spread.reset_index(), on="label")
+    boxes = means.merge(spread.reset_index(), on="name")
     boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
-    return boxes.rename(columns={"nmse": "share", "low": "high", "high": "low"})
+    return boxes.rename(columns={"nmse": "mean", "low": "high", "high": "low"})
 
 
 def held_out(result: Result, words: str) -> pd.DataFrame:
     """Choose the held-out errors of the first group on one kind of words."""
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
     ours = table[["source", "target"]].isin(result.spec["models"]).all(axis=1)
-    return named_methods(table[ours], "label")
+    return named_methods(table[ours])
 
 
 def pair_errors(result: Result, method: str) -> pd.Series:

@@ -26,13 +26,12 @@ from core.studies.chart_kit import (
     layer_chart,
     line_chart,
     span_of,
+    tip_of,
 )
 
-ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 AND_AGAIN = ", second run"  # behind the name of a method
 MEAN = "target's mean"  # the reference line at 1
-GAIN_TITLE = "Additional variance predicted (points)"
 NO_GAIN = "no gain"
 GROUPS = {"models": "first group", "against": "second group"}
 
@@ -64,7 +63,6 @@ def error_chart(
         looks,
         title,
         below,
-        y_title=ERROR_TITLE,
         x_title=x_title,
         ends=(0.0, top),
         rules=[Rule(MEAN, 1.0, (4, 4))] if top > 1 else [],
@@ -117,7 +115,7 @@ def draw_gains(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
         looks,
         f"What the layers add to the embedding table on {WHICH[words]}",
         "static window: layer 0 of a word and its neighbours; bands: 95 % for all layers together",
-        y_title=GAIN_TITLE,
+        y_title=f"{tip_of('gains.difference').title} (points)",
         kind="gain",
         ends=span_of([0.0, *rows["low"], *rows["high"]]),
         rules=[Rule(NO_GAIN, 0.0, (4, 4))],
@@ -150,7 +148,7 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     looks = graded([f"layer {layer}" for layer in sorted(set(rows["layer"]))], point=False)
     steps = (0.0, float(max(table["step"].max(), 1)))
     plane = Plane(
-        *("step", "validation", "Training step", "Validation error", low, high, steps),
+        *("step", "validation", "Training step", tip_of("validation").title, low, high, steps),
         x_axis={"tickCount": 5},
         context=context,
     )

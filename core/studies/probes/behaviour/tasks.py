@@ -19,10 +19,10 @@ from core.models import load_tokenizer
 from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
 from core.models.loading.reading import LOGITS
+from core.studies.probes.costs import passes_per_pair
 from core.studies.probes.minimal_pairs.bigrams import Bigrams
 from core.studies.probes.minimal_pairs.pairs_file import Own, own_pairs
 from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
-from core.studies.probes.prices import passes_per_pair
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure
 from core.text.corpora import read_corpus
 from core.text.labelled import read_labelled

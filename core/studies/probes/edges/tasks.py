@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models import describe, load_tokenizer
-from core.studies.probes.edges import coding, prices
+from core.studies.probes.edges import coding, costs
 from core.studies.probes.edges.items import Tags, drawn_controls, edge_items
 from core.studies.probes.trees.data import PartSizes, Trees
 from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
@@ -33,7 +33,7 @@ LARGEST = 2**25  # bytes of features in memory at once; further layers are proce
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-@pure("probes.edges", version=5, guard=as_identified, cost=prices.layers_cost)
+@pure("probes.edges", version=5, guard=as_identified, cost=costs.layers_cost)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -77,7 +77,7 @@ def probe_edges(
     return frame.output(parts, layers, notices)
 
 
-@pure("probes.edge_window", version=5, guard=as_identified, cost=prices.window_cost)
+@pure("probes.edge_window", version=5, guard=as_identified, cost=costs.window_cost)
 def probe_window(
     model: str,
     model_identity: str,
@@ -100,7 +100,7 @@ def probe_window(
     return frame.output([scored], [0], notices, reach=np.array([reach]))
 
 
-@pure("probes.edge_conditional", version=4, guard=as_identified, cost=prices.beside_cost)
+@pure("probes.edge_conditional", version=4, guard=as_identified, cost=costs.beside_cost)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -158,7 +158,7 @@ def _chosen_window(
     return window, reach, penalties[window.shape[1]]
 
 
-@pure("probes.edge_tags", version=4, cost=prices.tags_cost)
+@pure("probes.edge_tags", version=4, cost=costs.tags_cost)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: PartSizes, classes: Tags, penalty: float
 ) -> Value:

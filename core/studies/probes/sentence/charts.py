@@ -17,10 +17,12 @@ from core.maths.structural.predict import SentenceView
 from core.maths.trees import Edges
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.vega import Chart, channel, either, layered
+from core.studies.chart_kit import tip_of
 from core.studies.probes.sentence.parts import (
     AGREED,
     INVENTED,
     MISSED,
+    WORD,
     dash,
     dependent_of,
     edge_fields,
@@ -186,9 +188,7 @@ def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> li
         layers.append(
             Chart(row)
             .mark_point(shape=shape, filled=True, size=70, color=GREY, opacity=1)
-            .encode(
-                x=x, y=y, tooltip=[channel("what:N", title=" "), channel("word:N", title="Word")]
-            )
+            .encode(x=x, y=y, tooltip=[channel("what:N", title=" "), WORD])
         )
     return layers
 
@@ -214,15 +214,15 @@ def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
     assert view.depths is not None
     parts = [
         pd.DataFrame(
-            {"x": np.array(centres) + shift, "depth": values, "word": view.words, "kind": kind}
+            {"x": np.array(centres) + shift, "depth": values, "word": view.words, "which": which}
         )
-        for shift, values, kind in (
+        for shift, values, which in (
             (-5, view.gold_depths, "parse"),
             (5, view.depths.astype(float), "predicted"),
         )
     ]
     colour = channel(
-        "kind:N",
+        "which:N",
         title="Depth",
         scale={"domain": ["parse", "predicted"], "range": [PARSE_COLOUR, PROBE_COLOUR]},
         legend={"orient": "bottom", "direction": "horizontal", "titleOrient": "left"},
@@ -235,8 +235,8 @@ def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
             y=channel("depth:Q", scale={"reverse": True}, axis=None),
             color=colour,
             tooltip=[
-                channel("word:N", title="Word"),
-                channel("kind:N", title="Depth"),
+                WORD,
+                channel("which:N", title="Depth"),
                 channel("depth:Q", title=" ", format=".2f"),
             ],
         )
@@ -245,7 +245,9 @@ def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
 
 
 def _word_tooltip(view: SentenceView) -> list[Any]:
-    fields = [channel("word:N", title="Word"), channel("depth:Q", title="Depth in the parse")]
+    fields = [WORD, channel("depth:Q", title="Depth in the parse")]
     if view.depths is not None:
-        fields.append(channel("predicted_depth:Q", title="Predicted depth", format=".2f"))
+        fields.append(
+            channel("predicted_depth:Q", title=tip_of("predicted_depth").title, format=".2f")
+        )
     return fields

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.maths.structural.predict import SentenceView
 from core.results.drawing.style import GREEN, OLIVE, ORANGE, PURPLE, SKY
-from core.studies.chart_kit import channel, text_of
+from core.studies.chart_kit import channel, text_of, tip_of
 
 AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
 # of an edge in both trees, where heads and labels are predicted, too
@@ -23,6 +23,7 @@ LABELLED_DASHES = {
     **{MISSED: [7, 4], INVENTED: [2, 3]},
 }
 WIDEST_WORD = 28  # letters shown of a word
+WORD = channel("word:N", title=tip_of("word").title)  # in tooltips
 
 
 def shown_words(words: tuple[str, ...]) -> list[str]:

@@ -20,6 +20,7 @@ from core.studies.probes.sentence.parts import (
     AGREED,
     INVENTED,
     MISSED,
+    WORD,
     dash,
     edge_fields,
     edge_tooltip,
@@ -83,7 +84,7 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
                 tooltip=edge_tooltip(bool(view.labels)),
             )
         )
-    points = Chart(words).encode(x=x, y=y, tooltip=[channel("word:N", title="Word")])
+    points = Chart(words).encode(x=x, y=y, tooltip=[WORD])
     layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))
     opacity = either("datum.kept", 1.0, 0.55)
     letters = points.filtered("datum.named").mark_text(

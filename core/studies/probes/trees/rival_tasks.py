@@ -28,7 +28,7 @@ from core.maths.structural.positions import (
     with_positions,
 )
 from core.maths.structural.schedule import AT_HAND
-from core.studies.probes.prices import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
+from core.studies.probes.costs import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
 from core.studies.probes.trees.data import PartSizes, Trees, gold_of
 from core.studies.probes.trees.tasks import (
     Regime,

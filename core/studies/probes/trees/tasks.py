@@ -37,7 +37,7 @@ from core.maths.structural.predict import predict_depths, predict_distances, pre
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.models import describe, load_tokenizer
 from core.runs.process.turns import turn
-from core.studies.probes.prices import bytes_to_train
+from core.studies.probes.costs import bytes_to_train
 from core.studies.probes.trees.data import PartSizes, Tree, Trees, gold_of
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 

@@ -22,6 +22,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     span_of,
+    tip_of,
     with_tooltips,
 )
 from core.studies.kit import Value
@@ -49,7 +50,7 @@ NOTHING = said("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
 OF_BASE = "more bits per byte than its base"
 ROW, LETTERS = 1.4, 160  # rows of text per model; most pixels of a name
-TITLE = "Bits per byte"
+TITLE = tip_of("bits_per_byte").title
 
 
 def scored_text(words: Sequence[str]) -> str:
@@ -204,10 +205,10 @@ def figures(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     base = Chart(written).encode(y=down)
     chart: Chart = layered(
         base.mark_rule(color=GREY, strokeWidth=2).encode(
-            x=channel("low:Q", title="Bits per byte", **along), x2="high:Q"
+            x=channel("low:Q", title=TITLE, **along), x2="high:Q"
         ),
         base.mark_point(filled=True, size=80, color=BLUE, opacity=1).encode(
-            x=channel("bits_per_byte:Q", title="Bits per byte", **along), tooltip=tooltip
+            x=channel("bits_per_byte:Q", title=TITLE, **along), tooltip=tooltip
         ),
     ).properties(
         width="container",

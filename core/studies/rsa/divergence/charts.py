@@ -27,6 +27,7 @@ from core.studies.chart_kit import (
     labels_of,
     layer_chart,
     layered,
+    look_channels,
     short_names,
     span_of,
     tip_of,
@@ -45,18 +46,16 @@ IN_WORDS = {
     **{"PUNCT": "punctuation", "SCONJ": "subordinators", "SYM": "symbols", "VERB": "verbs"},
     "X": "other words",
 }
-LINES = {  # title, what stands below it, column and title of y, by file name
+LINES = {  # title, what stands below it, column, by file name
     "states": (
-        "Similarity of the states by layer",
+        "Similarity of the states (RSA) by layer",
         "bands: 95 %, over sentences",
         "similarity",
-        "RSA",
     ),
     "correlation": (
         "Do predictions differ where states differ?",
         "among words of equal part of speech and frequency; bands: 95 %, over sentences",
         "within",
-        "Rank correlation",
     ),
 }
 ORDER = (*(name for _, name in FREQUENCIES), OFTEN)
@@ -113,13 +112,13 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names, looks = short_names(tuple(dict.fromkeys(result.table["model"]))), looks_of(result)
     rows = result.table.assign(
         name=result.table["model"].map(names),
-        group=[
+        what=[
             _in_words(str(by), str(words))
             for by, words in zip(result.table["by"], result.table["words"], strict=True)
         ],
     )
     tips = (
-        *(Tip("name", "Model"), Tip("group", "Words"), "divergence.items"),
+        *(Tip("name", "Model"), Tip("what", "Words"), "divergence.items"),
         *("js", "low", "kl", "agreement"),
     )
     ends = span_of(rows["js"], rows["high"], zero=True)
@@ -127,18 +126,17 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     numbers = {"format": "~g", "tickCount": 5}
     x = channel("js:Q", title=JS, scale={"domain": list(ends), "nice": False}, axis=numbers)
     y = channel(
-        "group:N",
+        "what:N",
         title=None,
         sort=_order(rows),
         axis={"grid": True, "labelLimit": 180, "labelOverlap": False},
     )
-    scale = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
-    colour = channel("name:N", title=None, scale=scale, legend=legend())
-    forms = {"domain": list(looks), "range": [look.shape for look in looks.values()]}
-    shape = channel("name:N", title=None, scale=forms, legend=legend())
-    base = Chart(drawn.assign(who=drawn["name"])).encode(y=y, color=colour, tooltip=tooltip)
+    by_name = look_channels(looks, "name", legend())
+    base = Chart(drawn.assign(who=drawn["name"])).encode(
+        y=y, color=by_name["color"], tooltip=tooltip
+    )
     bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x={**x, "field": "low"}, x2="high:Q")
-    points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=shape)
+    points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=by_name["shape"])
     reference = short_names((str(result.spec["base"]),))[str(result.spec["base"])]
     title = f"Divergence from the predictions of {reference}"
     whole = rows[rows["by"] == ALL]
@@ -148,7 +146,7 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     below += f"; not drawn: {undrawn}" if undrawn else ""
     return layered(bars, points).properties(
         width="container",
-        height=max(context.height(GROUPS), ROW_LETTERS * context.letter * rows["group"].nunique()),
+        height=max(context.height(GROUPS), ROW_LETTERS * context.letter * rows["what"].nunique()),
         title=heading(title, below),
         description=bars_in_words(whole, f"{title}, {JS}", name="name", value="js", kind="amount"),
     )
@@ -157,13 +155,13 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
 def line_chart(result: Result, name: str, *, context: Context = PAGE) -> Chart:
     """Draw one of LINES, a line per model: how similar the states of the same words are by layer,
     or whether words whose states differ more have predictions that differ more."""
-    title, below, column, y_title = LINES[name]
+    title, below, column = LINES[name]
     names = short_names(tuple(dict.fromkeys(result.table["model"])))
     rows = result.tables["states"].assign(name=lambda rows: rows["model"].map(names))
     similar = column == "similarity"
     ends = span_of(rows[column], rows["low"], zero=True, top=1.0) if similar else None
     return layer_chart(
-        rows, column, looks_of(result), title, below, y_title=y_title, ends=ends,
+        rows, column, looks_of(result), title, below, ends=ends,
         zero=not similar, height=HEIGHT, context=context,
     )  # fmt: skip
 
@@ -217,7 +215,7 @@ def _in_words(by: str, group: str) -> str:
 
 def _order(rows: pd.DataFrame) -> list[str]:
     """All words, then parts of speech from most to least divergent, then frequencies."""
-    tags = rows[rows["by"] == TAGS].groupby("group")["js"].mean().sort_values(ascending=False)
+    tags = rows[rows["by"] == TAGS].groupby("what")["js"].mean().sort_values(ascending=False)
     seen = [f"seen {name}" for name in ORDER if (rows["words"][rows["by"] == COUNTS] == name).any()]
     return ["all words", *tags.index, *seen]
 

@@ -14,14 +14,22 @@ from core.maths.similarity.registry import MEASURES
 from core.models.zoo import second_run
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
-from core.studies.chart_kit import PAGE, Chart, Context, Result, heatmap, short_names, text_of
+from core.studies.chart_kit import (
+    PAGE,
+    Chart,
+    Context,
+    Result,
+    heatmap,
+    short_names,
+    text_of,
+    tip_of,
+)
 from core.studies.rsa.layers.differences import text_differences
 
 GRID = 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
 # panels of the main figure
 STATES, FUNCTIONS, RATIOS = "states", "functions", "random_functions"
-RATIO = "Distance, times that after a random change"
 RANDOM = "random change"
 
 
@@ -32,7 +40,8 @@ def similarity_chart(result: Result, part: str, *, context: Context = PAGE) -> C
         return _compared(
             result.tables[RATIOS], "ratio", "Layer functions, compared with random changes",
             "1: as different as after a random change with the same singular values; bands: 95 %",
-            y_title=RATIO, rules=[Rule(RANDOM, 1.0)], also=["random_similarity"], context=context,
+            y_title=tip_of("random_functions.ratio").title, rules=[Rule(RANDOM, 1.0)],
+            also=["random_similarity"], context=context,
         )  # fmt: skip
     base = str(result.spec["base"])
     name = short_names((base, *dict.fromkeys(result.table["model"])))[base]
@@ -69,7 +78,7 @@ def difference_chart(result: Result, *, context: Context = PAGE) -> Chart:
     first, second = dict.fromkeys(table["corpus"])
     return _compared(
         text_differences(table), "difference", f"{second} minus {first}",
-        "0: no difference; bands: 95 %, joint", y_title="Difference of similarity",
+        "0: no difference; bands: 95 %, joint",
         rules=[Rule("no difference", 0.0)], context=context,
     )  # fmt: skip
 

@@ -36,6 +36,7 @@ from core.studies.chart_kit import (
     layered,
     short_names,
     text_of,
+    tip_of,
     with_tooltips,
 )
 from core.studies.rsa.lens.tables import (
@@ -118,7 +119,9 @@ def _words(
     y = channel("rank:O", title=None, axis=axis)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
     below_words = legend(columns_for(COLOURS, context=context))
-    colour = channel("typical_of:N", title="More often in", scale=scale, legend=below_words)
+    colour = channel(
+        "typical_of:N", title=tip_of("typical_of").title, scale=scale, legend=below_words
+    )
     letters = Chart(drawn).mark_text(baseline="middle", fontSize=context.letter + 1, limit=room)
     listed_words = (
         f"{name}: {' '.join(rows.loc[rows['name'] == name, 'token'])}" for name in headed.values()
@@ -148,7 +151,7 @@ def change_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "auc", looks, "Does the change promote words of the fine-tune's text?",
         "AUC; bands: the two halves of the text; grey: shuffled dimensions, 95 %",
-        y_title="AUC", null="Shuffled dimensions", height=CURVE,
+        null="Shuffled dimensions", height=CURVE,
         tips=(Tip("name", "Model"), "layer", "auc", *HALVES, "promoted"),
         context=context,
     )  # fmt: skip
@@ -168,7 +171,7 @@ def layers_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return layer_chart(
         rows, "lens_kl", looks, "How far is each layer from the output?",
         "divergence of lens and output (Kullback-Leibler, KL); bands: 95 %",
-        y_title="Bits", ends=(low, high), height=CURVE,
+        ends=(low, high), height=CURVE,
         context=replace(context, legend=True),  # all lines end at 0
     )  # fmt: skip
 
@@ -189,12 +192,13 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     across = {**axis, **written, "orient": "top", "labelAngle": 0, "labelOverlap": False}
     across["labelFlush"] = False
     x = channel("at:O", title=None, sort=list(dict.fromkeys(rows["at"])), axis=across)
-    y = channel("layer:O", title="Layer", sort="descending", axis=axis)
+    y = channel("layer:O", title=tip_of("layer").title, sort="descending", axis=axis)
     base = Chart(drawn).encode(x=x, y=y)
+    bits = tip_of("said_kl").title
     scale = {"scheme": "viridis", "domain": [0, MOST_BITS], "clamp": True, "reverse": True}
     colour = channel(
-        "said_kl:Q", title="Bits from the output", scale=scale,
-        legend=gradient("Bits from the output", context=context),
+        "said_kl:Q", title=bits, scale=scale,
+        legend=gradient(bits, context=context),
     )  # fmt: skip
     cells = base.mark_rect().encode(color=colour, tooltip=tooltip)
     ink = either("datum.light", "black", "white")
@@ -202,7 +206,7 @@ def sentence_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     name = short_names((model,))[model]
     title = f"What the layers of {name} say"
     description = cells_in_words(
-        rows, title, row="layer", column="at", value="said_kl", value_title="bits from the output"
+        rows, title, row="layer", column="at", value="said_kl", value_title=bits
     )
     return layered(cells, words.encode(text="said:N", color=ink)).properties(
         width="container",

@@ -20,12 +20,17 @@ from core.results.export import Result
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, current_store
 from core.runs.tasks import Task, key_for
-from core.studies.task_kit import Value, pure
+from core.studies.task_kit import Cost, Size, Value, pure
 from core.studies.weights.activations import compare_states
 from core.studies.weights.clusters.notice_text import said
 from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.tasks import HEAVY, place_models, unpack_features
+from core.studies.weights.clusters.tasks import (
+    HEAVY,
+    bytes_of_update,
+    place_models,
+    unpack_features,
+)
 
 DISTANCES = "distances"  # role of the distances between all models of a study
 
@@ -36,7 +41,12 @@ def lighten(value: Value) -> Value:
     return {name: part for name, part in value.items() if name not in HEAVY}
 
 
-@pure("weights.distances")
+def _distances_cost(sizes: Mapping[str, Size], values: Sequence[tuple[str, str]], **_: Any) -> Cost:
+    """Estimate what is held of all updates at once, each a reference and a key."""
+    return Cost(0.0, sum(bytes_of_update(sizes[ref]) for ref, _ in values), torch=False)
+
+
+@pure("weights.distances", cost=_distances_cost)
 def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
     """Measure the distances, in every vector, between models with the same matrices as the
     first."""
@@ -93,8 +103,21 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
         task.role: key_for(lighten, value=task.key) if task in deltas else task.key
         for task in tasks
     }
-    together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
-    return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}
+    return {**keys, DISTANCES: distances_task(deltas, rank).key}
+
+
+def distances_task(deltas: Sequence[Task], rank: int) -> Task:
+    """Make the task that stands for the distances between what these tasks return; `condense`
+    computes it, with their values in place of their keys."""
+    together = [(task.role[1], task.key) for task in deltas]  # type: ignore[index]
+    return Task.of(DISTANCES, measure_distances, role=DISTANCES, values=together, rank=rank)
+
+
+def map_task(distances: Sequence[Sequence[float]], drawing: str, seed: int) -> Task:
+    """Make the task that places models on a map; UMAP compiles before its first one."""
+    return Task.of(
+        METHODS[drawing], place_models, role="map", distances=distances, drawing=drawing, seed=seed
+    )
 
 
 def compare(
@@ -139,15 +162,11 @@ def maps_of(result: Result) -> dict[str, str]:
 
 
 def redraw(result: Result, drawing: str, **options: Any) -> Result:
-    """Draw the result on another map, in a task of its own, since UMAP compiles before its first
-    map; the map stays where there are too few models for the other."""
+    """Draw the result on another map; it stays where there are too few models for the other."""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     if drawing == result.spec["map"] or drawing not in maps_of(result):
         return result
-    task = Task.of(
-        METHODS[drawing], place_models, role="map",
-        distances=distances.tolist(), drawing=drawing, seed=result.spec["seed"],
-    )  # fmt: skip
+    task = map_task(distances.tolist(), drawing, result.spec["seed"])
     drawn = run([task], **options).need("map")
     points = drawn["points"]
     models = result.table.assign(x=points[:, 0], y=points[:, 1], z=np.nan)

@@ -9,6 +9,7 @@ from core.limits import current_limits
 from core.studies.kit import Outputs, Task, text_task
 from core.studies.task_kit import Cost, Sizes
 from core.studies.weights.activations import SENTENCES, TEXT, plan_states
+from core.studies.weights.clusters.distances import distances_task, map_task
 from core.studies.weights.clusters.members import Member, earlier_steps, labels_of
 from core.studies.weights.clusters.notice_text import describe_table
 from core.studies.weights.clusters.selection import Selection, find_models, read_labels
@@ -17,8 +18,7 @@ from core.studies.weights.clusters.tables import check_counts
 from core.studies.weights.clusters.tasks import kept_rank, measure_delta, measure_weights
 from core.studies.weights.label_tables import match_labels
 
-# processor seconds per permutation and pair of models, and of a map
-PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
+PERMUTED = 6e-8  # processor seconds per permutation of the labels and pair of models
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
@@ -96,10 +96,11 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
 
 
 def collect_costs(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
-    """Estimate permuting labels and drawing the map, beside what is stored of every update."""
-    stored = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
-    seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(stored) ** 2 / 2
-    return [Cost(seconds, sum(stored), torch=False)]
+    """Estimate distances and map, and permuting the labels."""
+    deltas = [task for task in tasks if task.function is measure_delta]
+    made = (distances_task(deltas, spec.rank), map_task((), spec.map, spec.seed))
+    permuting = PERMUTED * spec.permutations * len(deltas) ** 2 / 2
+    return [*(task.cost(sizes) for task in made), Cost(permuting, torch=False)]
 
 
 def label_models(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:

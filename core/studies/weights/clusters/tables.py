@@ -74,7 +74,8 @@ def score(
     if reason := describe_unscored(labelled):
         empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
         no_votes = pd.DataFrame(columns=list(VOTES))
-        return Scored(0, empty[columns], empty, clusters, {}, (reason,), no_votes)
+        notices = (reason,) if len(labels) > 1 else ()  # one model has no neighbours
+        return Scored(0, empty[columns], empty, clusters, {}, notices, no_votes)
     compared = len(labels) - len(aside)
     unlabelled = compared - len(labelled)
     most, sizes = min(MOST_NEIGHBOURS, len(labelled) - 1), map(labelled.count, set(labelled))

@@ -49,6 +49,7 @@ VERSION = 1  # raised when what is kept of a matrix changes
 HEAVY = ("left", "right", "sketch", "sketch_lengths")
 FACTORED = 3.6e-10  # processor seconds per cubed side of a matrix
 STORED_NUMBERS = 2**14 + 4_000  # numbers stored per matrix
+PLACING = {"umap": 25.0, "tsne": 3.0}  # processor seconds of a map
 KEPT_RANKS = (8, 16, 32, 64)
 
 
@@ -69,8 +70,16 @@ def _cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: A
 
 
 def _update_cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: Any) -> Cost:
-    stored = STORED_NUMBERS * 6 * sizes[model].layers * costs.SINGLE
-    return replace(_cost(sizes, model, families), store=stored)
+    return replace(_cost(sizes, model, families), store=bytes_of_update(sizes[model]))
+
+
+def bytes_of_update(size: Size) -> float:
+    """Estimate the bytes that are stored of an update, and held where updates are compared."""
+    return STORED_NUMBERS * 6 * size.layers * costs.SINGLE
+
+
+def _placing_cost(sizes: Mapping[str, Size], drawing: str, **_: Any) -> Cost:
+    return Cost(PLACING.get(drawing, 0.0), torch=False)
 
 
 @pure("weights.delta", cost=_update_cost)
@@ -165,7 +174,7 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
     }
 
 
-@pure("weights.map")
+@pure("weights.map", cost=_placing_cost)
 def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) -> Value:
     """Place models on a map: "points" (model, axis), and "explained", shares of squared
     distance."""

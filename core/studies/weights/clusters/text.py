@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
 from core.models.weights.families import family_label
-from core.studies.text_kit import Estimate, Statement, by_number, listed, text_of
+from core.studies.text_kit import Estimate, Statement, by_number, estimate_of, listed, text_of
 from core.studies.weights.activations import SENTENCES, every_vector, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member
@@ -70,7 +70,7 @@ def statements_of(
     ]
     stated = [
         state_share(rows[0]),
-        Statement(CHANCE, EXPECTED, Estimate(float(rows[0]["chance"]), kind="per cent")),
+        Statement(CHANCE, EXPECTED, estimate_of(rows[0], "chance")),
         *map(state_share, rows[1:]),
     ]
     if stated[0].verdict != TOO_FEW:
@@ -104,9 +104,7 @@ def row_of(vectors: pd.DataFrame, vector: str, k: int) -> pd.Series:
 def state_share(row: pd.Series) -> Statement:
     """The share of neighbours with the same label by one vector, and whether it is above chance."""
     verdict = verdict_of(row["p_value"], row["smallest_p"])
-    return Statement(
-        str(row["vector"]), verdict, Estimate(float(row["share"]), kind="per cent"), baseline=CHANCE
-    )
+    return Statement(str(row["vector"]), verdict, estimate_of(row, "share"), baseline=CHANCE)
 
 
 def make_headline(
@@ -195,7 +193,7 @@ def neighbour_sentence(
             f"{text_of(row['smallest_p'], 'probability')} "
             f"({reached} share it; chance {chance}{more})."
         )
-    tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
+    tested = f"(chance {chance}, {estimate_of(row, 'p_value').text}{more})"
     if share.verdict == ABOVE and share.number.value == 1:
         verb = by_number(k, "neighbour shares", "neighbours share")
         return f"Every model's {near} {verb} its {word} {tested}."
@@ -209,7 +207,7 @@ def neighbour_sentence(
 
 def _size(size: Statement, row: pd.Series) -> str:
     """Say what the size of the update reaches without a direction."""
-    p = text_of(row["p_value"], "p")
+    p = estimate_of(row, "p_value").text
     endings = {
         ABOVE: f" ({p}).",
         NOT_ABOVE: f", not detectably more than chance ({p}).",

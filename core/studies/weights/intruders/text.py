@@ -14,6 +14,7 @@ from core.studies.text_kit import (
     Kind,
     Statement,
     by_number,
+    estimate_of,
     listed,
     short_names,
     text_of,
@@ -50,9 +51,9 @@ def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement
     stated = []
     for row in total.to_dict("records"):
         more = MORE if row["corrected_p"] < SIGNIFICANT else NOT_MORE
-        count = Estimate(float(row["intruders"]), kind="whole")
+        count = estimate_of(row, "intruders")
         stated.append(Statement(row["model"], TOO_FEW if too_few else more, count, baseline=CHANCE))
-        turned = Estimate(float(row["turned_mean"]), kind="amount")
+        turned = estimate_of(row, "turned_mean")
         few = corrected(1 / (1 + row["turned_draws"]), len(total)) >= SIGNIFICANT
         beyond = row["corrected_turned_p"] < SIGNIFICANT
         verdict = TURNED_FEW if few else TURNED_MORE if beyond else TURNED_ALIKE
@@ -76,7 +77,7 @@ def make_headline(
 
     def counted(statement: Statement, note: str = "") -> str:
         row = rows.loc[statement.subject]
-        p = text_of(float(row["corrected_p"]), "p")
+        p = estimate_of(row, "corrected_p").text
         return f"({row['intruders']} of {row['looked']}{unit}, {p}{note})"
 
     def in_each(group: Sequence[Statement]) -> str:

@@ -19,12 +19,12 @@ from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import change_cosines, cosines_from, distances_from, norms_of
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.changes import share_start
-from core.models.identity import Identity
+from core.models.identity import IDENTICAL, Identity, find_copies
 from core.models.steps import STEP, in_order_of_training
 from core.models.zoo import included_entries
 
 ROOT, DESCENDS, ALONE = "root", "descends", "unrelated"
-IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
+UNCHANGED, LEFT_OUT = "unchanged", "left out"
 FINE_TUNE, CHECKPOINT = "fine-tune", "checkpoint"
 NORM, KURTOSIS = "norm", "kurtosis"
 BY_NORM, BY_KURTOSIS = "tree from the smallest norm", "tree from the highest kurtosis"
@@ -80,17 +80,14 @@ class Relatives:
 
 
 def copies_in(value: Value, identities: Mapping[str, Identity]) -> dict[str, tuple[str, str]]:
-    """Find the models whose matrices all equal an earlier model's: that model, and whether all
-    weights are `IDENTICAL` or only these `UNCHANGED`."""
+    """Find the models that equal an earlier one: that model, and whether all weights are
+    `IDENTICAL` or only the matrices `UNCHANGED`."""
     refs = list(value["models"])
     equal = np.asarray(value["equal"]) == len(value["places"])
     earliest = {ref: refs[first] for ref, first in zip(refs, equal.argmax(1), strict=True)}
-    weights = {ref: identities[ref].weights for ref in refs}
-    return {
-        ref: (IDENTICAL if weights[ref] == weights[original] else UNCHANGED, original)
-        for ref, original in earliest.items()
-        if ref != original
-    }
+    copies = {ref: (UNCHANGED, first) for ref, first in earliest.items() if ref != first}
+    identical = find_copies({ref: identities[ref].weights for ref in refs})
+    return copies | {ref: (IDENTICAL, original) for ref, original in identical.items()}
 
 
 def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:

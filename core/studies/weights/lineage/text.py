@@ -9,12 +9,13 @@ import pandas as pd
 from core.maths.arrays import Value
 from core.maths.spectra.products import HELD
 from core.models.changes import COMMON_START
+from core.models.identity import IDENTICAL, SAME_WEIGHTS
 from core.models.weights.families import family_label
 from core.studies.text_kit import (
-    Estimate,
     Statement,
     by_number,
     counted,
+    estimate_of,
     listed,
     short_names,
     text_of,
@@ -27,7 +28,6 @@ from core.studies.weights.lineage.tables import (
     BY_NORM,
     DESCENDS,
     FINE_TUNE,
-    IDENTICAL,
     IN_ORDER,
     INDEPENDENT,
     LEFT_OUT,
@@ -41,7 +41,7 @@ from core.studies.weights.lineage.tables import (
 
 said = words_beside(__file__).sentence
 FOUND = "parents found"
-SAME = {IDENTICAL: "has the same weights as", UNCHANGED: "has the same matrices as"}
+SAME = {IDENTICAL: SAME_WEIGHTS, UNCHANGED: "has the same matrices as"}
 RELATED = {
     IN_ORDER: "were not trained independently, by the order of their units",
     REORDERED: "were not trained independently, though their units stand in another order",
@@ -51,14 +51,12 @@ MOST_NAMED = 3
 
 def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:
     """State the share of recorded parents that the tree finds, then copies, strangers and roots."""
-    by_norm = rules[rules["rule"] == BY_NORM].set_index("kind")["share"]
-    kinds = sorted(by_norm.index, key=lambda kind: kind != FINE_TUNE)
+    by_norm = rules[rules["rule"] == BY_NORM].to_dict("records")
+    by_norm.sort(key=lambda row: row["kind"] != FINE_TUNE)
     return (
         *(
-            Statement(
-                str(kind), FOUND, Estimate(float(by_norm[kind]), kind="per cent"), baseline=RANDOM
-            )
-            for kind in kinds
+            Statement(str(row["kind"]), FOUND, estimate_of(row, "share"), baseline=RANDOM)
+            for row in by_norm
         ),
         *(
             Statement(str(row.model), str(row.verdict), baseline=str(row.parent))
@@ -101,12 +99,12 @@ def _parents(share: Statement, by_kind: pd.DataFrame, first: bool) -> str:
         by_kind.loc[(share.subject, rule)] for rule in (BY_NORM, RANDOM, NEAREST)
     )
     counts = f"{int(row['right'])} of {int(row['of'])} {share.subject}s"
-    rival, closest = (text_of(float(rule["share"]), "per cent") for rule in (chance, nearest))
+    rival, closest = (estimate_of(rule, "share").value_text for rule in (chance, nearest))
     if not first:
         return f"Trees do so for {counts} ({share.number.value_text}; with random roots {rival})."
     return (
         f"Trees of the weights give {counts} ({share.number.value_text}) their recorded parent; "
-        f"random roots would give it to {rival} ({text_of(float(row['p_value']), 'p')}), the "
+        f"random roots would give it to {rival} ({estimate_of(row, 'p_value').text}), the "
         f"nearest model to {closest}."
     )
 
@@ -170,7 +168,7 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
         Statement(
             row["model"],
             row["outcome"],
-            Estimate(row["corrected_p"], kind="p"),
+            estimate_of(row, "corrected_p"),
             baseline=row["other"],
         )
         for row in shown.nsmallest(MOST_NAMED, "corrected_p").to_dict("records")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
+from core.models.identity import IDENTICAL
 from core.models.weights.audit import (
     ALIKE,
     BROKEN,
     FINAL,
     FINE,
     FOREIGN,
-    IDENTICAL,
     INCOMPLETE,
     MISPLACED,
     RELATED,

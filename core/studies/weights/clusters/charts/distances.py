@@ -17,20 +17,19 @@ from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, either, layered
-from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, with_tooltips
+from core.studies.chart_kit import PAGE, Context, Result, labels_of, text_of, tip_of, with_tooltips
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.figures import (
     group_channels,
     group_names,
     label_word,
-    legend,
     model_names,
     ordered,
-    palette,
     vector_name,
 )
 from core.studies.weights.unlabelled import nearest_in_words
 
+DISTANCE = tip_of("distance").title
 TREE = 0.25  # width of the tree, in widths of the heatmap
 # distance of two models that have nothing in common
 ENDS = {
@@ -64,9 +63,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
     heat = _heat(cells, x, y, ends, count <= MOST_NUMBERED, context=context)
     shown = ordered(groups)
-    fill = channel(
-        "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
-    )
+    fill = group_channels(shown, context=context)["color"]
     strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
         Chart(_tree_lines(joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
@@ -84,7 +81,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
                 what, "ordered by the tree (average linkage); the coloured strip shows labels"
             ),
             description=cells_in_words(
-                cells, what, row="model", column="other", value="distance", value_title="distance"
+                cells, what, row="model", column="other", value="distance", value_title=DISTANCE
             ),
         )
     )
@@ -105,7 +102,7 @@ def vote_chart(result: Result, *, context: Context = PAGE) -> Chart:
     across = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [left, right], "nice": False, "zero": False, "range": [0, across]}
     axis = {"tickCount": 5, "grid": False, **labels_of("share")}
-    title = f"Distance between updates ({vector_name(result)})"
+    title = f"{DISTANCE} between updates ({vector_name(result)})"
     rows, tooltip = with_tooltips(others, ("model", "other", "label", "distance"))
     y = channel("model:N", title=None, sort=names, axis={"labelLimit": 160, "ticks": False})
     looks = group_channels(groups, context=context)
@@ -163,9 +160,9 @@ def _heat(
     )
     colour = channel(
         "distance:Q",
-        title="Distance",
+        title=DISTANCE,
         scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
-        legend=gradient("Distance", **labels_of("share"), context=context),
+        legend=gradient(DISTANCE, **labels_of("share"), context=context),
     )
     base = Chart(rows)
     heat: list[Any] = [

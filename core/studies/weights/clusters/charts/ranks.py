@@ -36,10 +36,6 @@ from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
 ACROSS = 3  # panels per row
 ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
-TITLES = {
-    "relative_norm": "Size of the update by matrix",
-    "rank": "Rank of the update by matrix",
-}
 SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
 LOOKS = {
     SINGLE: curves.Look("#A6C9DF", point=False, width=1.0),
@@ -235,13 +231,14 @@ def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Cha
         "relative_norm": "norm of the update over the norm of the base's matrix",
         "rank": f"directions that hold {energy} of its energy; 0 for an unchanged matrix",
     }[column]
+    title = f"{tip_of(f'ranks.{column}').title} of the update by matrix"
     moved = table.loc[table["relative_norm"] > 0, column]
     median = text_of(float(moved.median()), kind_of(column, {}))
     return heatmap(
-        table, TITLES[column], below, x="layer", y="family", value=column, x_title="Layer",
+        table, title, below, x="layer", y="family", value=column, x_title="Layer",
         ends=(0.0, float(table[column].max()) or 1.0), tips=["family", "layer"],
         also=["null_rank"] if column == "rank" else [], order=(None, families),
-        said=f"{TITLES[column]}, median {median}" if len(moved) else TITLES[column],
+        said=f"{title}, median {median}" if len(moved) else title,
         height=ROW * len(families) + ROOM, context=context,
     )  # fmt: skip
 

@@ -268,12 +268,19 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
     assert result.tables["neighbours"].empty
     assert result.tables["distances"].empty
     assert len(result.tables["ranks"])
-    assert describe_unscored(["nli"]) in result.notices
+    assert (
+        describe_unscored(["nli"]) not in result.notices
+    )  # of one model there is nothing to score
     assert [(each.subject, each.verdict) for each in result.statements] == [
         ("delta", RANKED),
         ("delta", LOWER),
     ]
     assert all(each.named_in(result.headline) for each in result.statements)
+
+
+def test_two_models_are_too_few_to_score(zoo: Path) -> None:
+    result = STUDY.run(replace(SPEC, models=("zoo:nli-0", "zoo:pos-0")))
+    assert describe_unscored(["nli", "pos"]) in result.notices
 
 
 def test_weights_alone_of_one_model(zoo: Path) -> None:

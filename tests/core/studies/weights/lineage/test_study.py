@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 from core.errors import ModelError, SpecError
 from core.limits import MODE
 from core.maths.spectra import forests
-from core.models.identity import identify
+from core.models.identity import IDENTICAL, Identity, identify
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.results.export import Result
@@ -152,6 +152,20 @@ def test_copies_strangers_and_other_architectures_are_said_and_not_joined(tmp_pa
     assert "seed-1 and seed-2 have no relative" in result.headline
     assert set(tree_rows(result.table)["model"]) == {
         *("zoo:seed-0", "zoo:nli-0", "zoo:seed-1", "zoo:seed-2")
+    }
+
+
+def test_a_copy_is_that_of_the_model_with_all_its_weights() -> None:
+    """All have the same matrices, the second and the fourth one's other weights, too."""
+    refs = ["path:a", "path:b", "path:c", "path:d"]
+    identities = {
+        ref: Identity(ref, ref, weights) for ref, weights in zip(refs, "1232", strict=True)
+    }
+    value = {"models": refs, "places": [["query", 0]], "equal": np.ones((4, 4))}
+    assert tables.copies_in(value, identities) == {
+        "path:b": (tables.UNCHANGED, "path:a"),
+        "path:c": (tables.UNCHANGED, "path:a"),
+        "path:d": (IDENTICAL, "path:b"),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.maths.classifier import LARGE
-from core.studies.probes.prices import CLASSES, USED, WINDOW_WORDS, bytes_held
+from core.studies.probes.costs import CLASSES, USED, WINDOW_WORDS, bytes_held
 from core.studies.probes.trees.data import Trees
 from core.studies.probes.trees.tables import TAGS
 from core.studies.probes.trees.tasks import probing
