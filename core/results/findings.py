@@ -21,7 +21,8 @@ class Findings:
 
     Attributes:
         tables, headline, statements, arrays, caution: As in `Result`.
-        notices: As in `Result`; empty ones and repeated ones are left out.
+        notices: As in `Result`, between those of the text and those of the planned tasks, which
+            follow by themselves; empty ones and repeated ones are left out.
         methods: As in `Result`, without the settings of the options, which follow.
         models: References whose fingerprints are recorded.
         corpus: A `core.text.corpora.Corpus` that is recorded; None for a study of weights alone.
@@ -49,17 +50,18 @@ class Findings:
     kind: type[Result] = Result
     parts: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, study: str, spec: Any, *outputs: Outputs) -> Result:
+    def result(self, study: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
         """Make the study's result. Raises ModelError if a model cannot be found."""
-        failures = {name: why for stage in outputs for name, why in stage.reasons.items()}
+        of_text = () if self.corpus is None else self.corpus.notices
+        notices = (*of_text, *self.notices, *outputs.notices)
         return self.kind(
             study=study,
             spec=spec.plain() | {**self.spec},
             headline=self.headline,
             tables=self.tables,
             arrays=self.arrays,
-            notices=tuple(dict.fromkeys(filter(None, self.notices))),
-            failures=failures | {**self.failures},
+            notices=tuple(dict.fromkeys(filter(None, notices))),
+            failures=ready.reasons | outputs.reasons | {**self.failures},
             provenance=provenance(tuple(dict.fromkeys(self.models)), self.corpus)
             | {**self.provenance},
             methods=f"{self.methods} {spec.settings()}".strip(),

@@ -161,7 +161,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
     starts = start_notices(spec.models[0], changes_of(ready))
     doubted = (notice_of(doubt, "LAS") for doubt in doubts)
-    notices = (*starts, *doubted, *treebank.notices, *outputs.notices)
+    notices = (*starts, *doubted)
     coded = tuple(ref for ref in real if "centres" in real[ref])
     fewer = planning.controls_of(spec.as_probes, "control labels")
     layers = planning.layers_read(spec.as_probes, ready, fewer)

@@ -97,12 +97,10 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     made = tables_of(values, spec.draws, spec.seed)
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)
-    refused = make_notices(headless(spec.models, ready))
-    notices = (*refused, *treebank.notices, *outputs.notices)
     result = Findings(
         headline=make_headline(statements),
         tables=made,
-        notices=notices,
+        notices=make_notices(headless(spec.models, ready)),
         statements=statements,
         models=scored,
         corpus=treebank.corpus,

@@ -142,7 +142,6 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables={"truth": table},
         notices=(
-            *corpus.notices,
             *start_notices(spec.base, changes_of(ready)),
             *make_notices(table, FEWEST),
         ),

@@ -205,7 +205,6 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, base_losses, spec.base),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(scored),
             *make_notices(spec, values, ways, bool(scores), examples.heads),
         ],

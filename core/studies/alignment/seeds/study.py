@@ -159,7 +159,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         arrays=points_of(spec, values),
-        notices=[some, *corpus.notices, *related, *make_notices(values)],
+        notices=[some, *related, *make_notices(values)],
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), deep)

@@ -290,7 +290,6 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
     notices: list[str] = []
     for (_, first, second, methods), value in values.items():
         rows, width = value["rows"], max(value["d_one"], value["d_other"])
-        notices += value["notices"]
         notices += [said("too_few_rows", rows=rows, width=width)] if width >= rows else []
         for method in methods:
             label = METHODS[method].label

@@ -110,7 +110,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "means": means,
             "differences": differences,
         },
-        notices=[*corpus.notices, *pair_notices(spec, ready, outputs, UNLIKE)],
+        notices=pair_notices(spec, ready, outputs, UNLIKE),
         models=tuple(unmodified),
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), labelled),

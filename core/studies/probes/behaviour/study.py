@@ -166,13 +166,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = statements_of(made, models)
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
     counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
-    texts = treebank.notices if treebank else ()
-    notices = (
-        *few,
-        *text.make_notices(doubts, headless(spec.refs, ready)),
-        *texts,
-        *outputs.notices,
-    )
+    notices = (*few, *text.make_notices(doubts, headless(spec.refs, ready)))
     return Findings(
         headline=" ".join([text.make_headline(statements), *few]),
         tables=made,

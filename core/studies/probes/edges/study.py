@@ -78,7 +78,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
-    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
+    notices = (*starts, *text.make_notices(doubts))
     controls = controls_of(replace(spec.as_probes, controls=spec.controls), "control labels")
     layers = layers_read(spec.as_probes, ready, controls)
     result = Findings(

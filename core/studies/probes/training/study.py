@@ -117,10 +117,8 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
     statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
     notices = (
         *report.make_notices(doubts, tables["best"]),
-        *treebank.notices,
         *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
-        *outputs.notices,
     )
     result = Findings(
         headline=report.make_headline(statements),

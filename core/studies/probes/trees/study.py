@@ -105,9 +105,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
     statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
-    read = (*treebank.notices, *outputs.notices)
     starts = start_notices(spec.models[0], changes_of(ready))
-    notices = (*starts, *map(notice_of, doubts), *read, *_ranks(spec, real))
+    notices = (*starts, *map(notice_of, doubts), *_ranks(spec, real))
     controls = planning.controls_of(spec)
     result = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),

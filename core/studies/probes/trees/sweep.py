@@ -121,7 +121,6 @@ def run_sweep(
         headline=sweep_headline(statements),
         tables={"sweep": table},
         statements=statements,
-        notices=treebank.notices,
         models=tuple(layers),
         corpus=treebank.corpus,
         methods=" ".join((make_methods(spec, treebank, coded, read), said("swept"))),

@@ -89,7 +89,6 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, table),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(scored),
             unscored(left, len(corpus.words)) if left else "",
         ],

@@ -146,16 +146,9 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=made,
         notices=(
-            *corpus.notices,
             _unread(corpus),
             *sentence_notices(len(corpus.sentences)),
             *([base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []),
-            *(
-                notice
-                for ref in parts
-                for kind in ("predictions", "changes")
-                for notice in values.get((kind, ref), {}).get("notices", ())
-            ),
         ),
         models=(spec.base, *parts),
         corpus=corpus,

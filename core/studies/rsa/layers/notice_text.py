@@ -27,10 +27,9 @@ RULE = said("rule", threshold=text_of(THRESHOLD, "per cent"))
 def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
     """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
     layers."""
-    notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "null_high" in value}
-    notices += saturation_notices(label, scored.values())
+    notices = saturation_notices(label, scored.values())
     for value in scored.values():
         items = int(value["items"])
         chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
@@ -45,7 +44,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
         flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
         if flat:
             notices.append(said("flat", model=short_name(model), layers=layers_in_words(flat)))
-    return list(dict.fromkeys(notices))
+    return notices
 
 
 def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:

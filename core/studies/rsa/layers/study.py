@@ -147,7 +147,6 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         notices=[
-            *corpus.notices,
             *compared.notices,
             *describe_copies(runs.copies_of(ready)),
             *runs.pooled_by_name(_runs(spec, models)),

@@ -132,7 +132,6 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, tables),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(len(corpus.sentences)),
             *(base_left_out(ref) for ref in same),
             *make_notices(changes),

@@ -112,7 +112,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus = ready.need("text")
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
         nowhere = {"spaces": pd.DataFrame(columns=PLACES)}
-        return Findings(nowhere, NOTHING, notices=corpus.notices, corpus=corpus)
+        return Findings(nowhere, NOTHING, corpus=corpus)
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)
@@ -134,11 +134,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         made,
         make_headline(statements),
         statements=statements,
-        notices=[
-            *corpus.notices,
-            *sentence_notices(len(corpus.sentences)),
-            *(notice for part in parts for notice in part["notices"]),
-        ],
+        notices=sentence_notices(len(corpus.sentences)),
         arrays={"stress": stress},
         methods=said(
             "methods",

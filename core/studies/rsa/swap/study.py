@@ -187,7 +187,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=(
             layer_numbers.some_read(spec.layers, deep, controls_of(spec)),
             *ready.values[COMPARED].notices,
-            *examples.corpus.notices,
             *unread_notices(spec, counts, examples.corpus.ref),
             *examples.refused.values(),
             *(notice for count in counts.values() for notice in sentence_notices(count)),

@@ -127,7 +127,6 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         notices=(
-            *corpus.notices,
             *sentence_notices(len(corpus.sentences)),
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),

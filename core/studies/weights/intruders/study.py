@@ -161,7 +161,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     families: list[dict[str, Any]] = []
     notices = list(selection.notices)
     for model, value in measured.items():
-        notices += value["notices"]
         below = value["null"] < spec.threshold  # False for NaN, as it should be
         together = joint_p_values(value, len(measured))
         clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)

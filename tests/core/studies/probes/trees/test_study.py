@@ -653,7 +653,7 @@ def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_p
     long.write_text(
         Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8"
     )
-    notices = read_treebank(replace(spec, corpus=str(long))).notices
+    notices = read_treebank(replace(spec, corpus=str(long))).corpus.notices
     unread = {"count": 1, "noun": "sentence", "are": "is"}
     assert {said("unread", model=ref, **unread) for ref in spec.probed} & set(notices)
 
@@ -686,12 +686,12 @@ def test_texts_that_overlap_and_other_head_rules_are_remarked(
         return said("rules", parser="box", rules="UD English EWT", text=text)
 
     remarks = {rules(f"{box['trees']} {test}"), overlap(130, 130, "development")}
-    assert remarks <= set(treebank.notices)
-    assert not {overlap(count, 30, "test") for count in range(31)} & set(treebank.notices)
+    assert remarks <= set(treebank.corpus.notices)
+    assert not {overlap(count, 30, "test") for count in range(31)} & set(treebank.corpus.notices)
     same = read_treebank(replace(spec, train=test, dev=box["trees"], test=test))
-    assert overlap(30, 30, "test") in same.notices
+    assert overlap(30, 30, "test") in same.corpus.notices
     gold = read_treebank(replace(spec, corpus="demo-gold"))
-    assert rules(gold.corpus.ref) not in gold.notices
+    assert rules(gold.corpus.ref) not in gold.corpus.notices
 
 
 @pytest.mark.parametrize(
