@@ -35,7 +35,9 @@ def run_first_stage(tasks: Sequence[Task], **options: Any) -> Outputs:
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 
 
-def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+def completed(
+    findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs, **of_study: Any
+) -> Result:
     """Make a result of what was found, with notices of words, sinks and files.
 
     Args:
@@ -44,8 +46,9 @@ def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs:
         spec: What was asked for.
         ready: Outputs of the first stage.
         outputs: Of the planned tasks.
+        of_study: What a study declares of its results, see `Findings.result`.
     """
-    result = findings.result(name, spec, ready, outputs)
+    result = findings.result(name, spec, ready, outputs, **of_study)
     result = with_sinks(with_unknown_words(result, ready), ready, outputs)
     return with_model_files(result, spec, ready, outputs)
 
@@ -190,7 +193,8 @@ class Study:
         collect_costs: spec, planned tasks, sizes of models -> costs of what `collect` and `finish`
             compute, where that takes long.
         files: Result -> files beside tables and figures, by name.
-        kind: Of its results, where they are more than a `Result`.
+        cites: Keys of the papers that every result cites.
+        kind: The class of its results.
         views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
         light: Whether its precomputed result at default options opens without importing what
@@ -207,7 +211,8 @@ class Study:
     finish: Callable[..., Any] = lambda spec, ready, result, **options: result
     collect_costs: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = lambda *planned: ()
     files: Callable[[Any], dict[str, bytes]] = lambda result: {}
-    kind: type[Any] | None = None
+    cites: Iterable[str] = ()
+    kind: type[Result] = Result
     views: tuple[View, ...] = (View(),)
     compared: ComparedTable | None = None
     light: bool = False
@@ -285,4 +290,6 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        return completed(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)
+        findings = self.collect(spec, ready, outputs)
+        declared = {"kind": self.kind, "cites": self.cites}
+        return completed(findings, self.name, spec, ready, outputs, **declared)

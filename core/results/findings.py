@@ -26,12 +26,11 @@ class Findings:
         methods: As in `Result`, without the settings of the options, which follow.
         models: References whose fingerprints are recorded.
         corpus: A `core.text.corpora.Corpus` that is recorded; None for a study of weights alone.
-        cites: Keys of the papers cited.
+        cites: Keys of papers that this result cites beside those of its study.
         failures: Why something failed outside a task, by its name.
         provenance: What is recorded beside versions, models and text.
         spec: What is recorded beside the options.
-        kind: The class of the result.
-        parts: Its further fields.
+        parts: Further fields of a result of the kind that the study declares.
     """
 
     tables: dict[str, pd.DataFrame]
@@ -47,14 +46,23 @@ class Findings:
     failures: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
-    kind: type[Result] = Result
     parts: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, study: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
-        """Make the study's result. Raises ModelError if a model cannot be found."""
+    def result(
+        self,
+        study: str,
+        spec: Any,
+        ready: Outputs,
+        outputs: Outputs,
+        *,
+        kind: type[Result] = Result,
+        cites: Iterable[str] = (),
+    ) -> Result:
+        """Make the study's result, of the kind and with the papers that it declares. Raises
+        ModelError if a model cannot be found."""
         of_text = () if self.corpus is None else self.corpus.notices
         notices = (*of_text, *self.notices, *outputs.notices)
-        return self.kind(
+        return kind(
             study=study,
             spec=spec.plain() | {**self.spec},
             headline=self.headline,
@@ -65,7 +73,7 @@ class Findings:
             provenance=provenance(tuple(dict.fromkeys(self.models)), self.corpus)
             | {**self.provenance},
             methods=f"{self.methods} {spec.settings()}".strip(),
-            citations=cite(tuple(self.cites)),
+            citations=cite((*cites, *self.cites)),
             caution=self.caution,
             statements=tuple(self.statements),
             **self.parts,

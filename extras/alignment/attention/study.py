@@ -93,7 +93,6 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=[ref for pair in outputs.values for ref in pair],
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=(*CITATIONS, "kuhn1955"),
     )
 
 
@@ -113,5 +112,6 @@ STUDY = Study(
     prepare=prepare_pairs,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "kuhn1955"),
     views=(View(draw=figures),),
 )

@@ -172,7 +172,6 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.model,),
         corpus=corpus,
         methods=make_methods(spec),
-        cites=(*CITATIONS, "behrmann2019"),
     )
 
 
@@ -190,5 +189,6 @@ STUDY = Study(
     Spec=CheckSpec,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "behrmann2019"),
     views=(View(draw=figures),),
 )

@@ -146,7 +146,6 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=study.CITATIONS,
     )
 
 
@@ -166,6 +165,7 @@ STUDY = Study(
     Spec=ProtocolSpec,
     plan=plan,
     collect=collect,
+    cites=study.CITATIONS,
     views=(
         View(
             draw=figures,

@@ -85,7 +85,6 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=CITATIONS,
     )
 
 
@@ -96,5 +95,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

@@ -173,8 +173,6 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=tuple(real),
         corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
-        cites=text.CITATIONS,
-        kind=PolarResult,
         parts={
             "probes": {ref: polar_probes(value) for ref, value in real.items()},
             "test": treebank.parts["test"],
@@ -192,6 +190,7 @@ STUDY = Study(
     prepare=planning.prepare_same,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     kind=PolarResult,
     views=(
         View(

@@ -105,7 +105,6 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=scored,
         corpus=treebank.corpus,
         methods=make_methods(spec, treebank, [*heads], layers_read(spec.as_probes, ready)),
-        cites=CITATIONS,
     )
     return with_limits(result, ready, scored, spec.layers)
 
@@ -117,6 +116,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(
         View(
             draw=draw_removal,

@@ -154,7 +154,6 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
             tuned=", ".join(spec.planted),
             covered=said("covered"),
         ),
-        cites=CITATIONS,
     )
 
 
@@ -238,5 +237,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

@@ -217,7 +217,6 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=(*dict.fromkeys(ref for pair in relations for ref in pair), spec.base),
         corpus=corpus,
-        cites=CITATIONS,
     )
 
 
@@ -228,5 +227,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

@@ -164,7 +164,6 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), deep)
         + reaches_in_words(tables["alignment"]),
-        cites=CITATIONS,
     )
 
 
@@ -175,6 +174,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=VIEWS,
     compared=ComparedTable(
         "methods",

@@ -114,7 +114,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=tuple(unmodified),
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), labelled),
-        cites=(*CITATIONS, "bansal2021"),
     )
 
 
@@ -174,5 +173,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "bansal2021"),
     views=(View(draw=figures),),
 )

@@ -177,7 +177,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         methods=text.make_methods(
             spec, heads, counted, treebank, 0 if groups is None else len(groups)
         ),
-        cites=(*text.CITATIONS, *(text.PROBE_CITATIONS if treebank else ())),
+        cites=text.PROBE_CITATIONS if treebank else (),
     )
 
 
@@ -209,6 +209,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     views=(
         View(
             draw=draw_behaviour,

@@ -89,7 +89,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=tuple(models),
         corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, layers) + reaches_in_words(values),
-        cites=(*text.CITATIONS, *[text.CONDITIONAL] * spec.conditional),
+        cites=[text.CONDITIONAL] * spec.conditional,
     )
     return with_limits(result, ready, models, spec.layers, controls)
 
@@ -147,6 +147,7 @@ STUDY = Study(
     prepare=prepare_same,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     views=(
         View(
             draw=charts.draw_targets,

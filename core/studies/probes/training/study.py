@@ -130,7 +130,6 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         methods=report.make_methods(
             spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)
         ),
-        cites=report.CITATIONS,
     )
     return planning.with_limits(result, ready, there)
 
@@ -180,6 +179,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=report.CITATIONS,
     views=(
         View(
             draw=report.draw_training,

@@ -117,8 +117,6 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         corpus=treebank.corpus,
         methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready, controls))
         + reaches_in_words(values),
-        cites=CITATIONS,
-        kind=ProbeResult,
         parts={
             "probes": {ref: model_probes(value) for ref, value in real.items()},
             "test": treebank.parts["test"],
@@ -164,6 +162,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     collect_costs=collect_costs,
     finish=finish,
     files=extra_files,

@@ -101,7 +101,6 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=tuple(values),
         corpus=corpus,
-        cites=CITATIONS,
     )  # fmt: skip
 
 
@@ -112,5 +111,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures, headline=bits_sentence),),
 )

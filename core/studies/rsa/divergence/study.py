@@ -158,7 +158,6 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
             read=report.said("causal" if causal else "masked", how=MASKING[spec.masking]),
             tags="the text's own" if _own_tags(corpus) else "those of the included parser",
         ),
-        cites=(*CITATIONS, "merchant2020"),
     )
 
 
@@ -205,5 +204,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "merchant2020"),
     views=(View(draw=draw_words, choices=coloured_models, first=first_models),),
 )

@@ -148,7 +148,6 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=refs,
         corpus=corpus,
-        cites=CITATIONS,
     )
 
 
@@ -159,5 +158,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_spaces, first=first_relations),),
 )

@@ -195,7 +195,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.base, *swapped, *frozen),
         corpus=examples.corpus,
         methods=make_methods(spec, deep, counts, examples.truth),
-        cites=CITATIONS,
     )
 
 
@@ -255,5 +254,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_swaps, choices=lambda result: [(False,), (True,)]),),
 )

@@ -136,7 +136,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.end, *(ref for _, ref in scored)),
         corpus=corpus,
         methods=said("methods", **vars(spec), how=f"{measure.label}: {measure.formula}"),
-        cites=(*CITATIONS, *measure.references),
+        cites=measure.references,
     )
 
 
@@ -173,5 +173,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures, first=first_layers),),
 )

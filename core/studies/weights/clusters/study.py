@@ -121,7 +121,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},
         methods=text.make_methods(spec, present, scored, spectra),
-        cites=(*text.CITATIONS, *(text.STATE_CITATIONS if spec.reads_states else ())),
+        cites=text.STATE_CITATIONS if spec.reads_states else (),
     )
 
 
@@ -149,6 +149,7 @@ STUDY = Study(
     prepare=planning.prepare,
     plan=planning.plan,
     collect=collect,
+    cites=text.CITATIONS,
     collect_costs=planning.collect_costs,
     perform=run_condensed,
     finish=finish,

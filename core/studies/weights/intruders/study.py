@@ -207,7 +207,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(selection.members)},
         methods=methods,
-        cites=CITATIONS,
     )
 
 
@@ -245,5 +244,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_view),),
 )

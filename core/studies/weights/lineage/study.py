@@ -126,7 +126,6 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures={str(ref): str(why) for ref, why in value["left_out"]},
         provenance={"fingerprints": contents(ready)},
         methods=make_methods(spec),
-        cites=CITATIONS,
     )
 
 
@@ -137,5 +136,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )
