@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.results.export import Result, provenance
 from core.results.papers.reference import cite
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement, leading
 from core.runs.runner import Outputs
 
 
@@ -20,9 +20,12 @@ class Findings:
     """What a study's `collect` found.
 
     Attributes:
-        tables, headline, statements, arrays, caution: As in `Result`.
+        tables, statements, arrays, caution: As in `Result`.
+        headline: One text, or sentences, which are joined; where there are none, `nothing` of the
+            study's words stands. None for a result that has a caution alone.
         notices: As in `Result`, between those of the text and those of the planned tasks, which
             follow by themselves; empty ones and repeated ones are left out.
+        limits: What the numbers cannot show: sentences that end the headline and are notices, too.
         methods: As in `Result`, without the settings of the options, which follow.
         models: References whose fingerprints are recorded.
         corpus: A `core.text.corpora.Corpus` that is recorded; None for a study of weights alone.
@@ -34,9 +37,10 @@ class Findings:
     """
 
     tables: dict[str, pd.DataFrame]
-    headline: str
+    headline: str | Iterable[str] | None
     statements: Sequence[Statement] = ()
     notices: Iterable[str] = ()
+    limits: Sequence[str] = ()
     methods: str = ""
     models: Iterable[str] = ()
     corpus: Any = None
@@ -57,15 +61,16 @@ class Findings:
         *,
         kind: type[Result] = Result,
         cites: Iterable[str] = (),
+        nothing: str = "",
     ) -> Result:
-        """Make the study's result, of the kind and with the papers that it declares. Raises
-        ModelError if a model cannot be found."""
+        """Make the study's result, of the kind, with the papers and with the headline of `nothing`
+        that it declares. Raises ModelError if a model cannot be found."""
         of_text = () if self.corpus is None else self.corpus.notices
-        notices = (*of_text, *self.notices, *outputs.notices)
+        notices = (*of_text, *self.limits, *self.notices, *outputs.notices)
         return kind(
             study=study,
             spec=spec.plain() | {**self.spec},
-            headline=self.headline,
+            headline=self._headline(nothing),
             tables=self.tables,
             arrays=self.arrays,
             notices=tuple(dict.fromkeys(filter(None, notices))),
@@ -78,3 +83,15 @@ class Findings:
             statements=tuple(self.statements),
             **self.parts,
         )
+
+    def _headline(self, nothing: str) -> str:
+        if self.headline is None:
+            return ""
+        sentences = [self.headline] if isinstance(self.headline, str) else self.headline
+        said = " ".join(filter(None, sentences)) or nothing
+        return " ".join(filter(None, (said, *self.limits)))
+
+
+def in_two_lines(said: str | Iterable[str]) -> str:
+    """Join the first sentences, as many as two lines above a figure hold; one text stays whole."""
+    return said if isinstance(said, str) else leading(said, TWO_LINES)

@@ -201,7 +201,7 @@ STUDY = Study(
             ],
             asked="Metric",
             titles=titles_of(METRICS),
-            headline=text.view_sentence,
+            headline=text.view_sentences,
             first=charts.first_scores,
             tables=lambda result, metric=LAS: trees.rows_of_metric(
                 result.tables, metric, "polar", "polar_margins", "best_layers"

@@ -19,7 +19,6 @@ from core.studies.probes.trees.tables import (
 )
 from core.studies.probes.trees.text import (
     MOST_NAMED,
-    NOTHING,
     beside,
     best_in_words,
     compared_with,
@@ -27,11 +26,9 @@ from core.studies.probes.trees.text import (
 )
 from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
-    TWO_LINES,
     Statement,
     estimate_of,
     first_of,
-    leading,
     listed,
     short_names,
     text_of,
@@ -80,18 +77,16 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
     )
 
 
-def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
-    """The statements on LAS in sentences; `parsed` tells a parser's trees from gold ones."""
-    return " ".join(_sentences(statements, LAS, parsed)) or NOTHING
-
-
-def view_sentence(result: PolarResult, metric: str = LAS) -> str:
-    """As many sentences on one metric as two lines hold; "" without scores."""
+def view_sentences(result: PolarResult, metric: str = LAS) -> Iterator[str]:
+    """The headline of one metric."""
     statements = statements_of(result.tables, list(result.probes), metric)
-    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+    return make_headline(statements, metric, parsed=result.parsed)
 
 
-def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+def make_headline(
+    statements: Sequence[Statement], metric: str = LAS, *, parsed: bool
+) -> Iterator[str]:
+    """Write the statements in sentences; `parsed` tells a parser's trees from gold ones."""
     if not statements:
         return
     tied = {each.subject: each.layers for each in statements if each.verdict == trees.TIED}

@@ -47,7 +47,7 @@ from extras.probes.removal.report import (
     make_methods,
     make_notices,
     statements_of,
-    view_sentence,
+    view_sentences,
 )
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.tables import LOSS, METRICS, TITLES, tables_of
@@ -123,7 +123,7 @@ STUDY = Study(
             choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
             asked="Cost",
             titles=TITLES,
-            headline=view_sentence,
+            headline=view_sentences,
             tables=lambda result, metric=LOSS: rows_of_metric(result.tables, metric),
         ),
     ),

@@ -117,7 +117,7 @@ def make_headline(
         f"For comparison: {listed(rivals)}." if rivals else "",
         *_tasks(statements),
     )
-    return " ".join(filter(None, parts)) or said("nothing")
+    return " ".join(filter(None, parts))
 
 
 def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:

@@ -166,11 +166,11 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = statements_of(made, models)
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
     counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
-    notices = (*few, *text.make_notices(doubts, headless(spec.refs, ready)))
     return Findings(
-        headline=" ".join([text.make_headline(statements), *few]),
+        headline=text.make_headline(statements),
+        limits=few,
         tables=made,
-        notices=notices,
+        notices=text.make_notices(doubts, headless(spec.refs, ready)),
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
@@ -213,7 +213,7 @@ STUDY = Study(
     views=(
         View(
             draw=draw_behaviour,
-            headline=lambda result: text.pairs_sentence(result.statements),
+            headline=lambda result: text.make_headline(result.statements),
         ),
     ),
 )

@@ -30,12 +30,10 @@ from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR, verdict_
 from core.studies.probes.trees.tables import rows_where
 from core.studies.probes.trees.text import beside
 from core.studies.text_kit import (
-    TWO_LINES,
     Estimate,
     Statement,
     by_number,
     estimate_of,
-    leading,
     listed,
     short_name,
     short_names,
@@ -179,17 +177,8 @@ def doubts_of(
     return (*below, *otherwise)
 
 
-def make_headline(statements: Sequence[Statement]) -> str:
+def make_headline(statements: Sequence[Statement]) -> Iterator[str]:
     """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
-    return " ".join(_sentences(statements)) or said("nothing")
-
-
-def pairs_sentence(statements: Sequence[Statement]) -> str:
-    """As many sentences of the headline as two lines hold; "" without scores."""
-    return leading(_sentences(statements), TWO_LINES)
-
-
-def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     if not statements:
         return
     first, *rest = statements

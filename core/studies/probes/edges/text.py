@@ -37,7 +37,7 @@ from core.studies.probes.trees.tables import (
     best_row,
     rows_where,
 )
-from core.studies.probes.trees.text import NOTHING, notice_of
+from core.studies.probes.trees.text import notice_of
 from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     Statement,
@@ -136,10 +136,13 @@ def _largest_gain(added: pd.DataFrame, model: str, target: str) -> Iterator[Stat
         yield Statement(model, ADDED, number, (int(gain["layer"]),), rival, target)
 
 
-def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:
-    """The statements in sentences: the first model beside its baselines, then the other models."""
+def make_headline(
+    statements: Sequence[Statement], doubts: Sequence[Statement] = ()
+) -> Iterator[str]:
+    """Write the statements in sentences: the first model beside its baselines, then the other
+    models."""
     if not statements:
-        return NOTHING
+        return
     first = statements[0].subject
     leading = {each.metric: each for each in statements if each.verdict == BEST}
     scores = {each.metric: each for each in statements if each.verdict == BASELINE}
@@ -159,17 +162,14 @@ def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] =
         best = (
             f"at best {listed([f'{clause} ({places[name]})' for name, clause in clauses.items()])}"
         )
-    sentences = [
-        f"{_verdict(scores, margins)}: {names[first]} predicts {best}.",
-        *_similar(scores, margins),
-        *_added(names[first], [each for each in statements if each.verdict == ADDED]),
-    ]
+    yield f"{_verdict(scores, margins)}: {names[first]} predicts {best}."
+    yield from _similar(scores, margins)
+    yield from _added(names[first], [each for each in statements if each.verdict == ADDED])
     for ref in models:
         gaps = [_gap(each, tied) for each in rest if each.subject == ref != first]
         if gaps:
-            sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
-            sentences += _unbeaten([each for each in doubts if each.subject == ref])
-    return " ".join(sentences)
+            yield f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}."
+            yield from _unbeaten([each for each in doubts if each.subject == ref])
 
 
 def _unbeaten(doubts: Sequence[Statement]) -> Iterator[str]:

@@ -186,7 +186,7 @@ STUDY = Study(
             choices=lambda result: [
                 (metric,) for metric in metrics_in(result.tables["best"], report.METRICS)
             ],
-            headline=report.view_sentence,
+            headline=report.view_sentences,
             tables=lambda result, metric=report.METRIC: rows_of_metric(result.tables, metric),
         ),
     ),

@@ -22,7 +22,6 @@ from core.studies.text_kit import (
     Statement,
     by_number,
     first_of,
-    leading,
     listed,
     text_of,
     words_beside,
@@ -31,7 +30,6 @@ from core.studies.text_kit import (
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 NOTICES = {
     trees_statements.UNSCORED: "unscored",
     trees_statements.TOO_FEW: "too_few",
@@ -49,19 +47,14 @@ LEADS = {
 }
 
 
-def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
-    """The statements in sentences; `parsed` tells a parser's trees from gold ones."""
-    return " ".join(_sentences(statements, metric, parsed)) or NOTHING
-
-
-def scores_sentence(result: ProbeResult, metric: str) -> str:
-    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+def scores_sentences(result: ProbeResult, metric: str) -> Iterator[str]:
+    """The headline of one metric."""
     statements = trees_statements.statements_of(result.tables, list(result.probes), metric)
-    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+    return make_headline(statements, metric, parsed=result.parsed)
 
 
-def arcs_sentence(result: ProbeResult) -> str:
-    """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
+def arcs_sentences(result: ProbeResult) -> list[str]:
+    """Two sentences, on long and on adjacent edges."""
     sentences: list[str] = []
     for each in trees_statements.arc_statements(result.tables, list(result.probes)):
         if each.verdict != trees_statements.BEST:
@@ -75,10 +68,11 @@ def arcs_sentence(result: ProbeResult) -> str:
             sentences.append(
                 f"Of those between adjacent words, it predicts {each.number.value_text}"
             )
-    return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
+    return [f"{sentence}." for sentence in sentences]
 
 
-def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> Iterator[str]:
+    """Write the statements in sentences; `parsed` tells a parser's trees from gold ones."""
     if not statements:
         return
     tied = {

@@ -28,7 +28,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.bits.report import (
-    bits_sentence,
+    bits_sentences,
     build_tables,
     figures,
     make_headline,
@@ -112,5 +112,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     cites=CITATIONS,
-    views=(View(draw=figures, headline=bits_sentence),),
+    views=(View(draw=figures, headline=lambda result: bits_sentences(result.statements)),),
 )

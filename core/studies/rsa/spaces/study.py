@@ -33,7 +33,6 @@ from core.studies.kit import (
 )
 from core.studies.rsa.spaces.charts import draw_spaces, first_relations
 from core.studies.rsa.spaces.report import (
-    NOTHING,
     PLACES,
     SEEDS,
     TUNED,
@@ -112,7 +111,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus = ready.need("text")
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
         nowhere = {"spaces": pd.DataFrame(columns=PLACES)}
-        return Findings(nowhere, NOTHING, corpus=corpus)
+        return Findings(nowhere, "", corpus=corpus)
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)

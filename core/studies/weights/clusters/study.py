@@ -100,8 +100,10 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )  # fmt: skip
     return Findings(
         spec={"map": "pca"},
-        headline=f"{unlabelled_sentence(cast)} "
-        f"{text.make_headline(spec, statements, scored, present)}".strip(),
+        headline=(
+            unlabelled_sentence(cast),
+            text.make_headline(spec, statements, scored, present),
+        ),
         statements=(*statements, *cast),
         tables=built,
         arrays={

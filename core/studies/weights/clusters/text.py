@@ -117,7 +117,7 @@ def make_headline(
     if not scored.k:
         pair = [each for each in statements if each.verdict in OF_A_PAIR]
         ranks = rank_sentence(statements[len(pair) :], spec.threshold)
-        return " ".join(filter(None, (pair_sentence(pair), ranks))) or said("nothing")
+        return " ".join(filter(None, (pair_sentence(pair), ranks)))
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )

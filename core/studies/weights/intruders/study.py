@@ -188,16 +188,14 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     notices += text.near_threshold(spec, tables["directions"])
     statements = text.statements_of(spec, tables["families"])
-    headline, methods = (
-        text.make_headline(spec, statements, tables["families"]),
-        text.make_methods(spec),
-    )
+    headline = [text.make_headline(spec, statements, tables["families"])]
+    methods = text.make_methods(spec)
     if spec.scaling:
         tables["scaling"], more = _scaled(spec, ready, outputs)
         notices += more
         removed = text.scaling_statements(tables["scaling"])
         statements = (*statements, *removed)
-        headline = f"{headline} {text.scaling_headline(removed)}".strip()
+        headline.append(text.scaling_headline(removed))
         methods = f"{methods} {text.scaling_methods(spec)}"
     return Findings(
         headline=headline,

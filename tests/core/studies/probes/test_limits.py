@@ -12,7 +12,7 @@ from core.catalogue import STUDIES
 from core.errors import SpecError
 from core.models.identity import Identity
 from core.options.layer_numbers import EVERY_LAYER
-from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, run_here
 from core.studies.probes.trees.planning import TREEBANK, chosen_layers, few_sentences, with_limits
 from core.studies.probes.trees.spec import ProbeSpec
@@ -32,8 +32,8 @@ def first_stage(sentences: int, foreign: str = "") -> Outputs:
     return Outputs({TREEBANK: treebank, **identified})
 
 
-def made() -> Result:
-    return Result("probe", {}, "It is 5 points below the untrained model.", {}, notices=("More.",))
+def made() -> Findings:
+    return Findings({}, "It is 5 points below the untrained model.", notices=("More.",))
 
 
 @pytest.mark.parametrize(("sentences", "limited"), [(320, True), (576, False)])
@@ -42,8 +42,9 @@ def test_fewer_training_sentences_than_dimensions_are_said(sentences: int, limit
     notes = few_sentences(ready, tuple(WIDTHS))
     assert len(notes) == limited
     assert all("(320)" in note and "wide (576)" in note for note in notes)
-    result = with_limits(made(), ready, tuple(WIDTHS))
-    assert result.headline == " ".join([made().headline, *notes])
+    findings = with_limits(made(), ready, tuple(WIDTHS))
+    result = findings.result("probe", ProbeSpec(), Outputs({}), Outputs({}))
+    assert result.headline == " ".join([str(made().headline), *notes])
     assert result.notices == (*notes, "More.")
 
 
@@ -68,7 +69,7 @@ def test_of_a_deep_model_the_layers_that_are_read_are_said() -> None:
     assert said.startswith("Of deep, layers 0, 2, 4, 6, 8, 10, 12 were read")
     every = ProbeSpec(layers=(EVERY_LAYER,))
     assert chosen_layers(every, deep) == tuple(range(13))
-    assert with_limits(made(), ready, ("deep",), every.layers).notices == ("More.",)
+    assert with_limits(made(), ready, ("deep",), every.layers).notices == ("", "More.")
     with pytest.raises(SpecError, match="deep has layers 0 to 12; layer 13 is not among them"):
         chosen_layers(ProbeSpec(layers=(13,)), deep)
 
