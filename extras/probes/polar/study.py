@@ -159,19 +159,18 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
     statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
-    starts = start_notices(spec.models[0], changes_of(ready))
-    doubted = (notice_of(doubt, "LAS") for doubt in doubts)
-    notices = (*starts, *doubted)
     coded = tuple(ref for ref in real if "centres" in real[ref])
     fewer = planning.controls_of(spec.as_probes, "control labels")
     layers = planning.layers_read(spec.as_probes, ready, fewer)
-    result = Findings(
+    findings = Findings(
         headline=text.make_headline(statements, parsed=treebank.parsed),
         tables=made,
-        notices=notices,
+        notices=(
+            *start_notices(spec.models[0], changes_of(ready)),
+            *(notice_of(doubt, "LAS") for doubt in doubts),
+        ),
         statements=(*statements, *doubts),
         models=tuple(real),
-        corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
         parts={
             "probes": {ref: polar_probes(value) for ref, value in real.items()},
@@ -180,7 +179,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return planning.with_limits(result, ready, real, spec.layers, fewer)
+    return planning.with_treebank(findings, ready, spec.layers, fewer)
 
 
 STUDY = Study(

@@ -36,7 +36,7 @@ from core.studies.probes.trees.planning import (
     layers_read,
     model_arguments,
     training_arguments,
-    with_limits,
+    with_treebank,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
@@ -97,16 +97,15 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     made = tables_of(values, spec.draws, spec.seed)
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)
-    result = Findings(
+    findings = Findings(
         headline=make_headline(statements),
         tables=made,
         notices=make_notices(headless(spec.models, ready)),
         statements=statements,
         models=scored,
-        corpus=treebank.corpus,
         methods=make_methods(spec, treebank, [*heads], layers_read(spec.as_probes, ready)),
     )
-    return with_limits(result, ready, scored, spec.layers)
+    return with_treebank(findings, ready, spec.layers)
 
 
 STUDY = Study(

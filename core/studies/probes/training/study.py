@@ -115,23 +115,21 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "loss": loss_table(there),
     }
     statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
-    notices = (
-        *report.make_notices(doubts, tables["best"]),
-        *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
-        *notices_of_steps(spec.steps, spec.end, spec.at_most),
-    )
-    result = Findings(
+    findings = Findings(
         headline=report.make_headline(statements),
         tables=tables,
-        notices=notices,
+        notices=(
+            *report.make_notices(doubts, tables["best"]),
+            *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+            *notices_of_steps(spec.steps, spec.end, spec.at_most),
+        ),
         statements=(*statements, *doubts),
         models=tuple(there),
-        corpus=treebank.corpus,
         methods=report.make_methods(
             spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)
         ),
     )
-    return planning.with_limits(result, ready, there)
+    return planning.with_treebank(findings, ready)
 
 
 def find_peaks(groups: Mapping[str, Mapping[str, ProbeScores]]) -> pd.DataFrame:

@@ -252,19 +252,19 @@ def layers_read(spec: ProbeSpec, ready: Outputs, controls: Sequence[str] = ()) -
     return layer_numbers.which_layers(spec.layers, depths(ready), controls)
 
 
-def with_limits(
+def with_treebank(
     findings: Findings,
     ready: Outputs,
-    models: Iterable[str],
     asked: Sequence[int] | None = None,
     controls: Sequence[str] = (),
 ) -> Findings:
-    """Say in headline and notices what the numbers cannot show: few sentences, and some layers of
-    those `asked`. Of a text that the parser cannot parse, the headline says nothing else."""
-    models = tuple(models)
+    """Add the text that was read, and what the numbers cannot show: few sentences, and some layers
+    of those `asked`. Of a text that the parser cannot parse, its caution is all that is said."""
+    treebank, models = ready.need(TREEBANK), tuple(findings.models)
+    findings = replace(findings, corpus=treebank.corpus)
+    if treebank.foreign:
+        return replace(findings, headline=None, caution=treebank.foreign, statements=())
     deep = {ref: count for ref, count in depths(ready).items() if ref in models}
     some = layer_numbers.some_read(asked, deep, controls) if asked is not None else ""
-    if foreign := ready.need(TREEBANK).foreign:
-        return replace(findings, headline=None, caution=foreign, statements=())
     limits = few_sentences(ready, models)
     return replace(findings, limits=limits, notices=(some, *findings.notices))
