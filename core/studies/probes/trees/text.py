@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import core.studies.probes.trees.statements as trees_statements
 from core.maths.structural.arcs import FAR
@@ -73,6 +73,28 @@ def arcs_sentences(result: ProbeResult) -> list[str]:
 
 def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> Iterator[str]:
     """Write the statements in sentences; `parsed` tells a parser's trees from gold ones."""
+    if statements and metric.endswith(OF_SELECTIVITY):
+        gap, best, *_ = statements
+        layers = gap.layers
+        where = best_in_words(layers) if layers == best.layers else layers_in_words(layers)
+        yield f"At {where}, {short_name(gap.subject)} is {compared_with(gap)}."
+    else:
+        yield from probe_sentences(statements, LEADS.get(metric, ""), parsed=parsed)
+
+
+def probe_sentences(
+    statements: Sequence[Statement],
+    lead: str,
+    *,
+    parsed: bool,
+    named: Mapping[str, str] | None = None,
+    more: str = "",
+    longest: float = TWO_LINES,
+    one_layer: Callable[[Sequence[int]], str] = layers_in_words,
+) -> Iterator[str]:
+    """Write what probes of any kind score by one metric. `lead` is filled by `score_in_words`,
+    `named` baselines are called so, `more` follows on the first model; a fine-tune's sentence is
+    parted beyond `longest` characters, and `one_layer` names the layer of each further model."""
     if not statements:
         return
     tied = {
@@ -80,36 +102,33 @@ def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool)
     }
     first, *rest = (each for each in statements if each.verdict != trees_statements.TIED)
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    name = names[first.subject]
-    if metric.endswith(OF_SELECTIVITY):
-        at_best = first.layers == rest[0].layers
-        where = best_in_words(first.layers) if at_best else layers_in_words(first.layers)
-        yield f"At {where}, {name} is {compared_with(first)}."
-        return
     edges = "parse edges" if parsed else "gold edges"
-    margins = [each for each in rest if each.subject == first.subject]
-    sentence = ", ".join(
-        (score_in_words(LEADS[metric], first, name, edges, tied), *map(compared_with, margins))
-    )
+    rivals = {first.subject: names[first.subject], **(named or {})}
+
+    def scored(each: Statement) -> str:
+        return score_in_words(lead, each, names[each.subject], edges, tied)
+
+    def compared(gap: Statement) -> str:
+        return beside(gap, rivals.get(gap.baseline) or baseline_name(gap.baseline))
+
     score = next((each for each in rest if each.verdict == trees_statements.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with
         of = [each for each in rest if each.subject == score.subject and each is not score]
-        compared = [
-            beside(each, name) if each.baseline == first.subject else compared_with(each)
-            for each in sorted(of, key=lambda each: each.baseline != first.subject)
-        ]
-        lead = score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
-        whole = f"{lead}, {listed(compared)}."
-        fits = len(whole) <= TWO_LINES or len(compared) < 2
-        yield whole if fits else f"{lead}, {compared[0]}."
+        gaps = [*map(compared, sorted(of, key=lambda each: each.baseline != first.subject))]
+        whole = f"{scored(score)}, {listed(gaps)}."
+        fits = len(whole) <= longest or len(gaps) < 2
+        yield whole if fits else f"{scored(score)}, {gaps[0]}."
         if not fits:
-            yield f"It is {listed(compared[1:])}."
-    yield f"{sentence}."
+            yield f"It is {listed(gaps[1:])}."
+    margins = [compared(each) for each in rest if each.subject == first.subject]
+    yield f"{', '.join((scored(first), *margins))}."
+    if more:
+        yield more
     others = [each for each in rest if each.subject != first.subject and score is None]
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
-        where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
-        yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
+        where = best_in_words(layers) if len(layers) > 1 else one_layer(layers)
+        yield f"At {where}, {names[each.subject]} is {compared(each)}."
 
 
 def score_in_words(
