@@ -107,21 +107,21 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], laye
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
     weight = text_of(spec.weight, "amount")
-    parts = {  # whether a sentence holds
-        said("probes", rank=spec.rank, layers=layers, models=models): True,
-        treebank.in_words("Labelled dependency trees", spec.as_probes): True,
+    parts = (
+        said("probes", rank=spec.rank, layers=layers, models=models),
+        treebank.in_words("Labelled dependency trees", spec.as_probes),
         said(
             "training",
             weight=weight, rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay,
-        ): True,
-        said("predicted"): True,
-        said("scores"): True,
-        said("baselines"): True,
-        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
-        said("selectivity", draws=spec.controls): bool(spec.controls),
+        ),
+        said("predicted"),
+        said("scores"),
+        said("baselines"),
+        said("coded", models=", ".join(coded), size=SIZE) if coded else "",
+        said("selectivity", draws=spec.controls) if spec.controls else "",
         said_of_trees(
             "bands", seeds=spec.seeds, draws=spec.draws, drawn="control labels", two=two
-        ): True,
-        said_of_trees("tied"): True,
-    }  # fmt: skip
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ),
+        said_of_trees("tied"),
+    )  # fmt: skip
+    return " ".join(filter(None, parts))

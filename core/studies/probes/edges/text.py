@@ -259,21 +259,20 @@ def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
     """A methods paragraph, ready to paste; `layers` says those that were probed."""
     tried = {"low": text_of(min(PENALTIES), "whole"), "high": text_of(max(PENALTIES), "whole")}
     targets = listed([PLURALS[name] for name in spec.targets])
-    parts = {  # whether a sentence holds
-        said("probes", targets=targets, layers=layers, models=", ".join(spec.probed)): True,
-        said("penalty", penalty=spec.penalty): bool(spec.penalty),
-        said("chosen_penalty", **tried): not spec.penalty,
-        said("words"): True,
-        treebank.in_words("Trees and tags", spec.as_probes): True,
-        said("left_out"): True,
-        said("label"): "label" in spec.targets,
-        said("distance", count=len(BUCKETS), classes="; ".join(BUCKETS)): "distance"
-        in spec.targets,
-        said("codes"): True,
-        said("selectivity", draws=spec.controls): bool(spec.controls),
-        said("added"): spec.conditional,
-        said("baselines"): True,
-        said_of_trees("tied"): True,
-        said("bands", draws=spec.draws, two=TWO_DRAWS * (spec.controls == 2)): True,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+    buckets = said("distance", count=len(BUCKETS), classes="; ".join(BUCKETS))
+    parts = (
+        said("probes", targets=targets, layers=layers, models=", ".join(spec.probed)),
+        said("penalty", penalty=spec.penalty) if spec.penalty else said("chosen_penalty", **tried),
+        said("words"),
+        treebank.in_words("Trees and tags", spec.as_probes),
+        said("left_out"),
+        said("label") if "label" in spec.targets else "",
+        buckets if "distance" in spec.targets else "",
+        said("codes"),
+        said("selectivity", draws=spec.controls) if spec.controls else "",
+        said("added") if spec.conditional else "",
+        said("baselines"),
+        said_of_trees("tied"),
+        said("bands", draws=spec.draws, two=TWO_DRAWS * (spec.controls == 2)),
+    )
+    return " ".join(filter(None, parts))

@@ -196,19 +196,17 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], laye
     appended."""
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
-    parts = {  # whether a sentence holds
-        said(
-            "probes", rank=spec.rank, probes=listed(spec.probes), layers=layers, models=models
-        ): True,
-        treebank.in_words("Dependency trees", spec): True,
-        said("training", rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay): True,
-        said("scores", shortest=SHORTEST, longest=LONGEST): True,
-        said("baselines"): True,
-        said("tied"): True,
-        said("arcs"): {"distance", "depth"} <= set(spec.probes),
-        said("added"): spec.conditional,
-        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
-        said("selectivity", draws=spec.controls): bool(spec.controls),
-        said("bands", seeds=spec.seeds, draws=spec.draws, drawn="control trees", two=two): True,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+    parts = (
+        said("probes", rank=spec.rank, probes=listed(spec.probes), layers=layers, models=models),
+        treebank.in_words("Dependency trees", spec),
+        said("training", rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay),
+        said("scores", shortest=SHORTEST, longest=LONGEST),
+        said("baselines"),
+        said("tied"),
+        said("arcs") if {"distance", "depth"} <= set(spec.probes) else "",
+        said("added") if spec.conditional else "",
+        said("coded", models=", ".join(coded), size=SIZE) if coded else "",
+        said("selectivity", draws=spec.controls) if spec.controls else "",
+        said("bands", seeds=spec.seeds, draws=spec.draws, drawn="control trees", two=two),
+    )
+    return " ".join(filter(None, parts))

@@ -284,17 +284,17 @@ def make_methods(
         else "none"
     )
     vector = every_vector()[spec.vector]
-    parts = {  # whether a sentence holds
+    parts = (
         said(
             "compared", models=len(members), base=spec.base, families=families,
             vector=spec.vector, meaning=vector.meaning,
-        ): True,
-        said("directions", rank=spec.rank): vector.ranked,
-        said("states", sentences=SENTENCES): spec.reads_states,
+        ),
+        said("directions", rank=spec.rank) if vector.ranked else "",
+        said("states", sentences=SENTENCES) if spec.reads_states else "",
         said(
             "neighbours", label=WORDS[spec.label_by], permutations=spec.permutations, k=scored.k
-        ): scored.k,
-        said("clusters", method=CLUSTERING[spec.method]): True,
-        said("ranks", threshold=text_of(spec.threshold, "setting")): True,
-    }  # fmt: skip
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ) if scored.k else "",
+        said("clusters", method=CLUSTERING[spec.method]),
+        said("ranks", threshold=text_of(spec.threshold, "setting")),
+    )  # fmt: skip
+    return " ".join(filter(None, parts))
