@@ -12,14 +12,14 @@ from typing import Any
 
 import pandas as pd
 
+import core.models.costs as costs
 import core.results.drawing.panels as panels
-from core.models.costs import Sizes, expected_costs, expected_outputs, price_tasks
 from core.results.differences import ComparedTable
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.printing import Drawing
 from core.results.drawing.vega import Chart
 from core.results.export import Result
-from core.results.findings import Findings
+from core.results.findings import Findings, in_two_lines
 from core.results.words import Words
 from core.runs.price import Cost, Price
 from core.runs.runner import Outputs, Task, run, run_here
@@ -35,7 +35,9 @@ def run_first_stage(tasks: Sequence[Task], **options: Any) -> Outputs:
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 
 
-def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+def completed(
+    findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs, **of_study: Any
+) -> Result:
     """Make a result of what was found, with notices of words, sinks and files.
 
     Args:
@@ -44,13 +46,14 @@ def completed(findings: Findings, name: str, spec: Any, ready: Outputs, outputs:
         spec: What was asked for.
         ready: Outputs of the first stage.
         outputs: Of the planned tasks.
+        of_study: What a study declares of its results, see `Findings.result`.
     """
-    result = findings.result(name, spec, ready, outputs)
+    result = findings.result(name, spec, ready, outputs, **of_study)
     result = with_sinks(with_unknown_words(result, ready), ready, outputs)
     return with_model_files(result, spec, ready, outputs)
 
 
-def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
+def expected_tasks(study: Study, spec: Any, sizes: costs.Sizes) -> list[Task]:
     """Plan a study from the sizes of its models and texts in place of their contents.
 
     Args:
@@ -65,7 +68,7 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
     Raises:
         PalimpsestError: As `plan`.
     """
-    return [*study.plan(spec, expected_outputs(study.prepare(spec, None), sizes))]
+    return [*study.plan(spec, costs.expected_outputs(study.prepare(spec, None), sizes))]
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ class View:
             several are one figure; none where the numbers are missing.
         choices: Result -> the choices whose figures files hold, the main one first; where the
             headline is a null result, the one that shows the comparison.
-        headline: Result, choices -> the sentence above the figure; "" for the study's.
+        headline: Result, choices -> the sentence above the figure, or several, as many of them as
+            two lines hold; the study's where there are none.
         tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
             for `table`, or for all tables where that is empty.
         first: Result, choices -> the same result with what a page draws at first alone: what is
@@ -97,7 +101,7 @@ class View:
     key: str = ""
     draw: Callable[..., panels.Figures] = lambda result, *choices, context: {}
     choices: Callable[[Result], Iterable[tuple[object, ...]]] = lambda result: [()]
-    headline: Callable[..., str] = lambda result, *choices: ""
+    headline: Callable[..., str | Iterable[str]] = lambda result, *choices: ""
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     first: Callable[..., Any] | None = None
     table: str = ""
@@ -133,10 +137,10 @@ class View:
         return {name: table for name, table in result.tables.items() if name == self.table}
 
     def sentence(self, result: Result, *choices: object) -> str:
-        """Return the sentence above the figure; "" for the study's, which also stands above every
-        view where it is a caution alone."""
+        """Return what stands above the figure; "" for the study's sentence, which also stands above
+        every view where it is a caution alone."""
         alone = result.caution and not result.headline
-        return "" if alone else self.headline(result, *choices)
+        return "" if alone else in_two_lines(self.headline(result, *choices))
 
     def leaves_out(self, result: Result, *choices: object) -> bool:
         """Whether a page draws some of the result's lines at first."""
@@ -190,7 +194,8 @@ class Study:
         collect_costs: spec, planned tasks, sizes of models -> costs of what `collect` and `finish`
             compute, where that takes long.
         files: Result -> files beside tables and figures, by name.
-        kind: Of its results, where they are more than a `Result`.
+        cites: Keys of the papers that every result cites.
+        kind: The class of its results.
         views: How pages and files show a result, the first one at first.
         compared: What is compared of two results; None where a page shows no two side by side.
         light: Whether its precomputed result at default options opens without importing what
@@ -205,9 +210,10 @@ class Study:
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]] = prepare_named
     perform: Callable[..., Outputs] = lambda spec, tasks, **options: run(tasks, **options)
     finish: Callable[..., Any] = lambda spec, ready, result, **options: result
-    collect_costs: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = lambda *planned: ()
+    collect_costs: Callable[..., Sequence[Cost]] = lambda spec, tasks, sizes: ()
     files: Callable[[Any], dict[str, bytes]] = lambda result: {}
-    kind: type[Any] | None = None
+    cites: Iterable[str] = ()
+    kind: type[Result] = Result
     views: tuple[View, ...] = (View(),)
     compared: ComparedTable | None = None
     light: bool = False
@@ -246,9 +252,9 @@ class Study:
     def price(self, spec: Any) -> Price:
         """Price a run as the sum of what the tasks that it would plan cost. Nothing is fetched for
         it but the sizes of models. Raises PalimpsestError as `expected_tasks` does."""
-        sizes = Sizes()
+        sizes = costs.Sizes()
         tasks = expected_tasks(self, spec, sizes)
-        return price_tasks(tasks, sizes, *self.collect_costs(spec, tasks, sizes))
+        return costs.price_tasks(tasks, sizes, *self.collect_costs(spec, tasks, sizes))
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.
@@ -272,7 +278,8 @@ class Study:
         if shipped is not None and shelf.is_wanted(options):
             return shipped
         ready = run_first_stage(self.prepare(spec, texts), **options)
-        outputs = self.perform(spec, self.plan(spec, ready), expected=expected_costs, **options)
+        planned = self.plan(spec, ready)
+        outputs = self.perform(spec, planned, expected=costs.expected_costs, **options)
         result = self.finish(spec, ready, self.result(spec, ready, outputs), **options)
         return result if shipped is None else shelf.compared(result, shipped)
 
@@ -285,4 +292,6 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        return completed(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)
+        findings = self.collect(spec, ready, outputs)
+        declared = {"kind": self.kind, "cites": self.cites, "nothing": self.words.nothing}
+        return completed(findings, self.name, spec, ready, outputs, **declared)

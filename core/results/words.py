@@ -53,6 +53,7 @@ class Words:
         reason: Why one would run it, in one sentence.
         how_to_read: Of its only view, see `ViewWords`.
         missing: Of every view that has none.
+        nothing: Its headline where nothing could be stated.
         caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
             `code` as in Markdown. In a file, `{ as_in = "seeds" }` is the explanation that the
             study in the folder `seeds` beside this one has; a package is named in full.
@@ -67,6 +68,7 @@ class Words:
     question: str = ""
     how_to_read: str = ""
     missing: str = ""
+    nothing: str = ""
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
     views: Mapping[str, ViewWords] = field(default_factory=dict, hash=False)

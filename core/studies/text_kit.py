@@ -5,7 +5,7 @@ from core.errors import by_number, counted, first_of, listed
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import Kind, text_of
-from core.results.statements import TWO_LINES, Statement, leading
+from core.results.statements import TWO_LINES, Statement
 from core.results.words import words_beside
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "estimate_of",
     "first_of",
     "layers_in_words",
-    "leading",
     "listed",
     "short_name",
     "short_names",

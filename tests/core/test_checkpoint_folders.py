@@ -143,7 +143,7 @@ def test_a_study_runs_on_them(name: str, runs: Path) -> None:
     assert "/checkpoint-300" in json.dumps(result.provenance, default=str)
     study.figures(result)
     for view in study.views:
-        view.headline(result)
+        view.sentence(result)
         view.drawing(result)(context=PAGE)
 
 

@@ -187,7 +187,7 @@ def test_the_precomputed_results_have_every_view() -> None:
             if (name, view.name) not in waiting or not charts(view, result):
                 continue
             del waiting[name, view.name]
-            assert isinstance(view.headline(result), str)
+            assert isinstance(view.sentence(result), str)
             assert any(len(table) for table in view.rows(result).values()) or name == "tokens"
             for table, rows in view.rows(result).items():
                 assert all(meaning(table, str(column)) for column in rows.columns)

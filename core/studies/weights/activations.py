@@ -172,7 +172,6 @@ def compare_states(
     if not alike:
         raise nothing_compared([*notices, *outputs.sentences.values()])
     distances, still = measure_activations(states[base], {ref: states[ref] for ref in alike})
-    notices += [notice for ref in (base, *alike) for notice in states[ref]["notices"]]
     return alike, distances, [*notices, *still]
 
 

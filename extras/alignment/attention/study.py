@@ -89,11 +89,10 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements, *head_table[["layer", "head"]].nunique()),
         statements=statements,
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
-        notices=[*corpus.notices, *pair_notices(spec, ready, outputs, UNLIKE)],
+        notices=pair_notices(spec, ready, outputs, UNLIKE),
         models=[ref for pair in outputs.values for ref in pair],
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=(*CITATIONS, "kuhn1955"),
     )
 
 
@@ -113,5 +112,6 @@ STUDY = Study(
     prepare=prepare_pairs,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "kuhn1955"),
     views=(View(draw=figures),),
 )

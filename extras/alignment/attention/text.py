@@ -63,7 +63,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     """Write the headline of the statements of `statements_of`; `layers` were compared, each with so
     many heads."""
     if not facts:
-        return said("nothing")
+        return ""
     highest, compared = facts[:2]
     text = (
         f"matched heads correlate at {highest.number.value_text} on average at the best layer "

@@ -144,10 +144,10 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
 
 def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `check` (COLUMNS) and its headline."""
-    notices = [
-        notice
+    refused = [
+        value.get(f"{method}/refused", "")
         for methods, value in outputs.values.items()
-        for notice in (*value["notices"], *(value.get(f"{each}/refused", "") for each in methods))
+        for method in methods
     ]
     keys = {"nmse": "nmse", "inverse_error": "inverse"}
     frames = [
@@ -168,11 +168,10 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements),
         statements=statements,
         tables={"check": table},
-        notices=[*corpus.notices, *notices],
+        notices=refused,
         models=(spec.model,),
         corpus=corpus,
         methods=make_methods(spec),
-        cites=(*CITATIONS, "behrmann2019"),
     )
 
 
@@ -190,5 +189,6 @@ STUDY = Study(
     Spec=CheckSpec,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "behrmann2019"),
     views=(View(draw=figures),),
 )

@@ -42,7 +42,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return said("nothing")
+        return ""
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)

@@ -117,7 +117,6 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `findings`, `claims` and `errors`, see the module `findings`."""
     by_protocol: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
     widths = dict.fromkeys(spec.groups, 1)
-    notices: list[str] = []
     for group in spec.groups:
         for fitted, variants in FITTED.items():
             if (group, fitted) in outputs.values:
@@ -130,8 +129,6 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
         values = {role[2]: value for role, value in ours_by_role.items()}
         if values and (ours := our_errors(values)).by_method:
             by_protocol[group][OURS] = ours
-            notices += [notice for value in values.values() for notice in value["notices"]]
-    notices += make_notices(widths["models"])
     claims = claim_rows(by_protocol["models"], by_protocol.get("tuned", {}))
     findings = finding_rows(claims)
     errors = pd.concat(
@@ -145,11 +142,10 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=make_headline(statements, spec.steps),
         statements=statements,
         tables={"findings": findings, "claims": claims, "errors": errors},
-        notices=[*corpus.notices, *notices],
+        notices=make_notices(widths["models"]),
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=study.CITATIONS,
     )
 
 
@@ -169,6 +165,7 @@ STUDY = Study(
     Spec=ProtocolSpec,
     plan=plan,
     collect=collect,
+    cites=study.CITATIONS,
     views=(
         View(
             draw=figures,

@@ -115,7 +115,7 @@ def make_headline(facts: Sequence[Statement], steps: int = THEIR_STEPS) -> str:
     """Write the headline of the statements of `statements_of`; `steps` are the batches that the
     networks of the published protocol were trained for."""
     if not facts:
-        return said("nothing")
+        return ""
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"

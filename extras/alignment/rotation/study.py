@@ -75,18 +75,16 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if outputs.values:
         (errors, gaps), spectra = error_tables(outputs.values), spectrum_table(outputs.values)
     corpus = ready.need("text")
-    notices = [notice for value in outputs.values.values() for notice in value["notices"]]
     statements = statements_of(errors, gaps, spectra)
     refs = tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair))
     return Findings(
         headline=make_headline(spec, statements, planted_gap(gaps)),
         statements=statements,
         tables={"rotation": errors, "rotation_gaps": gaps, "spectra": spectra},
-        notices=[*corpus.notices, *describe_seeds(ready, spec.models), *notices],
+        notices=describe_seeds(ready, spec.models),
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        cites=CITATIONS,
     )
 
 
@@ -97,5 +95,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

@@ -159,22 +159,19 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
     statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
-    starts = start_notices(spec.models[0], changes_of(ready))
-    doubted = (notice_of(doubt, "LAS") for doubt in doubts)
-    notices = (*starts, *doubted, *treebank.notices, *outputs.notices)
     coded = tuple(ref for ref in real if "centres" in real[ref])
     fewer = planning.controls_of(spec.as_probes, "control labels")
     layers = planning.layers_read(spec.as_probes, ready, fewer)
-    result = Findings(
+    findings = Findings(
         headline=text.make_headline(statements, parsed=treebank.parsed),
         tables=made,
-        notices=notices,
+        notices=(
+            *start_notices(spec.models[0], changes_of(ready)),
+            *(notice_of(doubt, "LAS") for doubt in doubts),
+        ),
         statements=(*statements, *doubts),
         models=tuple(real),
-        corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
-        cites=text.CITATIONS,
-        kind=PolarResult,
         parts={
             "probes": {ref: polar_probes(value) for ref, value in real.items()},
             "test": treebank.parts["test"],
@@ -182,7 +179,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return planning.with_limits(result, ready, real, spec.layers, fewer)
+    return planning.with_treebank(findings, ready, spec.layers, fewer)
 
 
 STUDY = Study(
@@ -192,6 +189,7 @@ STUDY = Study(
     prepare=planning.prepare_same,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     kind=PolarResult,
     views=(
         View(
@@ -202,7 +200,7 @@ STUDY = Study(
             ],
             asked="Metric",
             titles=titles_of(METRICS),
-            headline=text.view_sentence,
+            headline=text.view_sentences,
             first=charts.first_scores,
             tables=lambda result, metric=LAS: trees.rows_of_metric(
                 result.tables, metric, "polar", "polar_margins", "best_layers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
@@ -17,22 +18,11 @@ from core.studies.probes.trees.tables import (
     best_row,
     best_rows,
 )
-from core.studies.probes.trees.text import (
-    MOST_NAMED,
-    NOTHING,
-    beside,
-    best_in_words,
-    compared_with,
-    score_in_words,
-)
+from core.studies.probes.trees.text import best_in_words, probe_sentences
 from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
-    TWO_LINES,
     Statement,
     estimate_of,
-    first_of,
-    leading,
-    listed,
     short_names,
     text_of,
     words_beside,
@@ -80,53 +70,35 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
     )
 
 
-def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
-    """The statements on LAS in sentences; `parsed` tells a parser's trees from gold ones."""
-    return " ".join(_sentences(statements, LAS, parsed)) or NOTHING
-
-
-def view_sentence(result: PolarResult, metric: str = LAS) -> str:
-    """As many sentences on one metric as two lines hold; "" without scores."""
+def view_sentences(result: PolarResult, metric: str = LAS) -> Iterator[str]:
+    """The headline of one metric."""
     statements = statements_of(result.tables, list(result.probes), metric)
-    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+    return make_headline(statements, metric, parsed=result.parsed)
 
 
-def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
-    if not statements:
-        return
-    tied = {each.subject: each.layers for each in statements if each.verdict == trees.TIED}
-    more = {each.verdict: each for each in statements if each.verdict in (UNDIRECTED, GIVEN)}
-    first, *rest = (each for each in statements if each.verdict not in (trees.TIED, *more))
-    names = short_names(dict.fromkeys(each.subject for each in statements))
-    name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
-
-    def lead(score: Statement) -> str:
-        return score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
-
-    def compared(gap: Statement) -> str:
-        if gap.baseline == first.subject:
-            return beside(gap, name)
-        if gap.baseline == CHAIN and metric in (LABEL, DIRECTION):
-            return beside(gap, "the majority baseline")  # given the edges, its most frequent answer
-        return compared_with(gap)
-
-    score = next((each for each in rest if each.verdict == trees.SCORES), None)
-    if score is not None:  # the fine-tuned model first, with what it is compared with
-        gaps = [each for each in rest if each.subject == score.subject and each is not score]
-        gaps.sort(key=lambda each: each.baseline != first.subject)
-        yield f"{lead(score)}, {listed([compared(gap) for gap in gaps])}."
-        rest = [each for each in rest if each.subject != score.subject]
-    margins = [compared(each) for each in rest if each.subject == first.subject]
-    yield f"{', '.join((lead(first), *margins))}."
-    rest = [each for each in rest if each.subject != first.subject]
-    if UNDIRECTED in more and GIVEN in more:
-        yield (
-            f"Without head and label {name} predicts {more[UNDIRECTED].number.value_text} of the "
-            f"edges; given the edges, it predicts {more[GIVEN].number.value_text} of the labels."
+def make_headline(
+    statements: Sequence[Statement], metric: str = LAS, *, parsed: bool
+) -> Iterator[str]:
+    """Write the statements in sentences; `parsed` tells a parser's trees from gold ones."""
+    given = {each.verdict: each for each in statements if each.verdict in (UNDIRECTED, GIVEN)}
+    more = ""
+    if len(given) == 2:
+        names = short_names(dict.fromkeys(each.subject for each in statements))
+        edges, labels = given[UNDIRECTED], given[GIVEN].number.value_text
+        more = (
+            f"Without head and label {names[edges.subject]} predicts {edges.number.value_text} of "
+            f"the edges; given the edges, it predicts {labels} of the labels."
         )
-    for each in first_of(rest, MOST_NAMED):
-        where = best_in_words(tied.get(each.subject, each.layers))
-        yield f"At {where}, {names[each.subject]} is {compared(each)}."
+    of_edges = metric in (LABEL, DIRECTION)  # where the chain is the most frequent answer
+    yield from probe_sentences(
+        [each for each in statements if each.verdict not in given],
+        LEADS[metric],
+        parsed=parsed,
+        named={CHAIN: "the majority baseline"} if of_edges else {},
+        more=more,
+        longest=math.inf,
+        one_layer=best_in_words,
+    )
 
 
 def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:
@@ -135,21 +107,21 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], laye
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
     weight = text_of(spec.weight, "amount")
-    parts = {  # whether a sentence holds
-        said("probes", rank=spec.rank, layers=layers, models=models): True,
-        treebank.in_words("Labelled dependency trees", spec.as_probes): True,
+    parts = (
+        said("probes", rank=spec.rank, layers=layers, models=models),
+        treebank.in_words("Labelled dependency trees", spec.as_probes),
         said(
             "training",
             weight=weight, rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay,
-        ): True,
-        said("predicted"): True,
-        said("scores"): True,
-        said("baselines"): True,
-        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
-        said("selectivity", draws=spec.controls): bool(spec.controls),
+        ),
+        said("predicted"),
+        said("scores"),
+        said("baselines"),
+        said("coded", models=", ".join(coded), size=SIZE) if coded else "",
+        said("selectivity", draws=spec.controls) if spec.controls else "",
         said_of_trees(
             "bands", seeds=spec.seeds, draws=spec.draws, drawn="control labels", two=two
-        ): True,
-        said_of_trees("tied"): True,
-    }  # fmt: skip
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ),
+        said_of_trees("tied"),
+    )  # fmt: skip
+    return " ".join(filter(None, parts))

@@ -13,11 +13,9 @@ from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import BELOW, compared
 from core.studies.probes.trees.tables import metrics_in, rows_where
 from core.studies.text_kit import (
-    TWO_LINES,
     Estimate,
     Statement,
     estimate_of,
-    leading,
     listed,
     short_name,
 )
@@ -68,18 +66,13 @@ def statements_of(
     return tuple(statements)
 
 
-def make_headline(statements: Sequence[Statement]) -> str:
-    """The statements in sentences: the cost at its worst layer, and the random subspaces."""
-    return " ".join(_sentences(statements)) or said("nothing")
+def view_sentences(result: Result, metric: str = LOSS) -> Iterator[str]:
+    """The headline of one metric."""
+    return make_headline([each for each in result.statements if each.metric == metric])
 
 
-def view_sentence(result: Result, metric: str = LOSS) -> str:
-    """As many sentences on one metric as two lines hold; "" without any."""
-    mine = [each for each in result.statements if each.metric == metric]
-    return leading(_sentences(mine), TWO_LINES)
-
-
-def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
+def make_headline(statements: Sequence[Statement]) -> Iterator[str]:
+    """Write the statements in sentences: the cost at its worst layer, and the random subspaces."""
     where = {(each.subject, each.metric): each for each in statements if each.verdict == WHERE}
     gaps = {
         (each.subject, each.metric): each

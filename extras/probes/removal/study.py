@@ -36,7 +36,7 @@ from core.studies.probes.trees.planning import (
     layers_read,
     model_arguments,
     training_arguments,
-    with_limits,
+    with_treebank,
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import metrics_in, rows_of_metric
@@ -47,7 +47,7 @@ from extras.probes.removal.report import (
     make_methods,
     make_notices,
     statements_of,
-    view_sentence,
+    view_sentences,
 )
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.tables import LOSS, METRICS, TITLES, tables_of
@@ -97,19 +97,15 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     made = tables_of(values, spec.draws, spec.seed)
     scored = tuple(dict.fromkeys(model for model, _ in values))
     statements = statements_of(made, scored)
-    refused = make_notices(headless(spec.models, ready))
-    notices = (*refused, *treebank.notices, *outputs.notices)
-    result = Findings(
+    findings = Findings(
         headline=make_headline(statements),
         tables=made,
-        notices=notices,
+        notices=make_notices(headless(spec.models, ready)),
         statements=statements,
         models=scored,
-        corpus=treebank.corpus,
         methods=make_methods(spec, treebank, [*heads], layers_read(spec.as_probes, ready)),
-        cites=CITATIONS,
     )
-    return with_limits(result, ready, scored, spec.layers)
+    return with_treebank(findings, ready, spec.layers)
 
 
 STUDY = Study(
@@ -119,13 +115,14 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(
         View(
             draw=draw_removal,
             choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
             asked="Cost",
             titles=TITLES,
-            headline=view_sentence,
+            headline=view_sentences,
             tables=lambda result, metric=LOSS: rows_of_metric(result.tables, metric),
         ),
     ),

@@ -20,7 +20,6 @@ from core.studies.text_kit import (
 )
 
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 UNFROZEN = said("unfrozen")
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
 READINGS = {
@@ -127,8 +126,6 @@ def make_headline(statements: Sequence[Statement]) -> str:
         ): statement
         for statement in statements
     }
-    if not facts:
-        return NOTHING
     rounded = facts.get((ROUNDED, ""))
     frozen = (LOWEST, FROZEN) in facts
     parts = [UNFROZEN] if rounded is not None and not frozen else []

@@ -142,7 +142,6 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables={"truth": table},
         notices=(
-            *corpus.notices,
             *start_notices(spec.base, changes_of(ready)),
             *make_notices(table, FEWEST),
         ),
@@ -155,7 +154,6 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
             tuned=", ".join(spec.planted),
             covered=said("covered"),
         ),
-        cites=CITATIONS,
     )
 
 
@@ -239,5 +237,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from core.catalogue import STUDIES
+from core.results.findings import in_two_lines
 from core.results.statements import TWO_LINES, lead_of
 from core.studies.probes.trees.tables import PROBE_OF
-from core.studies.probes.trees.text import scores_sentence
+from core.studies.probes.trees.text import scores_sentences
 from tests.core.shipped import walked
 
 # 0.47 for .47, 47% for 47 %; differences of percentages have their zero: 0.6 points
@@ -29,7 +30,7 @@ def shown(result: Any) -> Iterator[str]:
     for view in study.views if study is not None else ():
         yield view.sentence(result) or lead_of(result.headline)
     if study is STUDIES["probe"]:
-        yield from (scores_sentence(result, metric) for metric in PROBE_OF)
+        yield from (in_two_lines(scores_sentences(result, metric)) for metric in PROBE_OF)
 
 
 @pytest.mark.exhaustive

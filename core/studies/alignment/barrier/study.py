@@ -205,7 +205,6 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, base_losses, spec.base),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(scored),
             *make_notices(spec, values, ways, bool(scores), examples.heads),
         ],
@@ -218,7 +217,6 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=(*dict.fromkeys(ref for pair in relations for ref in pair), spec.base),
         corpus=corpus,
-        cites=CITATIONS,
     )
 
 
@@ -229,5 +227,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

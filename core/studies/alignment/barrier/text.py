@@ -117,7 +117,7 @@ def make_headline(
         f"For comparison: {listed(rivals)}." if rivals else "",
         *_tasks(statements),
     )
-    return " ".join(filter(None, parts)) or said("nothing")
+    return " ".join(filter(None, parts))
 
 
 def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:
@@ -169,15 +169,15 @@ def make_methods(
     """Write a methods paragraph, ready to paste: `scored` and `fitted` are numbers of sentences,
     `tasks` models whose task was scored, `truth` where right answers come from: labels, the text
     itself, a parse."""
-    parts = {  # whether a sentence holds
+    parts = (
         said(
             "joined", points=len(SHARES), scored=scored, corpus=spec.corpus, base=spec.base,
             fitted=fitted,
-        ): True,
-        said("no_task"): not tasks,
-        said("task", models=listed(tasks), truth=listed(sorted(truth)), draws=DRAWN): tasks,
-    }  # fmt: skip
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ),
+        said("task", models=listed(tasks), truth=listed(sorted(truth)), draws=DRAWN)
+        if tasks else said("no_task"),
+    )  # fmt: skip
+    return " ".join(parts)
 
 
 def make_notices(
@@ -198,11 +198,11 @@ def make_notices(
         if MATCHED in ways[first, second] and len(value["ordered"]) < 2
     ]  # fmt: skip
     headless = [ref for ref in dict.fromkeys(spec.models) if ref not in heads]
-    parts = {  # whether a notice holds
-        said("unrotated"): any(
-            ROTATED in ways[pair] and not value["rotated"] for pair, value in values.items()
-        ),
-        said("no_loss", base=spec.base): scored and not values,
-        said("headless", models=listed(headless)): len(headless) > 1,
-    }
-    return [*unmatched, *(notice for notice, holds in parts.items() if holds)]
+    rotations = [bool(value["rotated"]) for pair, value in values.items() if ROTATED in ways[pair]]
+    notices = (
+        *unmatched,
+        "" if all(rotations) else said("unrotated"),
+        said("no_loss", base=spec.base) if scored and not values else "",
+        said("headless", models=listed(headless)) if len(headless) > 1 else "",
+    )
+    return [*filter(None, notices)]

@@ -159,12 +159,11 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         arrays=points_of(spec, values),
-        notices=[some, *corpus.notices, *related, *make_notices(values)],
+        notices=[some, *related, *make_notices(values)],
         models=refs,
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), deep)
         + reaches_in_words(tables["alignment"]),
-        cites=CITATIONS,
     )
 
 
@@ -175,6 +174,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=VIEWS,
     compared=ComparedTable(
         "methods",

@@ -122,12 +122,12 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
         if fact.verdict == EQUAL and overall.verdict != EQUAL
     ]
     at_most = f", most at layer {most.layers[0]} ({most.number.value_text})"
-    parts = {  # whether a part holds
-        f"{_upper(layers_in_words(list(by_layer)))} predict {compared[overall.verdict]}": True,
-        at_most: most.verdict == BETTER,
-        f" and not detectably more at {layers_in_words(unclear)}": unclear,
-    }
-    return f"{''.join(part for part, holds in parts.items() if holds)}."
+    parts = (
+        f"{_upper(layers_in_words(list(by_layer)))} predict {compared[overall.verdict]}",
+        at_most if most.verdict == BETTER else "",
+        f" and not detectably more at {layers_in_words(unclear)}" if unclear else "",
+    )
+    return f"{''.join(parts)}."
 
 
 def beside_sentence(facts: Sequence[Statement]) -> str:
@@ -290,20 +290,18 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
     notices: list[str] = []
     for (_, first, second, methods), value in values.items():
         rows, width = value["rows"], max(value["d_one"], value["d_other"])
-        notices += value["notices"]
         notices += [said("too_few_rows", rows=rows, width=width)] if width >= rows else []
         for method in methods:
             label = METHODS[method].label
             refused = value.get(f"{method}/refused", "")
             left_out = value.get(f"{method}/left_out", 0)
             ended = np.asarray(value.get(f"{method}/converged", ()), dtype=bool)
-            parts = {  # whether a notice holds
-                f"{first} and {second}: {refused}": refused,
-                said("sampled", label=_upper(label), used=rows - left_out, rows=rows): left_out,
-                said(
-                    "unconverged", first=first, second=second, left=int((~ended).sum()),
-                    networks=ended.size, label=label,
-                ): not ended.all(),
-            }  # fmt: skip
-            notices += [notice for notice, holds in parts.items() if holds]
-    return notices
+            unended = int((~ended).sum())
+            notices += (
+                f"{first} and {second}: {refused}" if refused else "",
+                said("sampled", label=_upper(label), used=rows - left_out, rows=rows)
+                if left_out else "",
+                said("unconverged", first=first, second=second, left=unended,
+                     networks=ended.size, label=label) if unended else "",
+            )  # fmt: skip
+    return [*filter(None, notices)]

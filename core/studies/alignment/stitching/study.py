@@ -111,11 +111,10 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "means": means,
             "differences": differences,
         },
-        notices=[*corpus.notices, *pair_notices(spec, ready, outputs, UNLIKE)],
+        notices=pair_notices(spec, ready, outputs, UNLIKE),
         models=tuple(unmodified),
         corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), labelled),
-        cites=(*CITATIONS, "bansal2021"),
     )
 
 
@@ -173,5 +172,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "bansal2021"),
     views=(View(draw=figures),),
 )

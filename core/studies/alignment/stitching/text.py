@@ -56,7 +56,7 @@ def statements_of(
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return said("nothing")
+        return ""
     reached = {
         (fact.subject, *fact.layers): fact.number.value_text
         for fact in facts

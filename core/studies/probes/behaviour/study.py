@@ -166,24 +166,18 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     statements = statements_of(made, models)
     doubts = doubts_of(hits, made["behaviour_margins"], models, groups)
     counted = int(values[tables.BIGRAM]["tokens"]) if tables.BIGRAM in values else 0
-    texts = treebank.notices if treebank else ()
-    notices = (
-        *few,
-        *text.make_notices(doubts, headless(spec.refs, ready)),
-        *texts,
-        *outputs.notices,
-    )
     return Findings(
-        headline=" ".join([text.make_headline(statements), *few]),
+        headline=text.make_headline(statements),
+        limits=few,
         tables=made,
-        notices=notices,
+        notices=text.make_notices(doubts, headless(spec.refs, ready)),
         statements=(*statements, *doubts),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
         methods=text.make_methods(
             spec, heads, counted, treebank, 0 if groups is None else len(groups)
         ),
-        cites=(*text.CITATIONS, *(text.PROBE_CITATIONS if treebank else ())),
+        cites=text.PROBE_CITATIONS if treebank else (),
     )
 
 
@@ -215,10 +209,11 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     views=(
         View(
             draw=draw_behaviour,
-            headline=lambda result: text.pairs_sentence(result.statements),
+            headline=lambda result: text.make_headline(result.statements),
         ),
     ),
 )

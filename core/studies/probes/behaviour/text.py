@@ -30,12 +30,10 @@ from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR, verdict_
 from core.studies.probes.trees.tables import rows_where
 from core.studies.probes.trees.text import beside
 from core.studies.text_kit import (
-    TWO_LINES,
     Estimate,
     Statement,
     by_number,
     estimate_of,
-    leading,
     listed,
     short_name,
     short_names,
@@ -179,17 +177,8 @@ def doubts_of(
     return (*below, *otherwise)
 
 
-def make_headline(statements: Sequence[Statement]) -> str:
+def make_headline(statements: Sequence[Statement]) -> Iterator[str]:
     """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
-    return " ".join(_sentences(statements)) or said("nothing")
-
-
-def pairs_sentence(statements: Sequence[Statement]) -> str:
-    """As many sentences of the headline as two lines hold; "" without scores."""
-    return leading(_sentences(statements), TWO_LINES)
-
-
-def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     if not statements:
         return
     first, *rest = statements
@@ -265,18 +254,18 @@ def make_methods(
     """Write a methods paragraph, ready to paste; `counted` are the tokens behind the bigrams, `own`
     the pairs of the reader's own, and the treebank is None without probes."""
     models, kinds = ", ".join(heads), "; ".join(KINDS[kind] for kind in spec.kinds)
-    parts = {  # whether a sentence holds
-        said("templates", models=models, pairs=spec.pairs, kinds=kinds): not own,
-        said("own", models=models, pairs=own, file=Path(spec.pairs_file).name): bool(own),
-        said("right"): True,
-        said("region"): not own,
-        said("own_region"): bool(own),
-        said("masked"): "masked" in heads.values(),
-        said("causal"): "causal" in heads.values(),
-        said("bigrams", tokens=counted): True,
-        _probe_methods(spec, treebank): treebank is not None,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+    parts = (
+        said("own", models=models, pairs=own, file=Path(spec.pairs_file).name)
+        if own
+        else said("templates", models=models, pairs=spec.pairs, kinds=kinds),
+        said("right"),
+        said("own_region" if own else "region"),
+        said("masked") if "masked" in heads.values() else "",
+        said("causal") if "causal" in heads.values() else "",
+        said("bigrams", tokens=counted),
+        _probe_methods(spec, treebank),
+    )
+    return " ".join(filter(None, parts))
 
 
 def _probe_methods(spec: BehaviourSpec, treebank: Treebank | None) -> str:

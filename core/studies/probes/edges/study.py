@@ -41,7 +41,7 @@ from core.studies.probes.trees.planning import (
     controls_of,
     layers_read,
     prepare_same,
-    with_limits,
+    with_treebank,
 )
 from core.studies.probes.trees.tables import (
     BESIDE,
@@ -75,23 +75,23 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     scores = tables_by_name["edges"]  # layers are chosen by accuracy
     scores["dev"] = scores["dev"].where(scores["metric"] == tables.ACCURACY)
-    starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
-    notices = (*starts, *text.make_notices(doubts), *treebank.notices, *outputs.notices)
     controls = controls_of(replace(spec.as_probes, controls=spec.controls), "control labels")
     layers = layers_read(spec.as_probes, ready, controls)
-    result = Findings(
+    findings = Findings(
         headline=text.make_headline(statements, doubts),
         tables=tables_by_name,
-        notices=notices,
+        notices=(
+            *start_notices(spec.models[0], changes_of(ready)),
+            *text.make_notices(doubts),
+        ),
         statements=(*statements, *doubts),
         models=tuple(models),
-        corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, layers) + reaches_in_words(values),
-        cites=(*text.CITATIONS, *[text.CONDITIONAL] * spec.conditional),
+        cites=[text.CONDITIONAL] * spec.conditional,
     )
-    return with_limits(result, ready, models, spec.layers, controls)
+    return with_treebank(findings, ready, spec.layers, controls)
 
 
 def _add_target(
@@ -147,6 +147,7 @@ STUDY = Study(
     prepare=prepare_same,
     plan=plan,
     collect=collect,
+    cites=text.CITATIONS,
     views=(
         View(
             draw=charts.draw_targets,

@@ -37,7 +37,7 @@ from core.studies.probes.trees.tables import (
     best_row,
     rows_where,
 )
-from core.studies.probes.trees.text import NOTHING, notice_of
+from core.studies.probes.trees.text import notice_of
 from core.studies.probes.trees.text import said as said_of_trees
 from core.studies.text_kit import (
     Statement,
@@ -136,10 +136,13 @@ def _largest_gain(added: pd.DataFrame, model: str, target: str) -> Iterator[Stat
         yield Statement(model, ADDED, number, (int(gain["layer"]),), rival, target)
 
 
-def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] = ()) -> str:
-    """The statements in sentences: the first model beside its baselines, then the other models."""
+def make_headline(
+    statements: Sequence[Statement], doubts: Sequence[Statement] = ()
+) -> Iterator[str]:
+    """Write the statements in sentences: the first model beside its baselines, then the other
+    models."""
     if not statements:
-        return NOTHING
+        return
     first = statements[0].subject
     leading = {each.metric: each for each in statements if each.verdict == BEST}
     scores = {each.metric: each for each in statements if each.verdict == BASELINE}
@@ -159,17 +162,14 @@ def make_headline(statements: Sequence[Statement], doubts: Sequence[Statement] =
         best = (
             f"at best {listed([f'{clause} ({places[name]})' for name, clause in clauses.items()])}"
         )
-    sentences = [
-        f"{_verdict(scores, margins)}: {names[first]} predicts {best}.",
-        *_similar(scores, margins),
-        *_added(names[first], [each for each in statements if each.verdict == ADDED]),
-    ]
+    yield f"{_verdict(scores, margins)}: {names[first]} predicts {best}."
+    yield from _similar(scores, margins)
+    yield from _added(names[first], [each for each in statements if each.verdict == ADDED])
     for ref in models:
         gaps = [_gap(each, tied) for each in rest if each.subject == ref != first]
         if gaps:
-            sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
-            sentences += _unbeaten([each for each in doubts if each.subject == ref])
-    return " ".join(sentences)
+            yield f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}."
+            yield from _unbeaten([each for each in doubts if each.subject == ref])
 
 
 def _unbeaten(doubts: Sequence[Statement]) -> Iterator[str]:
@@ -259,21 +259,20 @@ def make_methods(spec: EdgeSpec, treebank: Treebank, layers: str) -> str:
     """A methods paragraph, ready to paste; `layers` says those that were probed."""
     tried = {"low": text_of(min(PENALTIES), "whole"), "high": text_of(max(PENALTIES), "whole")}
     targets = listed([PLURALS[name] for name in spec.targets])
-    parts = {  # whether a sentence holds
-        said("probes", targets=targets, layers=layers, models=", ".join(spec.probed)): True,
-        said("penalty", penalty=spec.penalty): bool(spec.penalty),
-        said("chosen_penalty", **tried): not spec.penalty,
-        said("words"): True,
-        treebank.in_words("Trees and tags", spec.as_probes): True,
-        said("left_out"): True,
-        said("label"): "label" in spec.targets,
-        said("distance", count=len(BUCKETS), classes="; ".join(BUCKETS)): "distance"
-        in spec.targets,
-        said("codes"): True,
-        said("selectivity", draws=spec.controls): bool(spec.controls),
-        said("added"): spec.conditional,
-        said("baselines"): True,
-        said_of_trees("tied"): True,
-        said("bands", draws=spec.draws, two=TWO_DRAWS * (spec.controls == 2)): True,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+    buckets = said("distance", count=len(BUCKETS), classes="; ".join(BUCKETS))
+    parts = (
+        said("probes", targets=targets, layers=layers, models=", ".join(spec.probed)),
+        said("penalty", penalty=spec.penalty) if spec.penalty else said("chosen_penalty", **tried),
+        said("words"),
+        treebank.in_words("Trees and tags", spec.as_probes),
+        said("left_out"),
+        said("label") if "label" in spec.targets else "",
+        buckets if "distance" in spec.targets else "",
+        said("codes"),
+        said("selectivity", draws=spec.controls) if spec.controls else "",
+        said("added") if spec.conditional else "",
+        said("baselines"),
+        said_of_trees("tied"),
+        said("bands", draws=spec.draws, two=TWO_DRAWS * (spec.controls == 2)),
+    )
+    return " ".join(filter(None, parts))

@@ -28,7 +28,6 @@ from core.studies.text_kit import (
     Estimate,
     Statement,
     estimate_of,
-    leading,
     short_name,
     short_names,
     text_of,
@@ -91,17 +90,14 @@ def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
     return [Statement(final, STAYS if same else UNDECIDED, None, (layer,))]
 
 
-def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> str:
-    """The statements in sentences: the change of the score, its layer, the baseline, the loss."""
-    return " ".join(_sentences(statements, metric)) or said("nothing")
+def view_sentences(result: Result, metric: str = METRIC) -> Iterator[str]:
+    """The headline of one metric."""
+    return make_headline(statements_of(result.tables, metric), metric)
 
 
-def view_sentence(result: Result, metric: str = METRIC) -> str:
-    """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    return leading(_sentences(statements_of(result.tables, metric), metric), TWO_LINES)
-
-
-def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
+def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> Iterator[str]:
+    """Write the statements in sentences: the change of the score, its layer, the baseline, the
+    loss."""
     if not statements:
         return
     names = short_names(dict.fromkeys(each.subject for each in statements))

@@ -115,26 +115,21 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "loss": loss_table(there),
     }
     statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
-    notices = (
-        *report.make_notices(doubts, tables["best"]),
-        *treebank.notices,
-        *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
-        *notices_of_steps(spec.steps, spec.end, spec.at_most),
-        *outputs.notices,
-    )
-    result = Findings(
+    findings = Findings(
         headline=report.make_headline(statements),
         tables=tables,
-        notices=notices,
+        notices=(
+            *report.make_notices(doubts, tables["best"]),
+            *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+            *notices_of_steps(spec.steps, spec.end, spec.at_most),
+        ),
         statements=(*statements, *doubts),
         models=tuple(there),
-        corpus=treebank.corpus,
         methods=report.make_methods(
             spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)
         ),
-        cites=report.CITATIONS,
     )
-    return planning.with_limits(result, ready, there)
+    return planning.with_treebank(findings, ready)
 
 
 def find_peaks(groups: Mapping[str, Mapping[str, ProbeScores]]) -> pd.DataFrame:
@@ -182,13 +177,14 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=report.CITATIONS,
     views=(
         View(
             draw=report.draw_training,
             choices=lambda result: [
                 (metric,) for metric in metrics_in(result.tables["best"], report.METRICS)
             ],
-            headline=report.view_sentence,
+            headline=report.view_sentences,
             tables=lambda result, metric=report.METRIC: rows_of_metric(result.tables, metric),
         ),
     ),

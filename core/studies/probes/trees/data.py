@@ -103,12 +103,12 @@ class Treebank:
 
     Attributes:
         parts: "train", "dev" and "test" sentences.
-        corpus: All of them, in order, for provenance.
+        corpus: All of them, in order, with notices of sentences that were left out and of where the
+            trees come from.
         parsed: Whether the trees are a parser's rather than the corpus's.
         judged: Sentences with gold heads on which the parser is scored: the test sentences, or the
             included hand-checked ones where these have none. None without a parser or gold heads.
         parser: Fingerprint of the parser's files; "" where there is none.
-        notices: Sentences that were left out, and where the trees come from.
         sinks: Record of the attention sinks that were left out, see `core.vectors.sinks`; None if
             none was looked for.
         foreign: Why the parser's trees mean nothing on this text; "" where they mean something.
@@ -119,7 +119,6 @@ class Treebank:
     parsed: bool
     judged: tuple[Tree, ...] | None
     parser: str
-    notices: tuple[str, ...]
     sinks: Value | None = None
     foreign: str = ""
 
@@ -146,7 +145,7 @@ def _expected(sizes: Any, spec: ProbeSpec, **_: Any) -> Treebank:
     parts = {"train": (tree,) * (count - 2 * held_out)} | dict.fromkeys(
         PARTS[1:], (tree,) * held_out
     )
-    return Treebank(parts, UnreadCorpus("", (SENTENCE,)), True, parts["test"], "parser", ())
+    return Treebank(parts, UnreadCorpus("", (SENTENCE,)), True, parts["test"], "parser")
 
 
 @pure("probes.treebank", expect=_expected)
@@ -191,9 +190,8 @@ def read_treebank(
     notices += [*more, *_overlaps(parts)]
     frozen = {part: tuple(rows) for part, rows in parts.items()}
     foreign = foreign_notice(whole.words) if parsed else ""
-    return Treebank(
-        frozen, trees, parsed, judged, parser, (*trees.notices, *notices), left_out, foreign
-    )
+    noted = replace(trees, notices=(*trees.notices, *notices))
+    return Treebank(frozen, noted, parsed, judged, parser, left_out, foreign)
 
 
 def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from core.models.identity import Identity, depths
 from core.models.loading.language_models import HEAD
@@ -16,7 +16,6 @@ from core.options import layer_numbers
 from core.studies.kit import (
     Findings,
     Outputs,
-    Result,
     Task,
     Text,
     Value,
@@ -39,7 +38,6 @@ from core.studies.probes.trees.tasks import Regime, is_exact, score_probes, trai
 from core.studies.probes.trees.text import MOST_NAMED
 from core.studies.text_kit import listed, short_names
 
-R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task
 
 
@@ -254,21 +252,19 @@ def layers_read(spec: ProbeSpec, ready: Outputs, controls: Sequence[str] = ()) -
     return layer_numbers.which_layers(spec.layers, depths(ready), controls)
 
 
-def with_limits(
-    result: R,
+def with_treebank(
+    findings: Findings,
     ready: Outputs,
-    models: Iterable[str],
     asked: Sequence[int] | None = None,
     controls: Sequence[str] = (),
-) -> R:
-    """Say in headline and notices what the numbers cannot show: few sentences, and some layers of
-    those `asked`. Of a text that the parser cannot parse, the headline says nothing else."""
-    models = tuple(models)
+) -> Findings:
+    """Add the text that was read, and what the numbers cannot show: few sentences, and some layers
+    of those `asked`. Of a text that the parser cannot parse, its caution is all that is said."""
+    treebank, models = ready.need(TREEBANK), tuple(findings.models)
+    findings = replace(findings, corpus=treebank.corpus)
+    if treebank.foreign:
+        return replace(findings, headline=None, caution=treebank.foreign, statements=())
     deep = {ref: count for ref, count in depths(ready).items() if ref in models}
     some = layer_numbers.some_read(asked, deep, controls) if asked is not None else ""
-    if foreign := ready.need(TREEBANK).foreign:
-        return replace(result, headline="", caution=foreign, statements=())
-    few = fewer_than_dimensions(ready, models)
-    headline = " ".join([result.headline, *few])
-    notices = (*few, *([some] if some else []), *result.notices)
-    return replace(result, headline=headline, notices=notices)
+    limits = fewer_than_dimensions(ready, models)
+    return replace(findings, limits=limits, notices=(some, *findings.notices))

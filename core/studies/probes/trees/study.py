@@ -105,21 +105,19 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
     statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
-    read = (*treebank.notices, *outputs.notices)
-    starts = start_notices(spec.models[0], changes_of(ready))
-    notices = (*starts, *map(notice_of, doubts), *read, *_ranks(spec, real))
     controls = planning.controls_of(spec)
-    result = Findings(
+    findings = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),
         tables=tables,
-        notices=notices,
+        notices=(
+            *start_notices(spec.models[0], changes_of(ready)),
+            *map(notice_of, doubts),
+            *_ranks(spec, real),
+        ),
         statements=(*statements, *doubts),
         models=tuple(real),
-        corpus=treebank.corpus,
         methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready, controls))
         + reaches_in_words(values),
-        cites=CITATIONS,
-        kind=ProbeResult,
         parts={
             "probes": {ref: model_probes(value) for ref, value in real.items()},
             "test": treebank.parts["test"],
@@ -127,7 +125,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             "pipeline": spec.pipeline,
         },
     )
-    return planning.with_limits(result, ready, real, spec.layers, controls)
+    return planning.with_treebank(findings, ready, spec.layers, controls)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
@@ -165,6 +163,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     collect_costs=collect_costs,
     finish=finish,
     files=extra_files,

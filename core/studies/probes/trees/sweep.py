@@ -27,7 +27,7 @@ from core.studies.probes.trees.planning import (
     model_arguments,
     prepare,
     training_arguments,
-    with_limits,
+    with_treebank,
 )
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import WITHIN, sweep_statements
@@ -121,14 +121,12 @@ def run_sweep(
         headline=sweep_headline(statements),
         tables={"sweep": table},
         statements=statements,
-        notices=treebank.notices,
         models=tuple(layers),
-        corpus=treebank.corpus,
         methods=" ".join((make_methods(spec, treebank, coded, read), said("swept"))),
         cites=CITATIONS,
         spec={"sweep": dict(layers)},
     )
-    return completed(with_limits(findings, ready, layers), "probe-ranks", spec, ready, outputs)
+    return completed(with_treebank(findings, ready), "probe-ranks", spec, ready, outputs)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import core.studies.probes.trees.statements as trees_statements
 from core.maths.structural.arcs import FAR
@@ -22,7 +22,6 @@ from core.studies.text_kit import (
     Statement,
     by_number,
     first_of,
-    leading,
     listed,
     text_of,
     words_beside,
@@ -31,7 +30,6 @@ from core.studies.text_kit import (
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 NOTICES = {
     trees_statements.UNSCORED: "unscored",
     trees_statements.TOO_FEW: "too_few",
@@ -49,19 +47,14 @@ LEADS = {
 }
 
 
-def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
-    """The statements in sentences; `parsed` tells a parser's trees from gold ones."""
-    return " ".join(_sentences(statements, metric, parsed)) or NOTHING
-
-
-def scores_sentence(result: ProbeResult, metric: str) -> str:
-    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+def scores_sentences(result: ProbeResult, metric: str) -> Iterator[str]:
+    """The headline of one metric."""
     statements = trees_statements.statements_of(result.tables, list(result.probes), metric)
-    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+    return make_headline(statements, metric, parsed=result.parsed)
 
 
-def arcs_sentence(result: ProbeResult) -> str:
-    """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
+def arcs_sentences(result: ProbeResult) -> list[str]:
+    """Two sentences, on long and on adjacent edges."""
     sentences: list[str] = []
     for each in trees_statements.arc_statements(result.tables, list(result.probes)):
         if each.verdict != trees_statements.BEST:
@@ -75,10 +68,33 @@ def arcs_sentence(result: ProbeResult) -> str:
             sentences.append(
                 f"Of those between adjacent words, it predicts {each.number.value_text}"
             )
-    return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
+    return [f"{sentence}." for sentence in sentences]
 
 
-def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> Iterator[str]:
+    """Write the statements in sentences; `parsed` tells a parser's trees from gold ones."""
+    if statements and metric.endswith(OF_SELECTIVITY):
+        gap, best, *_ = statements
+        layers = gap.layers
+        where = best_in_words(layers) if layers == best.layers else layers_in_words(layers)
+        yield f"At {where}, {short_name(gap.subject)} is {compared_with(gap)}."
+    else:
+        yield from probe_sentences(statements, LEADS.get(metric, ""), parsed=parsed)
+
+
+def probe_sentences(
+    statements: Sequence[Statement],
+    lead: str,
+    *,
+    parsed: bool,
+    named: Mapping[str, str] | None = None,
+    more: str = "",
+    longest: float = TWO_LINES,
+    one_layer: Callable[[Sequence[int]], str] = layers_in_words,
+) -> Iterator[str]:
+    """Write what probes of any kind score by one metric. `lead` is filled by `score_in_words`,
+    `named` baselines are called so, `more` follows on the first model; a fine-tune's sentence is
+    parted beyond `longest` characters, and `one_layer` names the layer of each further model."""
     if not statements:
         return
     tied = {
@@ -86,36 +102,33 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     }
     first, *rest = (each for each in statements if each.verdict != trees_statements.TIED)
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    name = names[first.subject]
-    if metric.endswith(OF_SELECTIVITY):
-        at_best = first.layers == rest[0].layers
-        where = best_in_words(first.layers) if at_best else layers_in_words(first.layers)
-        yield f"At {where}, {name} is {compared_with(first)}."
-        return
     edges = "parse edges" if parsed else "gold edges"
-    margins = [each for each in rest if each.subject == first.subject]
-    sentence = ", ".join(
-        (score_in_words(LEADS[metric], first, name, edges, tied), *map(compared_with, margins))
-    )
+    rivals = {first.subject: names[first.subject], **(named or {})}
+
+    def scored(each: Statement) -> str:
+        return score_in_words(lead, each, names[each.subject], edges, tied)
+
+    def compared(gap: Statement) -> str:
+        return beside(gap, rivals.get(gap.baseline) or baseline_name(gap.baseline))
+
     score = next((each for each in rest if each.verdict == trees_statements.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with
         of = [each for each in rest if each.subject == score.subject and each is not score]
-        compared = [
-            beside(each, name) if each.baseline == first.subject else compared_with(each)
-            for each in sorted(of, key=lambda each: each.baseline != first.subject)
-        ]
-        lead = score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
-        whole = f"{lead}, {listed(compared)}."
-        fits = len(whole) <= TWO_LINES or len(compared) < 2
-        yield whole if fits else f"{lead}, {compared[0]}."
+        gaps = [*map(compared, sorted(of, key=lambda each: each.baseline != first.subject))]
+        whole = f"{scored(score)}, {listed(gaps)}."
+        fits = len(whole) <= longest or len(gaps) < 2
+        yield whole if fits else f"{scored(score)}, {gaps[0]}."
         if not fits:
-            yield f"It is {listed(compared[1:])}."
-    yield f"{sentence}."
+            yield f"It is {listed(gaps[1:])}."
+    margins = [compared(each) for each in rest if each.subject == first.subject]
+    yield f"{', '.join((scored(first), *margins))}."
+    if more:
+        yield more
     others = [each for each in rest if each.subject != first.subject and score is None]
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
-        where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
-        yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
+        where = best_in_words(layers) if len(layers) > 1 else one_layer(layers)
+        yield f"At {where}, {names[each.subject]} is {compared(each)}."
 
 
 def score_in_words(
@@ -183,19 +196,17 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str], laye
     appended."""
     decay, models = text_of(1 / DECAY, "whole"), ", ".join(spec.probed)
     two = TWO_DRAWS * (2 in (spec.seeds, spec.controls))
-    parts = {  # whether a sentence holds
-        said(
-            "probes", rank=spec.rank, probes=listed(spec.probes), layers=layers, models=models
-        ): True,
-        treebank.in_words("Dependency trees", spec): True,
-        said("training", rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay): True,
-        said("scores", shortest=SHORTEST, longest=LONGEST): True,
-        said("baselines"): True,
-        said("tied"): True,
-        said("arcs"): {"distance", "depth"} <= set(spec.probes),
-        said("added"): spec.conditional,
-        said("coded", models=", ".join(coded), size=SIZE): bool(coded),
-        said("selectivity", draws=spec.controls): bool(spec.controls),
-        said("bands", seeds=spec.seeds, draws=spec.draws, drawn="control trees", two=two): True,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+    parts = (
+        said("probes", rank=spec.rank, probes=listed(spec.probes), layers=layers, models=models),
+        treebank.in_words("Dependency trees", spec),
+        said("training", rate=LEARNING_RATE, batch=BATCH, epochs=spec.epochs, decay=decay),
+        said("scores", shortest=SHORTEST, longest=LONGEST),
+        said("baselines"),
+        said("tied"),
+        said("arcs") if {"distance", "depth"} <= set(spec.probes) else "",
+        said("added") if spec.conditional else "",
+        said("coded", models=", ".join(coded), size=SIZE) if coded else "",
+        said("selectivity", draws=spec.controls) if spec.controls else "",
+        said("bands", seeds=spec.seeds, draws=spec.draws, drawn="control trees", two=two),
+    )
+    return " ".join(filter(None, parts))

@@ -23,7 +23,7 @@ from core.studies.probes.trees.tables import (
     rows_of_metric,
     rows_where,
 )
-from core.studies.probes.trees.text import arcs_sentence, scores_sentence
+from core.studies.probes.trees.text import arcs_sentences, scores_sentences
 
 METRIC = "uuas"
 METRICS = (*PROBE_OF, *(metric + OF_SELECTIVITY for metric in PROBE_OF))  # the main one first
@@ -86,7 +86,7 @@ VIEWS = (
         SCORES,
         draw=draw_scores,
         choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
-        headline=lambda result, metric=METRIC: scores_sentence(result, metric),
+        headline=lambda result, metric=METRIC: scores_sentences(result, metric),
         tables=lambda result, metric=METRIC: rows_of_metric(
             result.tables, metric, "scores", "margins", "best_layers", "added"
         ),
@@ -95,7 +95,7 @@ VIEWS = (
     View(
         ARCS,
         draw=draw_arcs,
-        headline=arcs_sentence,
+        headline=arcs_sentences,
         tables=arc_rows,
     ),
     View(

@@ -106,7 +106,7 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, for
     """Say what is wrong with which checkpoints, or that nothing is; of a run, whether its order
     could be judged, and whether norms tell that it is not the reverse one."""
     if not statements:
-        return said("nothing")
+        return ""
     checked, *others = statements
     rest = [each for each in others if each.verdict != NEAREST]
     least = [each.number.value_text for each in others if each.verdict == NEAREST]

@@ -28,12 +28,10 @@ from core.studies.chart_kit import (
 from core.studies.kit import Value
 from core.studies.rsa.bits.tasks import FIRST
 from core.studies.text_kit import (
-    TWO_LINES,
     Estimate,
     Statement,
     by_number,
     estimate_of,
-    leading,
     listed,
     short_name,
     text_of,
@@ -46,7 +44,6 @@ BITS = (
 )
 BIT_GAPS = ("model", "other", "bits_gap", "bits_gap_low", "bits_gap_high", "fewer_bits")
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 BEST, BEYOND = "fewest bits per byte", "more bits per byte than the best"
 OF_BASE = "more bits per byte than its base"
 ROW, LETTERS = 1.4, 160  # rows of text per model; most pixels of a name
@@ -134,23 +131,18 @@ def _gap(gaps: pd.DataFrame, model: str, other: str) -> Estimate:
     return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low)
 
 
-def bits_sentence(result: Result) -> str:
-    """Say what two lines hold: how fine-tunes compare with their base, and which is best."""
-    return leading(_sentences(result.statements), TWO_LINES)
-
-
 def make_headline(statements: Sequence[Statement], table: pd.DataFrame) -> str:
     """Say how fine-tunes compare with their base, which model predicts the text with the fewest
     bits, and how many more the others need."""
     if not statements:
-        return NOTHING
+        return ""
     best = next(each.subject for each in statements if each.verdict == BEST)
     uniform = float(table.set_index("model").loc[best, "uniform_bits"])
     guessing = f"Guessing each of its subwords at random would take {text_of(uniform)} bits."
-    return " ".join([*_sentences(statements), guessing])
+    return " ".join([*bits_sentences(statements), guessing])
 
 
-def _sentences(statements: Sequence[Statement]) -> list[str]:
+def bits_sentences(statements: Sequence[Statement]) -> list[str]:
     """Write a sentence for each fine-tune, for the best model, and for all others."""
     names = short_names(dict.fromkeys(each.subject for each in statements))
     sentences: list[str] = []

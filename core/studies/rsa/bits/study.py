@@ -28,7 +28,7 @@ from core.studies.kit import (
     words_beside,
 )
 from core.studies.rsa.bits.report import (
-    bits_sentence,
+    bits_sentences,
     build_tables,
     figures,
     make_headline,
@@ -89,7 +89,6 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, table),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(scored),
             unscored(left, len(corpus.words)) if left else "",
         ],
@@ -102,7 +101,6 @@ def collect(spec: BitsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=tuple(values),
         corpus=corpus,
-        cites=CITATIONS,
     )  # fmt: skip
 
 
@@ -113,5 +111,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    views=(View(draw=figures, headline=bits_sentence),),
+    cites=CITATIONS,
+    views=(View(draw=figures, headline=lambda result: bits_sentences(result.statements)),),
 )

@@ -38,7 +38,6 @@ SHOWN = (
 Place = tuple[int, int]  # sentence and word, from 0
 Groups = Mapping[Place, tuple[str, str]]  # each word's part of speech and frequency
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 CLOSEST = "predictions closest to the base's"
 CHANCE = "predictions of other words"
 GAP = "divergence minus a baseline's"
@@ -208,7 +207,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     whether predictions differ where states do."""
     facts = {statement.verdict: statement for statement in statements}
     if CLOSEST not in facts:
-        return NOTHING
+        return ""
     closest = facts[CLOSEST]
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))

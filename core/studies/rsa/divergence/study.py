@@ -146,16 +146,9 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=made,
         notices=(
-            *corpus.notices,
             _unread(corpus),
             *sentence_notices(len(corpus.sentences)),
             *([base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []),
-            *(
-                notice
-                for ref in parts
-                for kind in ("predictions", "changes")
-                for notice in values.get((kind, ref), {}).get("notices", ())
-            ),
         ),
         models=(spec.base, *parts),
         corpus=corpus,
@@ -165,7 +158,6 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
             read=report.said("causal" if causal else "masked", how=MASKING[spec.masking]),
             tags="the text's own" if _own_tags(corpus) else "those of the included parser",
         ),
-        cites=(*CITATIONS, "merchant2020"),
     )
 
 
@@ -212,5 +204,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=(*CITATIONS, "merchant2020"),
     views=(View(draw=draw_words, choices=coloured_models, first=first_models),),
 )

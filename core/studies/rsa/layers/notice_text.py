@@ -27,10 +27,9 @@ RULE = said("rule", threshold=text_of(THRESHOLD, "per cent"))
 def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
     """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
     layers."""
-    notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "null_high" in value}
-    notices += saturation_notices(label, scored.values())
+    notices = saturation_notices(label, scored.values())
     for value in scored.values():
         items = int(value["items"])
         chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
@@ -45,7 +44,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
         flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
         if flat:
             notices.append(said("flat", model=short_name(model), layers=layers_in_words(flat)))
-    return list(dict.fromkeys(notices))
+    return notices
 
 
 def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
@@ -96,28 +95,28 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         if spec.measure == "rsa"
         else ""
     )
-    parts = {  # whether a sentence holds
+    parts = (
         said(
             "compared",
             base=spec.base,
             models=", ".join(models),
             measure=f"{measure.label}{how}: {measure.formula}",
-        ): True,
-        items_in_words(spec, items, sentences): True,
-        said("once"): spec.one_per_word,
-        said("rogue", count=spec.drop_rogue): spec.drop_rogue,
-        said("standardised"): spec.standardise,
-        said("influence", percent=spec.drop_influential): spec.drop_influential,
-        jackknife_in_words(sentences): True,
-        said("ranks"): spec.measure == "rsa" and spec.comparison != "pearson",
-        said("same_size", label=measure.label, items=items): measure.of_size,
-        said("pooled"): spec.pool_runs and len(runs_of(spec.base, models)) < len(models),
-        said("size"): True,
-        said("matched"): spec.matched_size,
-        said("null"): True,
-        RULE: True,
-    }
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ),
+        items_in_words(spec, items, sentences),
+        said("once") if spec.one_per_word else "",
+        said("rogue", count=spec.drop_rogue) if spec.drop_rogue else "",
+        said("standardised") if spec.standardise else "",
+        said("influence", percent=spec.drop_influential) if spec.drop_influential else "",
+        jackknife_in_words(sentences),
+        said("ranks") if spec.measure == "rsa" and spec.comparison != "pearson" else "",
+        said("same_size", label=measure.label, items=items) if measure.of_size else "",
+        said("pooled") if spec.pool_runs and len(runs_of(spec.base, models)) < len(models) else "",
+        said("size"),
+        said("matched") if spec.matched_size else "",
+        said("null"),
+        RULE,
+    )
+    return " ".join(filter(None, parts))
 
 
 def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:

@@ -147,7 +147,6 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         notices=[
-            *corpus.notices,
             *compared.notices,
             *describe_copies(runs.copies_of(ready)),
             *runs.pooled_by_name(_runs(spec, models)),
@@ -163,7 +162,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.base, *models, *_scored(values, "reference", compared.references)),
         corpus=corpus,
         methods=methods,
-        cites=(*CITATIONS, *measure.references),
+        cites=measure.references,
     )
 
 
@@ -266,6 +265,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=VIEWS,
     compared=ComparedTable("similarity", ("model", "layer"), "similarity"),
     light=True,

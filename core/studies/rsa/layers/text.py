@@ -27,7 +27,7 @@ from core.studies.rsa.layers.differences import (
     WEIGHT_CHANGE,
     place_in_words,
 )
-from core.studies.rsa.layers.notice_text import RULE, UNEQUAL, said
+from core.studies.rsa.layers.notice_text import RULE, UNEQUAL
 from core.studies.text_kit import (
     TWO_LINES,
     Estimate,
@@ -40,7 +40,6 @@ from core.studies.text_kit import (
     text_of,
 )
 
-NOTHING = said("nothing")
 CHANGES = {
     BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
     "spectrum, the output that differs most (1 − similarity) is that of",
@@ -80,7 +79,7 @@ def summarise(statements: Sequence[Statement]) -> str:
     """Say where the models differ from the base and which one most, in two lines above a figure."""
     facts = facts_of(statements)
     if not facts.get(COMPARED):
-        return _unmeasured(facts) or NOTHING
+        return _unmeasured(facts)
     rival = _scores(facts, REFERENCE, "For comparison, two pretraining seeds score {}.")
     return " ".join([_finding(facts), *rival, *_unequal(facts)])
 

@@ -29,10 +29,8 @@ from core.studies.rsa.layers.differences import (
 from core.studies.rsa.layers.notice_text import said
 from core.studies.rsa.layers.text import changed_sentences, summarise
 from core.studies.text_kit import (
-    TWO_LINES,
     Statement,
     counted,
-    leading,
     listed,
     short_name,
     text_of,
@@ -49,13 +47,12 @@ def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
     return Panels(charts, across=across_of(len(charts)), names=["similarity"] * len(charts))
 
 
-def curves_sentence(result: Result) -> str:
-    """Say which layers changed, by their functions, and where states differ as far as there is
-    room; without functions, where the models differ from the base; "" where there are none."""
+def curves_sentences(result: Result) -> list[str]:
+    """Say which layers changed, by their functions, and where states differ; without
+    functions, where the models differ from the base."""
     if result.table.empty:
-        return ""
-    sentences = [*changed_sentences(result.statements), summarise(result.statements)]
-    return leading(sentences, TWO_LINES) if len(sentences) > 1 else sentences[0]
+        return []
+    return [*changed_sentences(result.statements), summarise(result.statements)]
 
 
 def first_curves(result: Result) -> Result:
@@ -155,7 +152,7 @@ VIEWS = (
     View(
         CURVES,
         draw=draw_curves,
-        headline=curves_sentence,
+        headline=curves_sentences,
         tables=lambda result: {
             name: table
             for name, table in result.tables.items()

@@ -132,7 +132,6 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
         make_headline(statements, tables),
         statements=statements,
         notices=[
-            *corpus.notices,
             *sentence_notices(len(corpus.sentences)),
             *(base_left_out(ref) for ref in same),
             *make_notices(changes),
@@ -140,7 +139,6 @@ def collect(spec: LensSpec, ready: Outputs, outputs: Outputs) -> Findings:
         methods=make_methods(spec, len(corpus.sentences), len(typical)),
         models=tuple(dict.fromkeys(ref for pair in bases.items() for ref in pair)),
         corpus=corpus,
-        cites=CITATIONS,
     )
 
 
@@ -177,6 +175,7 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(
         View(
             draw=draw_lens,

@@ -31,7 +31,6 @@ from core.studies.text_kit import (
 )
 
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 PROMOTES = "words of the fine-tune's text promoted at the middle layer"
 SHUFFLED = "the same with shuffled dimensions, of the fine-tune with the highest (97.5 %)"
 OUTPUT = "words of the fine-tune's text raised in the output"
@@ -79,7 +78,7 @@ def make_headline(statements: Sequence[Statement], tables: Mapping[str, pd.DataF
     themselves, and what the layers say."""
     first = _first_favoured(tables)
     if first is None:
-        return NOTHING
+        return ""
     model, words, promoted = first
     names = short_names(dict.fromkeys((model, *(each.subject for each in statements))))
     parts = [output_sentence(statements, tables), states_sentence(statements, tables)]

@@ -31,7 +31,6 @@ SHAPES = (
 SEEDS, TUNED, STEPS = "other seeds", "fine-tunes and base", "steps and end"
 CHANCE = "words shuffled"
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
 BEYOND = "further from its base than any two seeds are from each other, last layer"
@@ -291,7 +290,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     starts = {each.subject: each.number for each in statements if each.verdict == WITHOUT}
     related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
     if not related:
-        return NOTHING
+        return ""
     apart = listed([CLAUSES[name].format(ends[name].text) for name in related[:2]])
     without = listed([starts[name].value_text for name in related[:2]])
     chance = f"; shuffled words are {ends[CHANCE].value_text} apart" if CHANCE in ends else ""

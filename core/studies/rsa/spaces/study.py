@@ -33,7 +33,6 @@ from core.studies.kit import (
 )
 from core.studies.rsa.spaces.charts import draw_spaces, first_relations
 from core.studies.rsa.spaces.report import (
-    NOTHING,
     PLACES,
     SEEDS,
     TUNED,
@@ -112,7 +111,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     corpus = ready.need("text")
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
         nowhere = {"spaces": pd.DataFrame(columns=PLACES)}
-        return Findings(nowhere, NOTHING, notices=corpus.notices, corpus=corpus)
+        return Findings(nowhere, "", corpus=corpus)
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)
@@ -134,11 +133,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         made,
         make_headline(statements),
         statements=statements,
-        notices=[
-            *corpus.notices,
-            *sentence_notices(len(corpus.sentences)),
-            *(notice for part in parts for notice in part["notices"]),
-        ],
+        notices=sentence_notices(len(corpus.sentences)),
         arrays={"stress": stress},
         methods=said(
             "methods",
@@ -152,7 +147,6 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
         ),
         models=refs,
         corpus=corpus,
-        cites=CITATIONS,
     )
 
 
@@ -163,5 +157,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_spaces, first=first_relations),),
 )

@@ -187,7 +187,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=(
             layer_numbers.some_read(spec.layers, deep, controls_of(spec)),
             *ready.values[COMPARED].notices,
-            *examples.corpus.notices,
             *unread_notices(spec, counts, examples.corpus.ref),
             *examples.refused.values(),
             *(notice for count in counts.values() for notice in sentence_notices(count)),
@@ -196,7 +195,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.base, *swapped, *frozen),
         corpus=examples.corpus,
         methods=make_methods(spec, deep, counts, examples.truth),
-        cites=CITATIONS,
     )
 
 
@@ -256,5 +254,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_swaps, choices=lambda result: [(False,), (True,)]),),
 )

@@ -33,7 +33,7 @@ from core.studies.text_kit import (
 from core.vectors.examples import PARSE
 
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
+NOTHING = words_beside(__file__).nothing
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"

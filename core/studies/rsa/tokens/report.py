@@ -17,7 +17,6 @@ from core.studies.text_kit import Estimate, Statement, listed, short_names, text
 from core.vectors.sinks import POSITIONS, TABLE
 
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 TOO_FEW = "too few spans to detect whether the question is closer to its answer"
@@ -208,7 +207,7 @@ def make_headline(
     """Say what the models answer, whether the question is close to it, and how much the map
     shows."""
     if not models:
-        return NOTHING
+        return ""
     names = short_names(tuple(models))
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
     parts = [] if asked else [said("unasked")]

@@ -239,7 +239,6 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         models=tuple(models),
         methods=" ".join(map(report.said, ["methods", *["question"] * asked_one])),
-        cites=CITATIONS,
     )
 
 
@@ -278,5 +277,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_maps, choices=layers_shown, tables=span_rows),),
 )

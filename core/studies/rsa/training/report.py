@@ -27,7 +27,6 @@ from core.studies.text_kit import (
 )
 
 said = words_beside(__file__).sentence
-NOTHING = said("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
@@ -104,7 +103,7 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     far it approaches it; then loss and layers."""
     facts = {statement.verdict: statement for statement in statements}
     if FIRST not in facts:
-        return NOTHING
+        return ""
     first, last = facts[FIRST], facts[LAST]
     names = short_names(
         dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))

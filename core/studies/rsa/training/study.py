@@ -127,7 +127,6 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         tables=tables,
         notices=(
-            *corpus.notices,
             *sentence_notices(len(corpus.sentences)),
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
@@ -138,7 +137,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
         models=(spec.end, *(ref for _, ref in scored)),
         corpus=corpus,
         methods=said("methods", **vars(spec), how=f"{measure.label}: {measure.formula}"),
-        cites=(*CITATIONS, *measure.references),
+        cites=measure.references,
     )
 
 
@@ -175,5 +174,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures, first=first_layers),),
 )

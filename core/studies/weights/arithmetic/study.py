@@ -116,7 +116,6 @@ def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
         provenance={"fingerprints": dict(selection.identities)},
         methods=make_methods(spec, [*values]),
         corpus=examples.corpus,
-        cites=CITATIONS,
     )
 
 
@@ -127,5 +126,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_view),),
 )

@@ -87,7 +87,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, alike: p
             conflict=text_of(float(alike.loc[alike["cosine"].idxmax(), "conflict"]), "per cent"),
         ) if ALIKE in facts else "",
     )  # fmt: skip
-    return " ".join(filter(None, parts)) or said("nothing")
+    return " ".join(filter(None, parts))
 
 
 def _harm(change: Statement, beyond: Statement, names: Mapping[str, str]) -> str:

@@ -124,7 +124,7 @@ def compare(
     spec: WeightsSpec, selection: Selection, outputs: Outputs
 ) -> tuple[dict[str, Features], dict[str, ndarray], list[str]]:
     """Select the models that every vector can compare: their features, their distances by vector,
-    and the notices of all tasks and of what was left out. Raises TaskError if hidden states are
+    and the notices of what was left out. Raises TaskError if hidden states are
     asked for and none can be compared."""
     values, notices = outputs.values, list(selection.notices)
     every = {
@@ -139,7 +139,6 @@ def compare(
         for ref in every
         if ref not in features
     ]
-    notices += [n for ref in features for n in values["delta", ref]["notices"]]
     by_state: dict[str, ndarray] = {}
     if spec.reads_states:  # every vector then compares the same models
         refs, by_state, of_states = compare_states(spec.base, features, outputs)

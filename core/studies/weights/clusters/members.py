@@ -119,14 +119,14 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     by_name = ", ".join(
         f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name"
     )
-    parts = {said("variants", models=left): left, said("named_data", models=by_name): by_name}
     if not members:
         raise SpecError(
             f"None of the chosen models ({', '.join(patterns) or 'no model'}) "
             f"is a fine-tune of {base}; choose its fine-tunes, or another base."
         )
-    shown = (notice for notice, holds in parts.items() if holds)
-    return Members(tuple(members.values()), (*notices, *shown))
+    notices += [said("variants", models=left)] if left else []
+    notices += [said("named_data", models=by_name)] if by_name else []
+    return Members(tuple(members.values()), tuple(notices))
 
 
 def add_listed(

@@ -100,8 +100,10 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )  # fmt: skip
     return Findings(
         spec={"map": "pca"},
-        headline=f"{unlabelled_sentence(cast)} "
-        f"{text.make_headline(spec, statements, scored, present)}".strip(),
+        headline=(
+            unlabelled_sentence(cast),
+            text.make_headline(spec, statements, scored, present),
+        ),
         statements=(*statements, *cast),
         tables=built,
         arrays={
@@ -121,7 +123,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},
         methods=text.make_methods(spec, present, scored, spectra),
-        cites=(*text.CITATIONS, *(text.STATE_CITATIONS if spec.reads_states else ())),
+        cites=text.STATE_CITATIONS if spec.reads_states else (),
     )
 
 
@@ -149,6 +151,7 @@ STUDY = Study(
     prepare=planning.prepare,
     plan=planning.plan,
     collect=collect,
+    cites=text.CITATIONS,
     collect_costs=planning.collect_costs,
     perform=run_condensed,
     finish=finish,

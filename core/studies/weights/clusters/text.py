@@ -115,7 +115,7 @@ def make_headline(
     if not scored.k:
         pair = [each for each in statements if each.verdict in OF_A_PAIR]
         ranks = rank_sentence(statements[len(pair) :], spec.threshold)
-        return " ".join(filter(None, (pair_sentence(pair), ranks))) or said("nothing")
+        return " ".join(filter(None, (pair_sentence(pair), ranks)))
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )
@@ -282,17 +282,17 @@ def make_methods(
         else "none"
     )
     vector = every_vector()[spec.vector]
-    parts = {  # whether a sentence holds
+    parts = (
         said(
             "compared", models=len(members), base=spec.base, families=families,
             vector=spec.vector, meaning=vector.meaning,
-        ): True,
-        said("directions", rank=spec.rank): vector.ranked,
-        said("states", sentences=SENTENCES): spec.reads_states,
+        ),
+        said("directions", rank=spec.rank) if vector.ranked else "",
+        said("states", sentences=SENTENCES) if spec.reads_states else "",
         said(
             "neighbours", label=WORDS[spec.label_by], permutations=spec.permutations, k=scored.k
-        ): scored.k,
-        said("clusters", method=CLUSTERING[spec.method]): True,
-        said("ranks", threshold=text_of(spec.threshold, "setting")): True,
-    }  # fmt: skip
-    return " ".join(sentence for sentence, holds in parts.items() if holds)
+        ) if scored.k else "",
+        said("clusters", method=CLUSTERING[spec.method]),
+        said("ranks", threshold=text_of(spec.threshold, "setting")),
+    )  # fmt: skip
+    return " ".join(filter(None, parts))

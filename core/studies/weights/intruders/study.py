@@ -161,7 +161,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     families: list[dict[str, Any]] = []
     notices = list(selection.notices)
     for model, value in measured.items():
-        notices += value["notices"]
         below = value["null"] < spec.threshold  # False for NaN, as it should be
         together = joint_p_values(value, len(measured))
         clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)
@@ -189,16 +188,14 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     notices += text.near_threshold(spec, tables["directions"])
     statements = text.statements_of(spec, tables["families"])
-    headline, methods = (
-        text.make_headline(spec, statements, tables["families"]),
-        text.make_methods(spec),
-    )
+    headline = [text.make_headline(spec, statements, tables["families"])]
+    methods = text.make_methods(spec)
     if spec.scaling:
         tables["scaling"], more = _scaled(spec, ready, outputs)
         notices += more
         removed = text.scaling_statements(tables["scaling"])
         statements = (*statements, *removed)
-        headline = f"{headline} {text.scaling_headline(removed)}".strip()
+        headline.append(text.scaling_headline(removed))
         methods = f"{methods} {text.scaling_methods(spec)}"
     return Findings(
         headline=headline,
@@ -208,7 +205,6 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(selection.members)},
         methods=methods,
-        cites=CITATIONS,
     )
 
 
@@ -246,5 +242,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=draw_view),),
 )

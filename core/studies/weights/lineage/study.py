@@ -114,9 +114,11 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
     tables["changes"] = build_changes(relatives, tables["siblings"], spec.pair, places)
     statements = statements_of(tables["lineage"], tables["rules"])
     started = start_statements(tests)
-    headline = make_headline(statements, tables["lineage"], tables["rules"])
     return Findings(
-        headline=f"{headline} {start_sentences(started, tests)}".strip(),
+        headline=(
+            make_headline(statements, tables["lineage"], tables["rules"]),
+            start_sentences(started, tests),
+        ),
         statements=(*statements, *started),
         notices=(
             *describe_changes(tables["siblings"], tables["changes"]),
@@ -126,7 +128,6 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
         failures={str(ref): str(why) for ref, why in value["left_out"]},
         provenance={"fingerprints": contents(ready)},
         methods=make_methods(spec),
-        cites=CITATIONS,
     )
 
 
@@ -137,5 +138,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
+    cites=CITATIONS,
     views=(View(draw=figures),),
 )

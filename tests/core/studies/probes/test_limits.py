@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +13,13 @@ from core.catalogue import STUDIES
 from core.errors import SpecError
 from core.models.identity import Identity
 from core.options.layer_numbers import EVERY_LAYER
-from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, run_here
 from core.studies.probes.trees.planning import (
     TREEBANK,
     chosen_layers,
     fewer_than_dimensions,
-    with_limits,
+    with_treebank,
 )
 from core.studies.probes.trees.spec import ProbeSpec
 from core.text.pipelines import foreign_notice
@@ -33,12 +34,14 @@ def first_stage(sentences: int, foreign: str = "") -> Outputs:
         ("identity", ref): Identity(ref, "x", "x", 6, width, "bert", 1, "learned")
         for ref, width in WIDTHS.items()
     }
-    treebank = SimpleNamespace(parts={"train": [None] * sentences}, foreign=foreign)
+    treebank = SimpleNamespace(parts={"train": [None] * sentences}, foreign=foreign, corpus=None)
     return Outputs({TREEBANK: treebank, **identified})
 
 
-def made() -> Result:
-    return Result("probe", {}, "It is 5 points below the untrained model.", {}, notices=("More.",))
+def made(*models: str) -> Findings:
+    return Findings(
+        {}, "It is 5 points below the untrained model.", notices=("More.",), models=models
+    )
 
 
 @pytest.mark.parametrize(("sentences", "limited"), [(320, True), (576, False)])
@@ -47,8 +50,9 @@ def test_fewer_training_sentences_than_dimensions_are_said(sentences: int, limit
     notes = fewer_than_dimensions(ready, tuple(WIDTHS))
     assert len(notes) == limited
     assert all("(320)" in note and "wide (576)" in note for note in notes)
-    result = with_limits(made(), ready, tuple(WIDTHS))
-    assert result.headline == " ".join([made().headline, *notes])
+    findings = with_treebank(made(*WIDTHS), ready)
+    result = replace(findings, models=()).result("probe", ProbeSpec(), ready, Outputs({}))
+    assert result.headline == " ".join([str(made().headline), *notes])
     assert result.notices == (*notes, "More.")
 
 
@@ -69,11 +73,11 @@ def test_of_a_deep_model_the_layers_that_are_read_are_said() -> None:
     deep = Identity("deep", "x", "x", 12, 32, "bert", 1, True)
     ready = Outputs({**ready.values, ("identity", "deep"): deep})
     assert chosen_layers(ProbeSpec(), deep) == (0, 2, 4, 6, 8, 10, 12)
-    (said,) = set(with_limits(made(), ready, ("deep",), ()).notices) - {"More."}
+    (said,) = set(with_treebank(made("deep"), ready, ()).notices) - {"More."}
     assert said.startswith("Of deep, layers 0, 2, 4, 6, 8, 10, 12 were read")
     every = ProbeSpec(layers=(EVERY_LAYER,))
     assert chosen_layers(every, deep) == tuple(range(13))
-    assert with_limits(made(), ready, ("deep",), every.layers).notices == ("More.",)
+    assert with_treebank(made("deep"), ready, every.layers).notices == ("", "More.")
     with pytest.raises(SpecError, match="deep has layers 0 to 12; layer 13 is not among them"):
         chosen_layers(ProbeSpec(layers=(13,)), deep)
 

@@ -102,7 +102,7 @@ def test_the_headline_names_its_numbers_and_every_chart_is_drawn(
     assert STUDY.views[0].choices(result) == [("loss",), ("accuracy",)]
     assert len(STUDY.figures(result)) == 2
     assert removal_chart(result, box["bert"], LOSS).to_dict()
-    assert STUDY.views[0].headline(result, "accuracy")
+    assert STUDY.views[0].sentence(result, "accuracy")
 
 
 def test_models_without_a_head_are_refused_before_anything_is_computed(

@@ -30,7 +30,6 @@ from core.studies.probes.behaviour.text import (
     doubts_of,
     make_headline,
     make_notices,
-    pairs_sentence,
     statements_of,
 )
 from core.studies.probes.minimal_pairs.pairs_file import OWN
@@ -137,7 +136,7 @@ def correlated(scores: dict[str, tuple[float, float]]) -> tuple[dict[str, pd.Dat
         "rank_correlations": tables.correlation_table(beside, behaviour, 0),
     }
     said = statements_of(made, list(scores))
-    headline = make_headline(said)
+    headline = " ".join(make_headline(said))
     assert all(each.named_in(headline) for each in said)
     return made, headline
 
@@ -189,9 +188,8 @@ def test_statements_lead_to_the_headline() -> None:
     assert verdicts == [
         (OVERALL, ""), (SIMILAR, BIGRAM), (SIMILAR, FIRST), (HIGHEST, ""), (LOWEST, ""),
     ]  # fmt: skip
-    headline = make_headline(statements)
+    headline = " ".join(make_headline(statements))
     assert all(each.named_in(headline) for each in statements)
-    assert headline.startswith(pairs_sentence(statements)[:60])
     below, otherwise, further = doubts_of(MADE, made["behaviour_margins"], [SEED, FIRST])
     assert below.estimate.level == pytest.approx(1 - 0.05 / 2)  # one final model, two kinds
     assert below.verdict == BELOW_CHANCE
@@ -205,7 +203,7 @@ def test_statements_lead_to_the_headline() -> None:
         for each, notice in zip((below, otherwise, further), notices, strict=True)
     )
     assert statements_of(made, []) == ()
-    assert make_headline(()).endswith(".")
+    assert not any(make_headline(()))
     better = {SEED: hits({"agreement": 0.9}), BIGRAM: hits({"agreement": 0.4})}
     above = statements_of(
         {
@@ -237,7 +235,7 @@ def test_both_readings_stand_in_the_headline_where_they_differ() -> None:
             "behaviour_margins": tables.margin_table(hits_, [SEED], other),
         }
         statements = statements_of(made, [SEED])
-        headline = make_headline(statements)
+        headline = " ".join(make_headline(statements))
         assert ("Scored on whole sentences" in headline) == differ
         assert ("30 %" in headline) == differ
         assert "80 %" in headline

@@ -258,7 +258,7 @@ def test_gains_and_losses_are_said_in_words(asked: EdgeSpec, result: Result) -> 
     for target, values in ends.items():
         added.loc[added["probe"] == target, ["margin", "low", "high"]] = values
     changed = {**result.tables, "added": added}
-    headline = make_headline(statements_of(changed, asked.probed))
+    headline = " ".join(make_headline(statements_of(changed, asked.probed)))
     assert "adds 1.0 points [0.5, 1.5] on parts of speech" in headline
     assert "nothing detectable on dependency labels" in headline
     assert "nothing on head distances" in headline

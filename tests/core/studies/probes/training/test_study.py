@@ -10,6 +10,7 @@ import pytest
 from core.errors import SpecError
 from core.maths.structural.bands import ProbeScores
 from core.results.estimates import estimate_of
+from core.results.findings import in_two_lines
 from core.results.statements import Statement
 from core.studies.probes.training.report import (
     AT_BEST,
@@ -23,7 +24,7 @@ from core.studies.probes.training.report import (
     doubts_of,
     make_headline,
     statements_of,
-    view_sentence,
+    view_sentences,
 )
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.study import STUDY, find_peaks, untaught
@@ -118,7 +119,7 @@ def test_the_headline_says_whether_the_peak_moves() -> None:
             tables[name] = tables["best"].reindex(columns=columns).iloc[:0]
         start, end, moves = statements = statements_of(tables, "uuas")
         assert (start.subject, end.subject) == (step, final)
-        headline = make_headline(statements)
+        headline = " ".join(make_headline(statements))
         assert start.named_in(headline)
         assert end.named_in(headline)
         return moves, headline
@@ -171,7 +172,7 @@ def test_its_figures_and_sentences(result: Result) -> None:
     words = drawn["uuas-best"].to_dict()["description"]
     assert all(f"{name}: " in words for name in (AT_BEST, UNREAL, CHAIN, WINDOW, SHOWN[POSITION]))
     for metric in ("uuas", "dspr"):
-        sentence = view_sentence(result, metric)
+        sentence = in_two_lines(view_sentences(result, metric))
         assert sentence.endswith(".")
         assert 40 < len(sentence) <= 160
         start, final, *_ = statements_of(result.tables, metric)

@@ -18,6 +18,7 @@ from core.maths.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.maths.structural.positions import SIZE
 from core.maths.structural.predict import SentenceView, view_sentence
 from core.results.estimates import Estimate, estimate_of
+from core.results.findings import in_two_lines
 from core.results.metrics import OF_SELECTIVITY
 from core.results.statements import TWO_LINES, Statement
 from core.runs.runner import run
@@ -74,11 +75,10 @@ from core.studies.probes.trees.tables import (
     windows_of,
 )
 from core.studies.probes.trees.text import (
-    NOTHING,
-    arcs_sentence,
+    arcs_sentences,
     make_headline,
     notice_of,
-    scores_sentence,
+    scores_sentences,
 )
 from core.text.conllu import read_conllu
 from core.text.corpora import corpus_from_bytes
@@ -292,9 +292,10 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     far, margin, *_ = arc_statements(result.tables, list(result.probes))
     assert (far.subject, far.baseline) == (box["gpt2"], FAR), "what is compared with the first"
     assert far.layers == (result.best_layer(box["gpt2"]),)
-    assert far.named_in(arcs_sentence(result))
-    assert margin.named_in(arcs_sentence(result))
-    assert len(arcs_sentence(result)) <= TWO_LINES
+    shown = in_two_lines(arcs_sentences(result))
+    assert far.named_in(shown)
+    assert margin.named_in(shown)
+    assert len(shown) <= TWO_LINES
 
 
 def test_layers_tied_with_the_best_are_named_by_the_headline(
@@ -313,7 +314,7 @@ def test_layers_tied_with_the_best_are_named_by_the_headline(
         assert [each.layers for each in statements if each.verdict == TIED] == [
             tuple(np.flatnonzero(tied))
         ]
-        assert named in make_headline(statements, "uuas", parsed=False)
+        assert named in next(make_headline(statements, "uuas", parsed=False))
 
 
 @pytest.mark.exhaustive
@@ -337,7 +338,7 @@ def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
     assert "added" not in plain.tables
     alone = STUDY.run(replace(asked, conditional=False, probes=("distance",)))
     assert "arcs" not in alone.tables  # trees need a root
-    assert arcs_sentence(alone) == ""
+    assert arcs_sentences(alone) == []
 
 
 def test_beside_the_window_every_layer_has_the_whole_window(
@@ -420,7 +421,7 @@ def test_the_best_layer_is_chosen_on_development_sentences(
     here = here.set_index("rival")
     assert margin.baseline == here["rival_value"].idxmax()
     assert margin.estimate == estimate_of(here.loc[margin.baseline], "margin")
-    headline = make_headline((best, margin), "uuas", parsed=False)
+    headline = " ".join(make_headline((best, margin), "uuas", parsed=False))
     assert best.named_in(headline)
     assert margin.named_in(headline)
 
@@ -468,7 +469,7 @@ def test_a_view_states_its_own_metric(
     assert first.subject == box["bert"]
     assert first.estimate == estimate_of(row, "value")
     assert first.baseline == (CONTROL_TREES if metric.endswith(OF_SELECTIVITY) else "")
-    sentence = scores_sentence(result, metric)
+    sentence = in_two_lines(scores_sentences(result, metric))
     stated = statements_of(result.tables, spec.probed, metric)
     asked = next((each for each in stated if each.verdict == SCORES), first)
     assert asked.named_in(sentence), "the model that the page asks about, not the first"
@@ -653,7 +654,7 @@ def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_p
     long.write_text(
         Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8"
     )
-    notices = read_treebank(replace(spec, corpus=str(long))).notices
+    notices = read_treebank(replace(spec, corpus=str(long))).corpus.notices
     unread = {"count": 1, "noun": "sentence", "are": "is"}
     assert {said("unread", model=ref, **unread) for ref in spec.probed} & set(notices)
 
@@ -686,12 +687,12 @@ def test_texts_that_overlap_and_other_head_rules_are_remarked(
         return said("rules", parser="box", rules="UD English EWT", text=text)
 
     remarks = {rules(f"{box['trees']} {test}"), overlap(130, 130, "development")}
-    assert remarks <= set(treebank.notices)
-    assert not {overlap(count, 30, "test") for count in range(31)} & set(treebank.notices)
+    assert remarks <= set(treebank.corpus.notices)
+    assert not {overlap(count, 30, "test") for count in range(31)} & set(treebank.corpus.notices)
     same = read_treebank(replace(spec, train=test, dev=box["trees"], test=test))
-    assert overlap(30, 30, "test") in same.notices
+    assert overlap(30, 30, "test") in same.corpus.notices
     gold = read_treebank(replace(spec, corpus="demo-gold"))
-    assert rules(gold.corpus.ref) not in gold.notices
+    assert rules(gold.corpus.ref) not in gold.corpus.notices
 
 
 @pytest.mark.parametrize(
@@ -736,7 +737,7 @@ def test_a_missing_model_fails_alone_and_missing_layers_are_said(
     with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         planned(replace(spec, layers=(3, 9)))
     nothing = STUDY.run(replace(spec, models=("path:/nowhere",), untrained=False))
-    assert nothing.headline == NOTHING
+    assert nothing.headline == STUDY.words.nothing
     assert nothing.table.empty  # no baseline alone
     assert list(nothing.table) == list(result.table)
     assert BEST not in {each.verdict for each in nothing.statements}
@@ -1020,7 +1021,7 @@ def test_the_fine_tuned_model_comes_first_within_two_lines(
         Statement(tuned, verdict, difference, (6,), WINDOW),
         Statement(tuned, verdict, difference, (6,), base),
     )
-    said = make_headline(stated, "uuas", parsed=True)
+    said = " ".join(make_headline(stated, "uuas", parsed=True))
     first, *rest = said.split(". ")
     assert score.named_in(first)
     assert "seed-0" in first

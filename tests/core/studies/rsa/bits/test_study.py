@@ -17,7 +17,6 @@ from core.models.loading.model import load_with_head
 from core.results.columns import meaning
 from core.studies.rsa.bits.report import (
     BEYOND,
-    NOTHING,
     OF_BASE,
     build_tables,
     figures,
@@ -177,7 +176,7 @@ def test_a_model_that_predicts_no_words_is_refused_in_a_sentence(
 ) -> None:
     result = run(tiny(tmp_path / "t5", "t5"), corpus=corpus)
     assert any("predicts no words" in why for why in result.failures.values())
-    assert result.headline == NOTHING
+    assert result.headline == STUDY.words.nothing
     assert figures(result) == {}
 
 

@@ -25,7 +25,6 @@ from core.studies.rsa.divergence.report import (
     CLOSEST,
     FOLLOWS,
     GAP,
-    NOTHING,
     SIMILAR,
     SIMILAR_BASELINE,
     make_headline,
@@ -146,7 +145,7 @@ def test_a_base_without_a_head_ends_the_study_and_a_model_without_one_is_left_ou
     with pytest.raises(ModelError, match="predicts no words"):
         STUDY.run(DivergenceSpec(base="zoo:parse-0", **SMALL))
     result = STUDY.run(DivergenceSpec(compare=("zoo:parse-0",), others=(), **SMALL))
-    assert result.headline == NOTHING
+    assert result.headline == STUDY.words.nothing
     assert any("predicts no words" in sentence for sentence in result.failures.values())
     assert STUDY.figures(result) == {}
 
@@ -236,4 +235,4 @@ def test_the_headline_follows_its_statements() -> None:
         assert words in make_headline([*statements, Statement("a", FOLLOWS, rho, (6,), "b")])
     none = Statement("a", FOLLOWS, Estimate(0.0, -0.1, 0.1), (6,), "b")
     assert "not detectably" in make_headline([*statements, none])
-    assert make_headline([]) == NOTHING
+    assert make_headline([]) == ""

@@ -26,7 +26,6 @@ from core.studies.rsa.layers.spec import RsaSpec
 def value(**changes: Any) -> dict[str, Any]:
     similarity = np.array([1.0, 0.5])
     return {
-        "notices": (),
         "low": similarity,
         "similarity": similarity,
         "null_high": np.array([0.1, 0.2]),
@@ -83,18 +82,8 @@ def test_layers_without_similarity_are_named_with_their_model() -> None:
     assert re.findall(r"\d+", said.removeprefix("m1")) == ["0", "2"]
 
 
-def test_what_tasks_say_comes_first_and_what_several_say_is_said_once() -> None:
-    said = notices(
-        "rsa",
-        value(notices=("Left out.",), sentences=5),
-        value(notices=("Left out.",), sentences=5),
-    )
-    assert said[0] == "Left out."
-    assert len(said) == 2
-
-
 def test_a_grid_has_no_band_to_speak_of() -> None:
-    assert notices("rsa", {"notices": (), "grid": np.zeros((2, 2))}) == []
+    assert notices("rsa", {"grid": np.zeros((2, 2))}) == []
 
 
 def moved(*sizes: float, apart: float = 0.1) -> pd.DataFrame:

@@ -46,8 +46,7 @@ from core.studies.rsa.layers.notice_text import (
 )
 from core.studies.rsa.layers.runs import find_references, pooled_by_name
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import NOTHING
-from core.studies.rsa.layers.views import curves_sentence
+from core.studies.rsa.layers.views import curves_sentences
 from core.study import run_first_stage
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text, repeated_sentences
@@ -129,7 +128,7 @@ def test_a_model_that_was_not_trained_from_the_base_changes_nothing_of_it() -> N
     )
     assert "seed-1" in said
     assert said in result.notices
-    assert "fine-tune" not in curves_sentence(result)
+    assert "fine-tune" not in " ".join(curves_sentences(result))
     assert stated(result.statements, DIFFERS, "zoo:tuned-0").layers == (LAYERS,)
     related = _run(references=False)
     assert not all_stated(related.statements, NOT_FROM_BASE)
@@ -326,7 +325,7 @@ def test_too_few_items_fail_in_a_sentence() -> None:
     short = {"demo": Corpus("demo", tuple(Sentence(("the", place)) for place in PLACES[:3]))}
     result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
     assert "can read 6 of the items" in result.failures["zoo:tuned-0"]
-    assert (result.headline, result.statements) == (NOTHING, ())
+    assert (result.headline, result.statements) == (study.STUDY.words.nothing, ())
     assert list(result.table.columns) == CURVES
 
 

@@ -37,7 +37,7 @@ from core.studies.rsa.layers.notice_text import (
     said,
 )
 from core.studies.rsa.layers.spec import RsaSpec
-from core.studies.rsa.layers.text import MOST_NAMED, NOTHING, make_headline, summarise
+from core.studies.rsa.layers.text import MOST_NAMED, make_headline, summarise
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 
 BAND = ["low", "high", "null_low", "null_high"]
@@ -154,7 +154,7 @@ def test_models_that_differ_in_other_layers_are_counted_and_not_lumped_together(
 
 def test_holes() -> None:
     assert statements(EMPTY) == ()
-    assert make_headline((), "RSA") == summarise(()) == NOTHING
+    assert make_headline((), "RSA") == summarise(()) == ""
     nothing = table(m_0=[0.5, 0.5])
     nothing.loc[:, COLUMNS[2:7]] = np.nan
     made = statements(nothing, table(seed_1=[0.5, 0.5]))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from core.results.export import Result
+from core.results.findings import in_two_lines
 from core.studies.rsa.layers.differences import (
     LOWEST,
     OTHER_LAYER,
@@ -22,7 +23,7 @@ from core.studies.rsa.layers.differences import (
     text_statement,
 )
 from core.studies.rsa.layers.views import (
-    curves_sentence,
+    curves_sentences,
     draw_texts,
     grid_sentence,
     texts_sentence,
@@ -57,10 +58,10 @@ def two_texts(first: float, second: float, width: float) -> pd.DataFrame:
 def test_curves_name_the_least_similar_model_and_its_number() -> None:
     curves = table(parse_0=[0.99, 0.8, 0.6], nli_0=[0.99, 0.95, 0.7])
     made = statements_of(curves, EMPTY, "zoo:seed-0")
-    said = curves_sentence(result(curves))
+    said = in_two_lines(curves_sentences(result(curves)))
     assert stated(made, LOWEST, "zoo:parse-0").named_in(said)
     assert "parse-0" in said
-    assert curves_sentence(result(EMPTY)) == ""
+    assert curves_sentences(result(EMPTY)) == []
 
 
 def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
@@ -68,11 +69,12 @@ def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
     curves["apart"] = 0.1
     curves["relative_change"] = [0.3, 0.3, 0.1, 0.1]
     seeds = table(seed_1=[0.9, 0.55])
-    said = curves_sentence(result(curves, references=seeds))
+    said = in_two_lines(curves_sentences(result(curves, references=seeds)))
     made = statements_of(curves, seeds, "zoo:seed-0")
     assert stated(made, REFERENCE).named_in(said)
     assert not unnamed(all_stated(made, WEIGHT_CHANGE), said)
-    equal = curves_sentence(result(curves.assign(relative_change=0.1), references=seeds))
+    alike = result(curves.assign(relative_change=0.1), references=seeds)
+    equal = in_two_lines(curves_sentences(alike))
     assert unnamed(all_stated(made, WEIGHT_CHANGE), equal), "equal changes need no word"
 
 

@@ -25,7 +25,6 @@ from core.studies.rsa.lens.tables import PLAIN, RIVAL, TUNE, TUNED
 from core.studies.rsa.lens.tasks import SHUFFLES
 from core.studies.rsa.lens.text import (
     DECIDES,
-    NOTHING,
     OUTPUT,
     PROMOTES,
     SHUFFLED,
@@ -186,7 +185,7 @@ def test_the_headline_says_where_rivals_do_as_well(tmp_path: Path) -> None:
     assert "favours" in STUDY.views[0].sentence(result, OUTPUT_PART)
     assert STUDY.views[0].sentence(result, SENTENCE) == ""
     empty = {name: table.iloc[:0] for name, table in tables.items()}
-    assert make_headline([], empty) == NOTHING
+    assert make_headline([], empty) == ""
 
 
 def test_methods_name_shuffles_and_the_choice_made_beforehand(tmp_path: Path) -> None:

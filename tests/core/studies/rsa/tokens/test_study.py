@@ -23,7 +23,7 @@ from core.runs.process.drawing import draw
 from core.studies.notices import start_notices
 from core.studies.rsa.tokens import charts
 from core.studies.rsa.tokens import study as tokens
-from core.studies.rsa.tokens.report import EXPLAINED, GATHERED, NOTHING, missing_words
+from core.studies.rsa.tokens.report import EXPLAINED, GATHERED, missing_words
 from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
 from core.studies.rsa.tokens.study import project
 from tests.core.massive import FIRST, make_massive
@@ -198,7 +198,7 @@ def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
         tokens.STUDY.run(TokenMapSpec((refs[0], refs[2]), TEXT))
     long = tokens.STUDY.run(TokenMapSpec(refs[:1], "dog " * 100))
     assert refs[0] in long.failures[refs[0]]
-    assert (long.headline, long.statements) == (NOTHING, ())
+    assert (long.headline, long.statements) == (tokens.STUDY.words.nothing, ())
     assert tokens.STUDY.figures(long) == {}
     gone = tokens.STUDY.run(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
     assert "gone" in "".join(gone.failures.values())

@@ -17,7 +17,6 @@ from core.studies.rsa.training.report import (
     LOSS_LAST,
     NEAREST,
     NO_NEAREST,
-    NOTHING,
     OTHER_RUN,
     make_headline,
     statements_of,
@@ -162,4 +161,4 @@ def test_the_direction_is_said_only_where_the_bands_lie_apart() -> None:
     assert "rises" in said(low, high)
     assert "falls" in said(high, low)
     assert not {"rises", "falls"} & set(said(low, middle).split())
-    assert make_headline([], "RSA", 0) == NOTHING
+    assert make_headline([], "RSA", 0) == ""

@@ -40,7 +40,7 @@ from core.studies.weights.arithmetic.tasks import (
     has_others,
     score_sums,
 )
-from core.studies.weights.arithmetic.text import REACHES, make_headline, said, statements_of
+from core.studies.weights.arithmetic.text import REACHES, make_headline, statements_of
 from core.text.labelled import read_labelled
 from tests.core.tiny_models import save_tiny
 
@@ -270,7 +270,7 @@ def test_models_without_a_head_that_labels_are_compared_and_not_scored(
     (row,) = found.tables["alike"].to_dict("records")
     assert abs(row["cosine"]) < 0.2
     assert 0.4 < row["conflict"] < 0.6
-    assert said("nothing") not in found.headline
+    assert STUDY.words.nothing not in found.headline
     assert not draw_view(found).charts
 
 
