@@ -16,6 +16,7 @@ from core.studies.probes.trees.tables import (
     CHAIN,
     best_row,
     best_rows,
+    models_in,
 )
 from core.studies.probes.trees.text import (
     MOST_NAMED,
@@ -87,7 +88,7 @@ def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
 
 def view_sentence(result: PolarResult, metric: str = LAS) -> str:
     """As many sentences on one metric as two lines hold; "" without scores."""
-    statements = statements_of(result.tables, list(result.probes), metric)
+    statements = statements_of(result.tables, models_in(result.table), metric)
     return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
 
 
