@@ -28,7 +28,7 @@ class Statement:
         layers: The layers concerned, in order; layer 0 is the embeddings.
         baseline: What the subject is compared with; empty without a comparison.
         metric: What of the subject is measured (a metric, a target of probes, a kind of pairs);
-            empty where a study measures one thing.
+            empty where a study measures one thing, and where the fact is about no one metric.
     """
 
     subject: str

@@ -18,7 +18,7 @@ from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.tables import rows_between
-from core.studies.probes.trees.statements import statements_of
+from core.studies.probes.trees.statements import stated
 from core.studies.probes.trees.tables import CHAIN, rows_where
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
@@ -110,11 +110,11 @@ def _top(result: Result) -> pd.DataFrame:
 
 
 def _selectivity(result: Result) -> str:
-    stated = _stated(result, f"uuas{OF_SELECTIVITY}")
+    facts = stated(result, f"uuas{OF_SELECTIVITY}")
     return "".join(
         f"In this study the score of {short_name(each.subject)} on parse trees at layer "
         f"{each.layers[0]} is {each.number.text} above its score on control trees."
-        for each in stated[:1]
+        for each in facts[:1]
     )
 
 
@@ -155,16 +155,10 @@ def _decoded(result: Result) -> str:
 
 
 def _best(result: Result) -> Statement:
-    """State the UUAS of the first probed model at its best layer, of any text and probes: the
-    study states the metric of its headline alone, and nothing of a text in another language."""
-    best: Statement = _first(_stated(result, "uuas"))
+    """The statement of the first probed model's UUAS at its best layer, whatever the headline is
+    about."""
+    best: Statement = _first(stated(result, "uuas"))
     return best
-
-
-def _stated(result: Result, metric: str) -> tuple[Statement, ...]:
-    """What the probe study states of one metric, whatever its headline is about."""
-    probes: Any = result
-    return statements_of(result.tables, list(probes.probes), metric)
 
 
 def _chance(result: Result) -> str:

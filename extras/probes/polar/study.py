@@ -159,6 +159,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
     statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
+    others = [metric for metric in METRICS if metric != LAS]
+    of_views = [each for metric in others for each in text.statements_of(made, spec.probed, metric)]
     starts = start_notices(spec.models[0], changes_of(ready))
     doubted = (notice_of(doubt, "LAS") for doubt in doubts)
     notices = (*starts, *doubted, *treebank.notices, *outputs.notices)
@@ -169,7 +171,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         headline=text.make_headline(statements, parsed=treebank.parsed),
         tables=made,
         notices=notices,
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *of_views),
         models=tuple(real),
         corpus=treebank.corpus,
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),

@@ -11,6 +11,7 @@ from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.models import parse_ref
+from core.studies.kit import Result
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.tables import (
     CHAIN,
@@ -63,12 +64,19 @@ def statements_of(
     if metric != LAS:
         return stated
     more = [
-        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers)
+        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers, metric=LAS)
         for score in stated[:1]
         for name, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN))
         if (row := best_row(tables["polar"], score.subject, name)) is not None
     ]
     return (*stated[:1], *more, *stated[1:])
+
+
+def stated(result: Result, metric: str) -> tuple[Statement, ...]:
+    """What a result states of one metric; made of its tables where it does not, as those of
+    structural probes are."""
+    facts = tuple(each for each in result.statements if each.metric == metric)
+    return facts or statements_of(result.tables, models_in(result.table), metric)
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
@@ -88,8 +96,7 @@ def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
 
 def view_sentence(result: PolarResult, metric: str = LAS) -> str:
     """As many sentences on one metric as two lines hold; "" without scores."""
-    statements = statements_of(result.tables, models_in(result.table), metric)
-    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+    return leading(_sentences(stated(result, metric), metric, result.parsed), TWO_LINES)
 
 
 def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:

@@ -114,7 +114,10 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "margins": with_progress(as_table(above, comparisons.MARGINS)),
         "loss": loss_table(there),
     }
-    statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
+    stated = {metric: report.statements_of(tables, metric) for metric in report.METRICS}
+    statements = (*stated.pop(report.METRIC), *report.loss_statements(tables["loss"]))
+    of_views = [each for others in stated.values() for each in others]
+    doubts = report.doubts_of(tables)
     notices = (
         *report.make_notices(doubts, tables["best"]),
         *treebank.notices,
@@ -126,7 +129,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         headline=report.make_headline(statements),
         tables=tables,
         notices=notices,
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *of_views),
         models=tuple(there),
         corpus=treebank.corpus,
         methods=report.make_methods(

@@ -16,14 +16,7 @@ from core.results.names import layer_numbers, layers_in_words, short_name, short
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.tables import (
-    CHAIN,
-    EMBEDDINGS,
-    POSITION,
-    TAGS,
-    WINDOW,
-    models_in,
-)
+from core.studies.probes.trees.tables import CHAIN, EMBEDDINGS, POSITION, TAGS, WINDOW
 from core.studies.text_kit import (
     TWO_LINES,
     Statement,
@@ -63,17 +56,17 @@ def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool)
 
 def scores_sentence(result: ProbeResult, metric: str) -> str:
     """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    statements = trees_statements.statements_of(result.tables, models_in(result.table), metric)
+    statements = trees_statements.stated(result, metric)
     return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
 
 
 def arcs_sentence(result: ProbeResult) -> str:
     """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
     sentences: list[str] = []
-    for each in trees_statements.arc_statements(result.tables, models_in(result.table)):
+    for each in trees_statements.stated_of_arcs(result):
         if each.verdict != trees_statements.BEST:
             sentences[-1] += f", {compared_with(each)}"
-        elif each.baseline == FAR:
+        elif each.metric == FAR:
             sentences.append(
                 f"Of edges between non-adjacent words, {short_name(each.subject)} predicts "
                 f"{each.number.value_text} at layer {each.layers[0]}"

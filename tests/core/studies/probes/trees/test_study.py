@@ -54,7 +54,6 @@ from core.studies.probes.trees.statements import (
     SUFFICES,
     TIED,
     UNSCORED,
-    arc_statements,
     doubts_of,
     statements_of,
 )
@@ -289,8 +288,8 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     theirs = arcs[(arcs["arcs"] == FAR) & (arcs["model"] == windows[box["bert"]])]["value"].iloc[0]
     assert row["rival_value"] == pytest.approx(theirs)
     assert row["margin"] == pytest.approx(values[box["bert"], 2] - theirs)
-    far, margin, *_ = arc_statements(result.tables, list(result.probes))
-    assert (far.subject, far.baseline) == (box["gpt2"], FAR), "what is compared with the first"
+    far, margin, *_ = (each for each in result.statements if each.metric in (FAR, ADJACENT))
+    assert (far.subject, far.metric) == (box["gpt2"], FAR), "what is compared with the first"
     assert far.layers == (result.best_layer(box["gpt2"]),)
     assert far.named_in(arcs_sentence(result))
     assert margin.named_in(arcs_sentence(result))
@@ -470,6 +469,9 @@ def test_a_view_states_its_own_metric(
     assert first.baseline == (CONTROL_TREES if metric.endswith(OF_SELECTIVITY) else "")
     sentence = scores_sentence(result, metric)
     stated = statements_of(result.tables, spec.probed, metric)
+    assert tuple(each for each in result.statements if each.metric == metric) == stated
+    before = replace(result, statements=())  # as one saved before its views were stated
+    assert scores_sentence(before, metric) == sentence
     asked = next((each for each in stated if each.verdict == SCORES), first)
     assert asked.named_in(sentence), "the model that the page asks about, not the first"
     assert len(sentence) <= TWO_LINES
@@ -752,7 +754,8 @@ def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: P
     assert any("rank 32" in notice for notice in small.notices)
     row = best_row(small.table, spec.models[0], "root")
     assert row is not None
-    assert small.statements[0] == Statement(spec.models[0], BEST, estimate_of(row, "value"), (2,))
+    score = estimate_of(row, "value")
+    assert small.statements[0] == Statement(spec.models[0], BEST, score, (2,), metric="root")
     assert all(each.named_in(small.headline) for each in small.statements[:3])
     assert ranked_sentences(small, spec.models[0], 2) == []
     assert predicted_conllu(small) == b""
