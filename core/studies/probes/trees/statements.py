@@ -40,6 +40,9 @@ OVERLAPS = "intervals overlap"
 FIRST, LAST = "best at the first layer", "best at the last layer"
 UNSCORED = "not scored"
 TOO_FEW = "too few training sentences"
+# Verdicts beside the headline
+BASELINE, UNTRAINED = "UUAS of a baseline", "UUAS of the untrained model at its best layer"
+CHOSEN_BY = "UUAS on the development sentences"  # of the first model at its best layer
 CONTROL_TREES = "control trees"  # a baseline beside models
 
 
@@ -109,11 +112,43 @@ def statements_of(
 def view_statements(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str
 ) -> tuple[Statement, ...]:
-    """State what views show beside the headline, which is about one metric: the other metrics, and
-    arcs by their length."""
+    """State what views show beside the headline, which is about one metric: the other metrics, arcs
+    by their length, and what UUAS is compared with."""
     others = [name for name in metrics_in(tables["scores"], ALL_METRICS) if name != metric]
     stated = [each for name in others for each in statements_of(tables, models, name)]
-    return (*stated, *arc_statements(tables, models, statements_of(tables, models, "uuas")))
+    uuas = statements_of(tables, models, "uuas")
+    return (*stated, *arc_statements(tables, models, uuas), *score_statements(tables, uuas))
+
+
+def score_statements(
+    tables: Mapping[str, pd.DataFrame], uuas: Sequence[Statement]
+) -> Iterator[Statement]:
+    """State the UUAS of every baseline, of the untrained model that scores highest, and, of the
+    first model at its best layer, on the development sentences; `uuas` is what is stated of it."""
+    rows = rows_where(real_rows(tables["scores"]), metric="uuas")
+    for _, row in rows[rows["layer"].isna()].iterrows():
+        yield Statement(str(row["model"]), BASELINE, estimate_of(row, "value"))
+    untrained = rows[rows["layer"].notna() & rows["model"].map(is_untrained)]
+    for _, row in untrained.nlargest(1, "value").iterrows():
+        layers = (int(row["layer"]),)
+        yield Statement(str(row["model"]), UNTRAINED, estimate_of(row, "value"), layers)
+    for best in uuas[:1]:
+        at_best = rows_where(rows, model=best.subject, layer=best.layers[0])
+        for _, row in at_best.dropna(subset="dev").iterrows():
+            yield Statement(best.subject, CHOSEN_BY, estimate_of(row, "dev"), best.layers)
+
+
+def is_untrained(model: str) -> bool:
+    """Whether a cell of a table of scores is the reference of a model with random weights."""
+    return ":" in model and parse_ref(model).random
+
+
+def stated_scores(result: Result, verdict: str) -> dict[str, Estimate]:
+    """What a result states with one verdict of `score_statements`, by subject, as `stated`."""
+    verdicts = (BASELINE, UNTRAINED, CHOSEN_BY)
+    facts = [each for each in result.statements if each.verdict in verdicts]
+    made = facts or score_statements(result.tables, stated(result, "uuas"))
+    return {each.subject: each.number for each in made if each.verdict == verdict}
 
 
 def stated(result: Result, metric: str) -> tuple[Statement, ...]:

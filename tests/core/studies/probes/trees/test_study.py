@@ -44,8 +44,10 @@ from core.studies.probes.trees.result import ProbeResult, conllu_block, predicte
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import (
     ABOVE,
+    BASELINE,
     BELOW,
     BEST,
+    CHOSEN_BY,
     CONTROL_TREES,
     LAST,
     NEAR,
@@ -54,7 +56,9 @@ from core.studies.probes.trees.statements import (
     SUFFICES,
     TIED,
     UNSCORED,
+    UNTRAINED,
     doubts_of,
+    stated_scores,
     statements_of,
 )
 from core.studies.probes.trees.study import STUDY, plan, prepare
@@ -455,6 +459,19 @@ def test_the_headline_states_the_margin_and_the_other_models(
         assert each.estimate is not None
         assert (each.verdict == SIMILAR) == (not each.estimate.clear)
     assert all(each.named_in(result.headline) for each in statements)
+
+
+def test_what_uuas_is_compared_with_is_stated(box: dict[str, str], result: ProbeResult) -> None:
+    before = replace(result, statements=())
+    for verdict in (BASELINE, UNTRAINED, CHOSEN_BY):
+        assert stated_scores(result, verdict) == stated_scores(before, verdict) != {}
+    rows = result.table[result.table["metric"] == "uuas"]
+    chain = rows[(rows["model"] == CHAIN) & (rows["probe"] == "distance")].iloc[0]
+    assert stated_scores(result, BASELINE)[CHAIN] == estimate_of(chain, "value")
+    (untrained,) = stated_scores(result, UNTRAINED).values()
+    assert untrained.value == rows.loc[rows["model"].str.startswith("random:"), "value"].max()
+    best = best_row(result.table, box["bert"], "uuas")
+    assert stated_scores(result, CHOSEN_BY)[box["bert"]].value == best["dev"]
 
 
 @pytest.mark.parametrize("metric", [*PROBE_OF, *(name + OF_SELECTIVITY for name in PROBE_OF)])
