@@ -1,4 +1,6 @@
-"""Options of studies, each declared once: check, flag, control, link and help come from one line.
+"""The kinds of options that studies declare in their `spec.py`, one line each: check, flag,
+control, link and help come from that line. A study's option is added there, not here; here stand
+the kinds, and the options that studies of several rooms share.
 
     @dataclass(frozen=True)
     class RsaSpec(Spec):

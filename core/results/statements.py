@@ -1,5 +1,5 @@
-"""The facts of a headline: a study makes statements from its tables, and writes its sentences from
-the statements.
+"""What was found: a study makes statements from its tables, and writes the sentences of headline
+and views from the statements.
 
 Tests check the statements, and of the sentence only that it names their numbers, so that wording
 can be improved without changing a test.
@@ -19,7 +19,7 @@ TWO_LINES = 160  # characters above a figure, at 1280 pixels
 
 @dataclass(frozen=True)
 class Statement:
-    """One fact of a headline.
+    """One fact of a headline or of a view.
 
     Attributes:
         subject: A model, a method, a vector.
@@ -28,7 +28,7 @@ class Statement:
         layers: The layers concerned, in order; layer 0 is the embeddings.
         baseline: What the subject is compared with; empty without a comparison.
         metric: What of the subject is measured (a metric, a target of probes, a kind of pairs);
-            empty where a study measures one thing.
+            empty where a study measures one thing, and where the fact is about no one metric.
     """
 
     subject: str

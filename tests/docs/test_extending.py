@@ -142,6 +142,9 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
         == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
     )
     assert result.headline.encode() in report_html(result, study.figures(result))
+    (longest,) = result.statements
+    assert longest.named_in(result.headline)
+    assert longest.layers == (int(result.table["length"].idxmax()),)
 
 
 def test_a_package_depends_on_this_distribution() -> None:

@@ -18,8 +18,14 @@ from core.results.metrics import OF_SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment.seeds.tables import rows_between
-from core.studies.probes.trees.statements import statements_of
-from core.studies.probes.trees.tables import CHAIN, rows_where
+from core.studies.probes.trees.statements import (
+    BASELINE,
+    CHOSEN_BY,
+    UNTRAINED,
+    stated,
+    stated_scores,
+)
+from core.studies.probes.trees.tables import CHAIN, PARSED
 from core.studies.rsa.layers.differences import equal_layers
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import EXPECTED
@@ -88,7 +94,7 @@ def _changes_of_weights(result: Result) -> str:
 
 
 def _equal_layers(result: Result) -> str:
-    equal = equal_layers(result.tables["similarity"])
+    equal = equal_layers(result)
     if not equal:
         return "In this figure no model's similarity is exactly 1 at any layer."
     names = short_names(equal)
@@ -110,40 +116,42 @@ def _top(result: Result) -> pd.DataFrame:
 
 
 def _selectivity(result: Result) -> str:
-    stated = _stated(result, f"uuas{OF_SELECTIVITY}")
+    facts = stated(result, f"uuas{OF_SELECTIVITY}")
     return "".join(
         f"In this study the score of {short_name(each.subject)} on parse trees at layer "
         f"{each.layers[0]} is {each.number.text} above its score on control trees."
-        for each in stated[:1]
+        for each in facts[:1]
     )
 
 
 def _selection(result: Result) -> str:
     best = _best(result)
     (layer,) = best.layers
-    rows = rows_where(result.table, model=best.subject, metric="uuas", layer=layer)
+    chosen_by = _first([*stated_scores(result, CHOSEN_BY).values()])
     return (
         f"In this study layer {layer} of {short_name(best.subject)} is best on the development "
-        f"sentences (UUAS {text_of(_first(rows['dev'].dropna()), 'points')} %); its score on the "
-        f"test sentences is {best.number.value_text}."
+        f"sentences (UUAS {chosen_by.value_text}); its score on the test sentences is "
+        f"{best.number.value_text}."
     )
 
 
 def _parser(result: Result) -> str:
-    rows = rows_where(result.table, model="parser", metric="uuas")
-    score = text_of(_first(rows["value"]), "points")
-    return f"In this study the parser itself scores a UUAS of {score} % on gold trees."
+    score = _baseline(result, PARSED).value_text
+    return f"In this study the parser itself scores a UUAS of {score} on gold trees."
 
 
 def _untrained(result: Result) -> str:
-    table = result.table
-    scores = table[(table["metric"] == "uuas") & (table["probe"] == "distance")]
-    untrained = scores[scores["model"].str.startswith("random:")]["value"]
-    best, chain = _first(untrained.sort_values(ascending=False)), scores[scores["model"] == CHAIN]
+    best = _first([*stated_scores(result, UNTRAINED).values()])
     return (
-        f"In this study the untrained model reaches {text_of(best, 'points')} % at its best layer, "
-        f"and linking adjacent words gives {text_of(_first(chain['value']), 'points')} %."
+        f"In this study the untrained model reaches {best.value_text} at its best layer, and "
+        f"linking adjacent words gives {_baseline(result, CHAIN).value_text}."
     )
+
+
+def _baseline(result: Result, name: str) -> Estimate:
+    scores = stated_scores(result, BASELINE)
+    score: Estimate = _first([scores[name]] if name in scores else [])
+    return score
 
 
 def _decoded(result: Result) -> str:
@@ -155,16 +163,10 @@ def _decoded(result: Result) -> str:
 
 
 def _best(result: Result) -> Statement:
-    """State the UUAS of the first probed model at its best layer, of any text and probes: the
-    study states the metric of its headline alone, and nothing of a text in another language."""
-    best: Statement = _first(_stated(result, "uuas"))
+    """The statement of the first probed model's UUAS at its best layer, whatever the headline is
+    about."""
+    best: Statement = _first(stated(result, "uuas"))
     return best
-
-
-def _stated(result: Result, metric: str) -> tuple[Statement, ...]:
-    """What the probe study states of one metric, whatever its headline is about."""
-    probes: Any = result
-    return statements_of(result.tables, list(probes.probes), metric)
 
 
 def _chance(result: Result) -> str:

@@ -20,7 +20,7 @@ def _best_layers(result: Result) -> tuple[int, ...] | None:
     tied = (
         each.layers
         for each in result.statements
-        if (each.verdict, each.subject) == (TIED, best.subject)
+        if (each.verdict, each.subject, each.metric) == (TIED, best.subject, best.metric)
     )
     return next(tied, best.layers)
 

@@ -44,7 +44,7 @@ def averaged(results: Sequence[Result]) -> Finding:
     that of the base and its fine-tunes loses beside the base alone."""
     result = results[1]
     losses = [fact for fact in result.statements if fact.verdict == HALFWAY]
-    beside = beside_base(result.tables["base_losses"], result.spec["base"])
+    beside = beside_base(result.statements)
     halfway = {f"{fact.subject}, {fact.baseline}": fact.number.value for fact in losses}
     colours = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
     return Finding(

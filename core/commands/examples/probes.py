@@ -11,7 +11,9 @@ from core.results.drawing.style import GREY, ORANGE
 from core.results.export import Result
 from core.results.names import short_name
 from core.results.numbers import text_of
-from core.studies.probes.trees.statements import BEST
+from core.studies.probes.behaviour.tables import BIGRAM
+from core.studies.probes.behaviour.text import OVERALL
+from core.studies.probes.trees.statements import ABOVE, BASELINE, BEST, stated_scores
 from core.studies.probes.trees.tables import CHAIN, windows_of
 
 
@@ -30,15 +32,13 @@ def tree(results: Sequence[Result]) -> Finding:
     layers = result.probes[model].layers
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = result.draw(model, layer, read.trees[0], read.vectors[0])
-    scores = result.table[result.table["metric"] == "uuas"]
+    scores = stated_scores(result, BASELINE)
     asked = {
         windows_of(result.probes)[model]: "the embeddings of a word and its neighbours give",
         CHAIN: "linking adjacent words gives",
     }
     rivals = [
-        f"{words} {text_of(rows['value'].iloc[0], 'points')} %"
-        for name, words in asked.items()
-        if len(rows := scores[scores["model"] == name])
+        f"{words} {scores[name].value_text}" for name, words in asked.items() if name in scores
     ]
     beside = f"; {listed(rivals)}" if rivals else ""
     arcs = [(edge, -1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
@@ -62,28 +62,27 @@ def tree(results: Sequence[Result]) -> Finding:
 
 def grammar(results: Sequence[Result]) -> Finding:
     """Say how often models prefer the grammatical sentence, beside a bigram model."""
-    table = results[1].tables["behaviour"].query("kind == 'all' and metric == 'accuracy'")
-    shares = {short_name(str(row.model)): float(row.value) for row in table.itertuples()}
-    bigram = shares.pop("bigram")
-    margins = results[1].tables["behaviour_margins"].query("kind == 'all' and rival == 'bigram'")
-    clear = int((margins["low"] > 0).sum())
+    facts = results[1].statements
+    shares = {short_name(each.subject): each.number for each in facts if each.verdict == OVERALL}
+    bigram = shares.pop(BIGRAM)
+    above = [each.verdict == ABOVE for each in facts if each.baseline == BIGRAM]
     ranges = []
     for family in ("seed", "decoder"):
-        of_family = [share for name, share in shares.items() if name.startswith(family)]
+        of_family = [share.value for name, share in shares.items() if name.startswith(family)]
         low, high = (text_of(end, "points") for end in (min(of_family), max(of_family)))
         ranges.append(f"{low} to {high} %")
     return Finding(
         f"Of minimal pairs, the seeds prefer the grammatical sentence in {ranges[0]}, the decoders "
-        f"in {ranges[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %. "
-        f"Detectably above the bigrams: {clear or 'none'} of {len(margins)}. Masked models see "
+        f"in {ranges[1]}; a bigram model does in {bigram.value_text}, chance is 50 %. "
+        f"Detectably above the bigrams: {sum(above) or 'none'} of {len(above)}. Masked models see "
         "both sides of a word.",
         "bars",
         (
             *(
-                Series(name, ORANGE if name.startswith("decoder") else GREY, ((0.0, share),))
+                Series(name, ORANGE if name.startswith("decoder") else GREY, ((0.0, share.value),))
                 for name, share in shares.items()
             ),
-            Series("bigrams", INK, ((0.0, bigram),)),
+            Series("bigrams", INK, ((0.0, bigram.value),)),
         ),
         "grammatical sentence preferred (% of pairs)",
     )

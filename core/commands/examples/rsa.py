@@ -15,8 +15,8 @@ from core.results.numbers import text_of
 from core.results.statements import lead_of
 from core.studies.rsa.layers.differences import WEIGHT_CHANGE, equal_layers
 from core.studies.rsa.layers.text import changed_sentences, facts_of, lowest_of
-from core.studies.rsa.spaces.charts import related_chart, tuned_angles
-from core.studies.rsa.spaces.report import ANGLE, CHANCE, SEEDS, TUNED, WITHOUT
+from core.studies.rsa.spaces.charts import related_chart
+from core.studies.rsa.spaces.report import ANGLE, CHANCE, FURTHEST, NEAREST, SEEDS, TUNED, WITHOUT
 
 PLACES = 2  # decimals of degrees in a stored map
 SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`
@@ -27,25 +27,18 @@ def spaces(results: Sequence[Result]) -> Finding:
     result = results[1]
     angles = {(each.subject, each.verdict): each.number for each in result.statements}
     start, end = ({who: angles[who, at] for who in (SEEDS, TUNED)} for at in (WITHOUT, ANGLE))
-    nearest, furthest = ends_of_tunes(result)
+    ends = {each.verdict: each.number.value_text for each in result.statements}
     shuffled = angles[CHANCE, ANGLE].value_text
     return Finding(
         f"Seeds start {start[SEEDS].value_text} apart and end {end[SEEDS].value_text} apart; "
-        f"fine-tunes start {start[TUNED].value_text} from their base and end {nearest} to "
-        f"{furthest} from it.",
+        f"fine-tunes start {start[TUNED].value_text} from their base and end {ends[NEAREST]} to "
+        f"{ends[FURTHEST]} from it.",
         "chart",
         (),
         "angle of each fine-tune to its base, and mean angle of other seeds, by layer. 0° is equal "
         f"but for a rotation; shuffled words are {shuffled} apart",
         rounded(related_chart(result, each=True).to_dict()),
     )
-
-
-def ends_of_tunes(result: Result) -> list[str]:
-    """Write the smallest and the largest angle of a fine-tune to its base in the last layer."""
-    angles = tuned_angles(result)
-    last = angles.loc[angles["layer"] == angles["layer"].max(), "angle"]
-    return [text_of(end, "degrees") for end in (last.min(), last.max())]
 
 
 def rounded(part: Any) -> Any:
@@ -102,7 +95,7 @@ def frozen(results: Sequence[Result]) -> Finding:
     """Say up to which layer models equal the base."""
     table = results[0].tables["similarity"]
     parts = []
-    for model, layer in equal_layers(table).items():
+    for model, layer in equal_layers(results[0]).items():
         after = table[(table["model"] == model) & (table["layer"] == layer + 1)]["similarity"]
         above = [f" (similarity {text_of(value)} one layer higher)" for value in after]
         upto = f"{short_name(model)} equals the base up to layer {layer}"

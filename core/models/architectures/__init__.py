@@ -1,5 +1,6 @@
-"""All supported architectures, one description each, and which of them a configuration is of: old
-ones do not say their type, which is then inferred."""
+"""All supported model families, a file each in these folders and a name in `FAMILIES` below: a
+family is added here. Also which of them a configuration is of: old ones do not say their type,
+which is then inferred."""
 
 from __future__ import annotations
 

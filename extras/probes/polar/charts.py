@@ -13,14 +13,13 @@ from core.studies.probes.trees.tables import (
     GAP,
     PARSED,
     metrics_in,
-    models_in,
     rows_where,
 )
 from core.studies.text_kit import (
     short_names,
 )
 from extras.probes.polar.result import LAS
-from extras.probes.polar.text import statements_of
+from extras.probes.polar.text import stated
 
 HEIGHT = 296  # below the choice of a metric
 
@@ -40,8 +39,7 @@ def polar_chart(result: Result, metric: str, *, context: Context) -> Chart:
 
 def first_scores(result: Result, metric: str = LAS) -> Result:
     """Leave the models, the baseline that the headline compares first and the parser."""
-    facts = statements_of(result.tables, models_in(result.table), metric)
-    return leave_first(result, "polar", "polar_margins", facts, PARSED)
+    return leave_first(result, "polar", "polar_margins", stated(result, metric), PARSED)
 
 
 def draw_polar(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Panels:

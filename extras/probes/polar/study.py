@@ -159,6 +159,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
         **comparisons.compared_tables(groups, rivals, spec.models[0], "polar_margins"),
     }
     statements, doubts = text.statements_of(made, spec.probed), text.doubts_of(made, spec)
+    others = [metric for metric in METRICS if metric != LAS]
+    of_views = [each for metric in others for each in text.statements_of(made, spec.probed, metric)]
     coded = tuple(ref for ref in real if "centres" in real[ref])
     fewer = planning.controls_of(spec.as_probes, "control labels")
     layers = planning.layers_read(spec.as_probes, ready, fewer)
@@ -169,7 +171,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *start_notices(spec.models[0], changes_of(ready)),
             *(notice_of(doubt, "LAS") for doubt in doubts),
         ),
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *of_views),
         models=tuple(real),
         methods=text.make_methods(spec, treebank, coded, layers) + trees.reaches_in_words(values),
         parts={

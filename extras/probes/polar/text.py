@@ -12,11 +12,13 @@ from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.models import parse_ref
+from core.studies.kit import Result
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.tables import (
     CHAIN,
     best_row,
     best_rows,
+    models_in,
 )
 from core.studies.probes.trees.text import best_in_words, probe_sentences
 from core.studies.probes.trees.text import said as said_of_trees
@@ -52,12 +54,19 @@ def statements_of(
     if metric != LAS:
         return stated
     more = [
-        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers)
+        Statement(score.subject, verdict, estimate_of(row, "value"), score.layers, metric=LAS)
         for score in stated[:1]
         for name, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN))
         if (row := best_row(tables["polar"], score.subject, name)) is not None
     ]
     return (*stated[:1], *more, *stated[1:])
+
+
+def stated(result: Result, metric: str) -> tuple[Statement, ...]:
+    """What a result states of one metric; made of its tables where it does not, as those of
+    structural probes are."""
+    facts = tuple(each for each in result.statements if each.metric == metric)
+    return facts or statements_of(result.tables, models_in(result.table), metric)
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
@@ -72,8 +81,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Stat
 
 def view_sentences(result: PolarResult, metric: str = LAS) -> Iterator[str]:
     """The headline of one metric."""
-    statements = statements_of(result.tables, list(result.probes), metric)
-    return make_headline(statements, metric, parsed=result.parsed)
+    return make_headline(stated(result, metric), metric, parsed=result.parsed)
 
 
 def make_headline(

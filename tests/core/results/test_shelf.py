@@ -273,3 +273,13 @@ def test_a_result_that_is_shipped_is_whole(entry: Shelved) -> None:
     assert spec.plain() | dict(entry.values) == spec.plain()
     assert set(spec.changed()) <= set(entry.values)
     assert study.figures(result)
+
+
+@pytest.mark.parametrize("name", ["minilm-probe", "minilm-polar"])
+def test_each_metric_of_probes_that_are_not_there_has_a_sentence_of_its_own(name: str) -> None:
+    (entry,) = [entry for entry in SHIPPED.entries if entry.name == name]
+    result, view = SHIPPED.open(entry, STUDIES[entry.study].kind), STUDIES[entry.study].views[0]
+    scored = set(result.table.dropna(subset="layer")["metric"])
+    said = [view.sentence(result, *choice) for choice in view.choices(result) if {*choice} & scored]
+    assert all(said)
+    assert len(set(said)) == len(said) > 1

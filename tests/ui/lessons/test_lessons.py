@@ -4,6 +4,7 @@ prints."""
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,7 +90,8 @@ def test_a_guessed_layer_is_right_at_any_layer_that_cannot_be_told_apart(
     said = asked.judge(guess, Result("probe", {}, "", {}, statements=(best, other, tied)))
     assert f"is {verdict}" in said
     assert said.endswith("the figure shows layers 2 to 4 (not distinguishable).")
-    alone = asked.judge(guess, Result("probe", {}, "", {}, statements=(best, other)))
+    ranked = replace(tied, metric="dspr")
+    alone = asked.judge(guess, Result("probe", {}, "", {}, statements=(best, other, ranked)))
     assert alone.endswith("the figure shows layer 2.")
     changed = Statement("zoo:parse-0", BEYOND_RANDOM, Estimate(9.0), (2,), "zoo:seed-0")
     said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {}, statements=(changed,)))

@@ -196,13 +196,13 @@ def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
         spec.draws,
         spec.seed,
     )
-    statements = statements_of(paths, score_paths)
+    statements = statements_of(paths, score_paths, base_losses, spec.base)
     tables = {"barriers": barriers, "paths": paths} if values or not scores else {}
     tables |= {"base_losses": base_losses} if len(base_losses) else {}
     tables |= {"scored": scored_pairs, "score_paths": score_paths} if scores else {}
     return Findings(
         tables,
-        make_headline(statements, base_losses, spec.base),
+        make_headline(statements),
         statements=statements,
         notices=[
             *sentence_notices(scored),

@@ -32,6 +32,7 @@ said = words_beside(__file__).sentence
 HALFWAY = "excess of the loss halfway between the weights"
 TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
+BESIDE_BASE = "loss halfway between the base and a fine-tune, above the base's own"
 EXCESS = {RAW: TASK, TURNED: MOVED}
 WHOLE, HALF = "the task's score of the fine-tune", "the task's score halfway"
 MIDDLE = SHARES[MIDPOINT]
@@ -46,10 +47,12 @@ RIVALS = {
 }
 
 
-def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement, ...]:
+def statements_of(
+    paths: pd.DataFrame, scores: pd.DataFrame, losses: pd.DataFrame, base: str
+) -> tuple[Statement, ...]:
     """State the excess of the loss of the mean of two models, for each kind of pair and way, and
     that of the task's score as they are and of a random change; of pairs without a loss, the task's
-    scores, too. Tables are PATHS and SCORE_PATHS."""
+    scores, too; then what `base_statements` does. Tables are PATHS, SCORE_PATHS, BASE_LOSSES."""
     statements = [
         Statement(row["relation"], HALFWAY, estimate_of(row, "excess_loss"), baseline=row["order"])
         for row in paths[paths["share"] == MIDDLE].to_dict("records")
@@ -67,30 +70,35 @@ def statements_of(paths: pd.DataFrame, scores: pd.DataFrame) -> tuple[Statement,
                 Statement(row["relation"], WHOLE, estimate_of(whole, "score"), **about),
                 Statement(row["relation"], HALF, estimate_of(row, "score"), **about),
             ]
-    return tuple(statements)
+    return (*statements, *base_statements(losses, base))
 
 
-def beside_base(losses: pd.DataFrame, base: str) -> str:
-    """Say what the mean of the base and a fine-tune loses beside the base alone (BASE_LOSSES); ""
-    without one."""
+def base_statements(losses: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State of BASE_LOSSES the fine-tune whose mean with the base loses least beside the base
+    alone, and the one whose mean loses most."""
     rows = losses.sort_values("above_base", kind="stable").to_dict("records")
-    ends = [estimate_of(row, "above_base").text for row in rows[:1] + rows[1:][-1:]]
-    if not ends:
-        return ""
-    return f"Beside {short_name(base)} alone, the mean of it and a fine-tune loses " + (
-        " to ".join(ends)
+    return tuple(
+        Statement(row["model"], BESIDE_BASE, estimate_of(row, "above_base"), baseline=base)
+        for row in rows[:1] + rows[1:][-1:]
     )
 
 
-def make_headline(
-    statements: Sequence[Statement], losses: pd.DataFrame | None = None, base: str = ""
-) -> str:
+def beside_base(statements: Sequence[Statement]) -> str:
+    """Say what the mean of the base and a fine-tune loses beside the base alone; "" without one."""
+    ends = [each for each in statements if each.verdict == BESIDE_BASE]
+    if not ends:
+        return ""
+    name, losses = short_name(ends[0].baseline), " to ".join(each.number.text for each in ends)
+    return f"Beside {name} alone, the mean of it and a fine-tune loses {losses}"
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
     """Say whether models of other origins have a barrier, and what the mean of two loses, of other
     origins and of one; then the same beside the base alone, in other orders, and the tasks'
     scores."""
     leads: list[str] = []
     rivals: list[str] = []
-    several = len({each.subject for each in statements}) > 1
+    several = len({each.subject for each in statements if each.verdict != BESIDE_BASE}) > 1
     for relation in (OTHER_ORIGINS, ONE_ORIGIN):
         facts = [each for each in statements if each.subject == relation]
         halfway = {each.baseline: each.number for each in facts if each.verdict == HALFWAY}
@@ -110,7 +118,7 @@ def make_headline(
             for way, text in {**BEST, **RIVALS}.items()
             if way in halfway
         ]
-    beside = "" if losses is None else beside_base(losses, base)
+    beside = beside_base(statements)
     parts = (
         f"{'; '.join(leads)}." if leads else "",
         f"{beside}." if beside else "",

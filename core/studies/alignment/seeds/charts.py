@@ -22,7 +22,7 @@ from core.results.drawing.vega import OfWidth
 from core.studies.alignment.seeds.curves import ceiling_of, named_methods
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import judged
-from core.studies.alignment.seeds.tables import rows_between
+from core.studies.alignment.seeds.tables import held_out, pair_errors, rows_between
 from core.studies.alignment.seeds.text import WHICH
 from core.studies.chart_kit import (
     PAGE,
@@ -50,7 +50,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the share of held-out variance that each method predicts: a box over pairs and layers,
     the mean with its interval and as a number. Raises SpecError if no pair was aligned."""
     words = judged(result.tables["methods"])
-    table = held_out(result, words)
+    table = named_methods(held_out(result.table, result.spec["models"], words), "label")
     if table.empty:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
@@ -155,7 +155,8 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
     """Draw the held-out error of every directed pair, averaged over layers; similar models are
     neighbours. Raises SpecError if the method aligned no pair."""
     words = judged(result.tables["methods"])
-    table = pair_errors(result, method).sort_index().reset_index()
+    held = held_out(result.table, result.spec["models"], words)
+    table = pair_errors(held, method).sort_index().reset_index()
     if table.empty:
         raise SpecError(f"No pair was aligned by {method}: choose another map.")
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
@@ -193,19 +194,6 @@ def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
     boxes = means.merge(spread.reset_index(), on="name")
     boxes = boxes.assign(**{name: 1.0 - boxes[name] for name in SHARES})  # predicted, not left
     return boxes.rename(columns={"nmse": "mean", "low": "high", "high": "low"})
-
-
-def held_out(result: Result, words: str) -> pd.DataFrame:
-    """Choose the held-out errors of the first group on one kind of words."""
-    table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
-    ours = table[["source", "target"]].isin(result.spec["models"]).all(axis=1)
-    return named_methods(table[ours])
-
-
-def pair_errors(result: Result, method: str) -> pd.Series:
-    """Average a map's held-out errors over layers, by (source, target) of the first group."""
-    table = held_out(result, judged(result.tables["methods"]))
-    return table[table["method"] == method].groupby(["source", "target"], sort=False)["nmse"].mean()
 
 
 def _clustered(table: pd.DataFrame) -> list[str]:

@@ -10,7 +10,14 @@ import pandas as pd
 
 from core.maths.maps.registry import NON_LINEAR, OF_STATES
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.tables import GAIN_BESIDE, GAIN_OF_LAYERS, OVERALL, rows_between
+from core.studies.alignment.seeds.tables import (
+    GAIN_BESIDE,
+    GAIN_OF_LAYERS,
+    OVERALL,
+    held_out,
+    pair_errors,
+    rows_between,
+)
 from core.studies.text_kit import Estimate, Statement, estimate_of
 
 PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
@@ -19,6 +26,11 @@ LOWEST, HIGHEST = "lowest error", "highest error"
 SEEN = " on seen words"  # behind the name of a method whose fact is of words seen in training
 FIRST, SECOND = "first group", "second group"
 LAYERS, BESIDE, WINDOW = "the layers", "the layers beside the window", "static-window"
+# Of views alone: of a layer, the first pair's that differ most; of directed pairs; of networks
+SAME, BEST = "error from the same layer", "error from the best layer"
+DIRECTED, LEAST, MOST = "directed pairs", "lowest error of a pair", "highest error of a pair"
+TRAINED, UNCONVERGED = "networks trained", "networks that had not converged"
+OF_VIEWS = (SAME, BEST, DIRECTED, LEAST, MOST, TRAINED, UNCONVERGED)
 NOTHING = 0.005  # share of the variance below which a map predicts none of it
 
 
@@ -141,6 +153,64 @@ def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Stat
     rows = inside[(inside["words"] == "seen") & (inside["other_method"] == "lookup")]
     for _, row in rows[rows.index == "ridge"].iterrows():
         yield _compared("ridge" + SEEN, row, "lookup")
+
+
+def view_statements(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], grid: str
+) -> tuple[Statement, ...]:
+    """State what the views of layers into layers, of pairs and of training show beside the
+    headline; `grid` is the map of every layer. Of pairs the subject is the source, the baseline the
+    target and the metric the map; layers are that of the source and that of the target."""
+    facts: list[Statement] = []
+    if "grid" in tables and len(models) > 1:
+        facts += _of_grid(tables["grid"], models[0], models[1], grid)
+    best = best_map(tables["methods"], judged(tables["methods"]))
+    if best:
+        held = held_out(tables["alignment"], models, judged(tables["methods"]))
+        facts += _of_pairs(pair_errors(held, best), best)
+    if len(curves := tables.get("curves", ())):
+        facts += _of_training(curves)
+    return tuple(facts)
+
+
+def _of_grid(grid: pd.DataFrame, source: str, target: str, method: str) -> list[Statement]:
+    """State the error from the same layer and that from the best one, of the layer of the target
+    for which they differ most."""
+    errors = grid.pivot(index="target_layer", columns="source_layer", values="nmse")
+    same = pd.Series({layer: errors[layer][layer] for layer in errors.index if layer in errors})
+    if same.empty:
+        return []
+    layer = int((same - errors.min(axis=1)[same.index]).idxmax())
+    from_layer = {SAME: layer, BEST: int(errors.loc[layer].idxmin())}
+    return [
+        Statement(source, verdict, Estimate(float(errors[of][layer])), (of, layer), target, method)
+        for verdict, of in from_layer.items()
+    ]
+
+
+def _of_pairs(means: pd.Series, method: str) -> list[Statement]:
+    """State how many directed pairs there are and, in their order, the ends of their errors."""
+    if len(means) < 2:
+        return []
+    ordered = means.sort_values(kind="stable").index
+    ends = {ordered[0]: LEAST, ordered[-1]: MOST}
+    return [
+        Statement(method, DIRECTED, Estimate(len(means), kind="whole")),
+        *(
+            Statement(source, ends[source, target], Estimate(float(error)), (), target, method)
+            for (source, target), error in means.items()
+            if (source, target) in ends
+        ),
+    ]
+
+
+def _of_training(curves: pd.DataFrame) -> list[Statement]:
+    ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
+    counts = {TRAINED: len(ended), UNCONVERGED: int((~ended.astype(bool)).sum())}
+    return [
+        Statement("networks", verdict, Estimate(count, kind="whole"))
+        for verdict, count in counts.items()
+    ]
 
 
 def find(facts: Sequence[Statement], subject: str, baseline: str = "") -> Statement | None:

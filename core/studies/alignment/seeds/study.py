@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import core.studies.alignment.seeds.statements as stating
 from core.maths.maps.registry import METHODS
 from core.models.identity import Identity, depths
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.options import layer_numbers
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
-from core.studies.alignment.seeds.statements import judged, statements_of
 from core.studies.alignment.seeds.tables import (
     band_tables,
     cells,
@@ -151,12 +151,13 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         for notice in describe_seeds(ready, seeds)
     ]
     refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
-    statements = statements_of(methods, layers, differences, gains)
+    statements = stating.statements_of(methods, layers, differences, gains)
+    of_views = stating.view_statements(tables, spec.models, spec.grid)
     deep = {ref: count for ref, count in depths(ready).items() if ref in refs}
     some = layer_numbers.some_read(spec.layers, deep)
     return Findings(
-        headline=make_headline(statements, judged(methods)),
-        statements=statements,
+        headline=make_headline(statements, stating.judged(methods)),
+        statements=(*statements, *of_views),
         tables=tables,
         arrays=points_of(spec, values),
         notices=[some, *related, *make_notices(values)],

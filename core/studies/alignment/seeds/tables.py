@@ -239,6 +239,18 @@ def rows_between(table: pd.DataFrame, words: str, group: str = "models") -> pd.D
     return table[(table["group"] == group) & (table["words"] == words)]
 
 
+def held_out(errors: pd.DataFrame, models: Sequence[str], words: str) -> pd.DataFrame:
+    """Choose the held-out errors between these models, on one kind of words."""
+    rows = errors[(errors["split"] == "test") & (errors["words"] == words)]
+    return rows[rows[["source", "target"]].isin(models).all(axis=1)]
+
+
+def pair_errors(held: pd.DataFrame, method: str) -> pd.Series:
+    """Average a map's held-out errors over layers, by (source, target)."""
+    rows = held[held["method"] == method]
+    return rows.groupby(["source", "target"], sort=False)["nmse"].mean()
+
+
 def _sums_of(ways: Sequence[tuple[int, Value]], name: str, depth: int) -> np.ndarray:
     """Collect the sums of this name per unit of several maps, (map, 2, layer, unit), of which each
     is a direction and the output that holds it; on the units of all, as a pair whose models leave

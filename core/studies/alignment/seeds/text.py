@@ -1,4 +1,4 @@
-"""The sentences of the alignment study, except those of its views, which are in `views`."""
+"""The sentences of the alignment study, except those of its views, which are in `view_text`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from core.studies.alignment.seeds.statements import (
 from core.studies.text_kit import Statement, layers_in_words, listed, text_of, words_beside
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
-WITH_ARTICLE = {
+NAMES = {  # of maps whose labels are no names within a sentence
     "lookup": "a per-word average",
-    "static-window": "the static window",
-    "inn": "the invertible network",
-    "mlp": "the MLP",
+    "static-window": "static window",
+    "inn": "invertible network",
+    "mlp": "MLP",
 }
+WITH_THE = ("static-window", "inn", "mlp")
 ROWS = {
     "words": "a word (the mean of its subwords)",
     "cls": "the [CLS] vector of a sentence",
@@ -159,12 +160,16 @@ def amount(fact: Statement) -> str:
 
 def named(method: str) -> str:
     """Write a map's name within a sentence."""
-    return WITH_ARTICLE.get(method, METHODS[method].label)
+    return "the " * (method in WITH_THE) + _bare(method)
 
 
 def best_named(method: str) -> str:
     """Write the best map's name within a sentence, after plain words."""
-    return f"the best map ({named(method).removeprefix('the ')})"
+    return f"the best map ({_bare(method)})"
+
+
+def _bare(method: str) -> str:
+    return NAMES.get(method, METHODS[method].label)
 
 
 def _comparison_sentences(facts: Sequence[Statement]) -> str:

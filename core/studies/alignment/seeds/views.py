@@ -1,109 +1,28 @@
-"""The views of the study: what each draws, its headline, at most two lines long, and how to read
-it."""
+"""The views of the study: what each draws, with its headline and its tables."""
 
 from __future__ import annotations
 
 from functools import partial
 
-import pandas as pd
-
-from core.maths.maps.registry import METHODS
 from core.results.drawing.panels import Panels
-from core.studies.alignment.seeds import text
-from core.studies.alignment.seeds.charts import draw_grid, method_chart, pair_chart, pair_errors
+from core.studies.alignment.seeds.charts import draw_grid, method_chart, pair_chart
 from core.studies.alignment.seeds.curves import curve_chart, draw_gains, errors_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
-from core.studies.alignment.seeds.statements import (
-    HIGHEST,
-    LOWEST,
-    NOTHING,
-    WINDOW,
-    best_map,
-    judged,
-)
-from core.studies.alignment.seeds.text import (
-    WHICH,
-    again_sentence,
-    gain_sentence,
-    layer_clause,
-    lead_sentence,
-    named,
+from core.studies.alignment.seeds.statements import NOTHING, WINDOW, best_map, judged
+from core.studies.alignment.seeds.text import WHICH, gain_sentence, named
+from core.studies.alignment.seeds.view_text import (
+    grid_sentence,
+    layer_sentence,
+    method_sentence,
+    pairs_sentence,
+    training_sentence,
 )
 from core.studies.kit import PAGE, Chart, Context, Result, View
-from core.studies.text_kit import short_name, short_names, text_of
+from core.studies.text_kit import short_name, text_of
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
 PAIRS, SPACE, TRAINING = "pairs", "space", "training"
-
-
-def method_sentence(result: Result) -> str:
-    """Say how much of the variance the best map predicts, and of a second run's."""
-    if not (facts := result.statements):
-        return ""
-    words = judged(result.tables["methods"])
-    return f"{lead_sentence(facts, words)} {again_sentence(facts)}".rstrip()
-
-
-def layer_sentence(result: Result) -> str:
-    """Say at which layer the best map's error is lowest and at which it is highest."""
-    ends = [fact for fact in result.statements if fact.verdict in (LOWEST, HIGHEST)]
-    if not ends:
-        return ""
-    words, first = WHICH[judged(result.tables["methods"])], ends[0]
-    if len(ends) > 1:
-        return f"On {words}, {layer_clause(ends)}{text.tie_clause(result.statements)}."
-    return (
-        f"On {words}, the error of {named(first.subject)} at layer {first.layers[0]} is "
-        f"{first.number.text}."
-    )
-
-
-def grid_sentence(result: Result) -> str:
-    """Say how much higher the error from the same layer is than that from the best layer, for
-    layers of the first pair's target."""
-    grid = result.tables.get("grid")
-    if grid is None or grid.empty:
-        return ""
-    errors = grid.pivot(index="target_layer", columns="source_layer", values="nmse")
-    source, target = list(short_names(result.spec["models"]).values())[:2]
-    label = METHODS[str(result.spec["grid"])].label
-    same = pd.Series({layer: errors[layer][layer] for layer in errors.index if layer in errors})
-    if same.empty:
-        return ""
-    above = same - errors.min(axis=1)[same.index]
-    layer = above.idxmax()
-    if not above[layer]:
-        return (
-            f"Every layer of {target} is predicted best from the same layer of {source} "
-            f"(map: {label})."
-        )
-    return (
-        f"From the same layer of {source}, the error is at most {text_of(above[layer])} above that "
-        f"from the best layer (layer {layer} of {target}: {text_of(same[layer])}; from layer "
-        f"{errors.loc[layer].idxmin()}: {text_of(errors.loc[layer].min())}; map: {label})."
-    )
-
-
-def pairs_sentence(result: Result) -> str:
-    """Say how far the errors of directed pairs differ, by the best map, averaged over layers."""
-    methods = result.tables["methods"]
-    best = best_map(methods, judged(methods))
-    means = pair_errors(result, best)
-    if len(means) < 2:
-        return ""
-    if len(means) == 2:
-        (source, target), there = means.index[0], means.iloc[0]
-        return (
-            f"This is one pair: {text.best_named(best)} leaves {text_of(there, 'per cent')} of the "
-            f"variance unexplained from {short_name(source)} into {short_name(target)} and "
-            f"{text_of(means.iloc[1], 'per cent')} back. Add models to compare pairs."
-        )
-    return (
-        f"The errors of {len(means)} directed pairs differ by at most "
-        f"{text_of(means.max() - means.min())}: averaged over layers, they range from "
-        f"{text_of(means.min())} to {text_of(means.max())} (map: {METHODS[best].label})."
-    )
 
 
 def space_sentence(
@@ -131,22 +50,6 @@ def space_sentence(
         f"At layer {layer}, {named(method)} {moves} {short_name(source)}'s words to "
         f"{short_name(target)}'s and predicts {shares[method]} of their variance "
         f"({WHICH[words]}){beside}."
-    )
-
-
-def training_sentence(result: Result) -> str:
-    """Say how many networks converged."""
-    curves = result.tables.get("curves")
-    if curves is None or curves.empty:
-        return ""
-    ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
-    missing = int((~ended.astype(bool)).sum())
-    if not missing:
-        rates = "at each of three falling learning rates"
-        return f"All {len(ended)} networks converged: they stopped improving {rates}."
-    return (
-        f"{missing} of {len(ended)} networks had not converged at the last training step, "
-        "so their errors may be too high."
     )
 
 

@@ -34,7 +34,7 @@ from core.studies.probes.behaviour import tables, text
 from core.studies.probes.behaviour.charts import draw_behaviour
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
-from core.studies.probes.behaviour.text import doubts_of, statements_of
+from core.studies.probes.behaviour.text import doubts_of, other_statements, statements_of
 from core.studies.probes.edges.planning import model_task as edge_task
 from core.studies.probes.edges.planning import sentences_of
 from core.studies.probes.edges.tables import best_score_of
@@ -171,7 +171,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
         limits=few,
         tables=made,
         notices=text.make_notices(doubts, headless(spec.refs, ready)),
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *other_statements(made, statements)),
         models=tuple(models),
         corpus=treebank.corpus if treebank else None,
         methods=text.make_methods(

@@ -110,6 +110,27 @@ def statements_of(
     return (*statements, *_correlations(tables, kind))
 
 
+def other_statements(
+    tables: Mapping[str, pd.DataFrame], stated: Sequence[Statement]
+) -> tuple[Statement, ...]:
+    """State the same of the models that `statements_of` does not compare, and of the bigrams: the
+    accuracy, and its margin over the bigrams."""
+    if not stated:
+        return ()
+    table, margins = tables["behaviour"], tables["behaviour_margins"]
+    kind = whole_kind(rows_where(table, model=stated[0].subject))
+    rows = rows_where(table[table["model"] != stated[0].subject], kind=kind, metric="accuracy")
+    facts = [
+        Statement(str(row["model"]), OVERALL, estimate_of(row, "value"))
+        for _, row in rows.iterrows()
+    ]
+    above = rows_where(margins[margins["model"] != stated[0].subject], kind=kind, rival=BIGRAM)
+    for _, row in above.iterrows():
+        margin = estimate_of(row, "margin")
+        facts.append(Statement(str(row["model"]), verdict_of(margin), margin, (), BIGRAM))
+    return tuple(facts)
+
+
 def _whole(row: pd.Series) -> Estimate:
     """The accuracy of whole sentences, of a row that compares it."""
     return Estimate(float(row["rival_value"]), kind="points")

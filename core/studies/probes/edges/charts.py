@@ -21,14 +21,14 @@ from core.studies.probes.edges.tables import (
     rows_of,
 )
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.studies.probes.edges.text import statements_of
+from core.studies.probes.edges.text import first_stated
 from core.studies.probes.trees.charts import (
     baseline_rules,
     chart_of_scores,
     gains_chart,
 )
 from core.studies.probes.trees.statements import leave_first
-from core.studies.probes.trees.tables import TAGS, WINDOW, models_in, rows_where
+from core.studies.probes.trees.tables import TAGS, WINDOW, rows_where
 
 HEIGHT = 268
 VIEWS = {
@@ -85,8 +85,7 @@ def first_scores(result: Result, view: str = ACCURACY) -> Result:
     """Leave the models and the baselines that the headline compares with; no control labels."""
     if view in (SELECTIVITY, GAIN):
         return result
-    facts = statements_of(result.tables, models_in(result.table))
-    return leave_first(result, "edges", "edge_margins", facts)
+    return leave_first(result, "edges", "edge_margins", first_stated(result))
 
 
 def drawable(result: Result, view: str) -> list[str]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from core.maths.structural.bands import TWO_DRAWS
 from core.models import parse_ref
+from core.studies.kit import Result
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS
 from core.studies.probes.edges.spec import EdgeSpec
@@ -35,6 +36,7 @@ from core.studies.probes.trees.tables import (
     TAGS,
     WINDOW,
     best_row,
+    models_in,
     rows_where,
 )
 from core.studies.probes.trees.text import notice_of
@@ -105,6 +107,18 @@ def statements_of(
             if (ref, target) in named and len(tied) > 1:
                 statements.append(Statement(ref, TIED, layers=tied, metric=target))
     return tuple(statements)
+
+
+def first_stated(result: Result) -> tuple[Statement, ...]:
+    """What a result states of the first model and its strongest baselines, without the doubts; made
+    of its tables where the text is in another language than the parser's and nothing is stated."""
+    stated = result.statements or statements_of(result.tables, models_in(result.table))
+    strongest = {(each.metric, each.subject) for each in stated if each.verdict == BASELINE}
+    return tuple(
+        each
+        for each in stated
+        if each.verdict in (BEST, ADDED) or (each.metric, each.baseline) in strongest
+    )
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[Statement, ...]:
@@ -187,11 +201,11 @@ def _unbeaten(doubts: Sequence[Statement]) -> Iterator[str]:
 def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> str:
     """Say whether the model predicts more than the baselines that score highest, and what these
     predict, in the order of the targets: "No more than words alone (static window: 92 %)"."""
-    values = [score.number.value_text for score in scores.values()]
-    values = [*(value.removesuffix(" %") for value in values[:-1]), *values[-1:]]
     names = list(dict.fromkeys(baseline_name(score.subject) for score in scores.values()))
     if not names:
         return "Without a baseline to compare with"
+    *others, last = (score.number for score in scores.values())
+    values = [*(text_of(each.value, "points") for each in others), last.value_text]
     if len(names) == 1:
         words = "words alone (" * (names[0] == SHOWN[WINDOW])
         rival = f"{words or 'the '}{names[0]}{': ' if words else ' ('}{listed(values)})"

@@ -52,56 +52,76 @@ AT_BEST, UNREAL = "best layer", "best layer, control trees"  # names of lines
 
 def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Statement, ...]:
     """State of one metric the first step's and the final model's best scores, the latter's margins,
-    whether the best layer moves, and both losses; nothing where no model was probed."""
+    and whether the best layer moves; nothing where no model was probed."""
     best = rows_where(tables["best"], metric=metric)
     if best.empty:
         return ()
     first, last = best.iloc[0], best.iloc[-1]
     final, layer = str(last["model"]), int(last["layer"])
-    score = Statement(final, BEST, estimate_of(last, "value"), (layer,))
+    score = Statement(final, BEST, estimate_of(last, "value"), (layer,), metric=metric)
     if len(best) == 1:
         return (score,)
     start = estimate_of(first, "value")
     margins = rows_where(tables["margins"], model=final, metric=metric, layer=layer)
-    losses = tables["loss"].iloc[[0, -1] if len(tables["loss"]) > 1 else []]
+    above = [
+        compared(final, row, "margin", str(row["rival"]), metric) for _, row in margins.iterrows()
+    ]
     return (
-        Statement(str(first["model"]), START, start, (int(first["layer"]),)),
+        Statement(str(first["model"]), START, start, (int(first["layer"]),), metric=metric),
         score,
-        *(compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()),
-        *_moves(best.iloc[:-1], final, layer),
-        *(
-            Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
-            for _, row in losses.iterrows()
-        ),
+        *above,
+        *_moves(best.iloc[:-1], final, layer, metric),
     )
 
 
-def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
+def loss_statements(loss: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the held-out loss of the first step and of the final model, where both have one."""
+    ends = loss.iloc[[0, -1] if len(loss) > 1 else []]
+    return tuple(
+        Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
+        for _, row in ends.iterrows()
+    )
+
+
+def stated(result: Result, metric: str) -> tuple[Statement, ...]:
+    """What a result states of one metric and of the loss; made of its tables where it does not, as
+    those of structural probes are."""
+    facts = tuple(each for each in result.statements if each.metric == metric)
+    losses = [each for each in result.statements if each.verdict == LOSS]
+    return (*(facts or statements_of(result.tables, metric)), *losses)
+
+
+def _moves(before: pd.DataFrame, final: str, layer: int, metric: str) -> list[Statement]:
     """Whether the best layer of any earlier step is detectably another than the final model's."""
     moved = before[before["ahead_low"] > 0]
     if len(moved):
         return [
             Statement(
-                str(row["model"]), MOVES, estimate_of(row, "ahead"), (int(row["layer"]),), final
+                str(row["model"]),
+                MOVES,
+                estimate_of(row, "ahead"),
+                (int(row["layer"]),),
+                final,
+                metric,
             )
             for _, row in moved.iterrows()
         ]
     same = (before["layer"] == layer).all()
-    return [Statement(final, STAYS if same else UNDECIDED, None, (layer,))]
+    return [Statement(final, STAYS if same else UNDECIDED, None, (layer,), metric=metric)]
 
 
 def view_sentences(result: Result, metric: str = METRIC) -> Iterator[str]:
     """The headline of one metric."""
-    return make_headline(statements_of(result.tables, metric), metric)
+    return make_headline(stated(result, metric), metric)
 
 
 def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> Iterator[str]:
     """Write the statements in sentences: the change of the score, its layer, the baseline, the
     loss."""
-    if not statements:
+    final = next((each for each in statements if each.verdict == BEST), None)
+    if final is None:
         return
     names = short_names(dict.fromkeys(each.subject for each in statements))
-    final = next(each for each in statements if each.verdict == BEST)
     start = next((each for each in statements if each.verdict == START), None)
     if start is None:
         quantity = metric_of(metric).quantity

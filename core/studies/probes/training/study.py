@@ -114,7 +114,10 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
         "margins": with_progress(as_table(above, comparisons.MARGINS)),
         "loss": loss_table(there),
     }
-    statements, doubts = report.statements_of(tables, report.METRIC), report.doubts_of(tables)
+    stated = {metric: report.statements_of(tables, metric) for metric in report.METRICS}
+    statements = (*stated.pop(report.METRIC), *report.loss_statements(tables["loss"]))
+    of_views = [each for others in stated.values() for each in others]
+    doubts = report.doubts_of(tables)
     findings = Findings(
         headline=report.make_headline(statements),
         tables=tables,
@@ -123,7 +126,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findin
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
         ),
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *of_views),
         models=tuple(there),
         methods=report.make_methods(
             spec.as_probes, treebank, tuple(there), planning.layers_read(spec.as_probes, ready)

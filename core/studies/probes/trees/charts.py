@@ -227,10 +227,8 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     """Rows of the scores by the length of arcs that are drawn, with the models' short names."""
     table = result.tables["arcs"]
     rows = table[table["arcs"].isin(arcs)]
-    models = list(dict.fromkeys(rows.loc[rows["layer"].notna(), "model"]))
-    shown = statements.first_shown(
-        statements.statements_of(result.tables, models, "uuas"), result.tables["arc_margins"]
-    )
+    stated = statements.stated(result, "uuas")
+    shown = statements.first_shown(stated, result.tables["arc_margins"])
     rows = rows[rows["layer"].notna() | rows["model"].isin([*shown, *ARC_RIVALS])]
     names = short_names(model for model in rows["model"] if not is_baseline(model))
     return rows.assign(name=[names.get(m, m) for m in rows["model"]])

@@ -12,12 +12,15 @@ from core.results.export import Result
 from core.results.metrics import OF_SELECTIVITY
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import (
+    ALL_METRICS,
     ARC_RIVALS,
     CHAIN,
     PARSED,
     TAGS,
     WINDOW,
     best_rows,
+    metrics_in,
+    models_in,
     real_rows,
     rows_where,
     windows_of,
@@ -37,6 +40,9 @@ OVERLAPS = "intervals overlap"
 FIRST, LAST = "best at the first layer", "best at the last layer"
 UNSCORED = "not scored"
 TOO_FEW = "too few training sentences"
+# Verdicts beside the headline
+BASELINE, UNTRAINED = "UUAS of a baseline", "UUAS of the untrained model at its best layer"
+CHOSEN_BY = "UUAS on the development sentences"  # of the first model at its best layer
 CONTROL_TREES = "control trees"  # a baseline beside models
 
 
@@ -77,22 +83,86 @@ def statements_of(
         if rows.empty:
             return ()
         nearest = rows.loc[(rows["layer"] - layer).abs().idxmin()]
-        selectivity = compared(first, nearest, "value", CONTROL_TREES)
-        return (selectivity, Statement(first, BEST, layers=(layer,)))
-    statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
+        selectivity = compared(first, nearest, "value", CONTROL_TREES, metric)
+        return (selectivity, Statement(first, BEST, layers=(layer,), metric=metric))
+    score = estimate_of(best[first], "value")
+    statements = [Statement(first, BEST, score, (layer,), metric=metric)]
     statements += beside_rival(tables["margins"], first, metric, layer)
     others = [ref for ref in best if ref != first and not parse_ref(ref).random]
     for ref in others:
         at = int(best[ref]["layer"])
         gaps = rows_where(tables["differences"], model=ref, metric=metric, layer=at)
         if len(others) == 1 and len(gaps):  # the fine-tuned model that the page asks about
-            statements.append(Statement(ref, SCORES, estimate_of(best[ref], "value"), (at,)))
+            score = estimate_of(best[ref], "value")
+            statements.append(Statement(ref, SCORES, score, (at,), metric=metric))
             statements += beside_rival(tables["margins"], ref, metric, at)
-        statements += [compared(ref, row, "difference", first) for _, row in gaps.iterrows()]
+        statements += [
+            compared(ref, row, "difference", first, metric) for _, row in gaps.iterrows()
+        ]
     named = dict.fromkeys(each.subject for each in statements)
     tied = {ref: tied_of(tables["best_layers"], ref, metric) for ref in named}
-    more = [Statement(ref, TIED, layers=layers) for ref, layers in tied.items() if len(layers) > 1]
+    more = [
+        Statement(ref, TIED, layers=layers, metric=metric)
+        for ref, layers in tied.items()
+        if len(layers) > 1
+    ]
     return (*statements, *more)
+
+
+def view_statements(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str
+) -> tuple[Statement, ...]:
+    """State what views show beside the headline, which is about one metric: the other metrics, arcs
+    by their length, and what UUAS is compared with."""
+    others = [name for name in metrics_in(tables["scores"], ALL_METRICS) if name != metric]
+    stated = [each for name in others for each in statements_of(tables, models, name)]
+    uuas = statements_of(tables, models, "uuas")
+    return (*stated, *arc_statements(tables, models, uuas), *score_statements(tables, uuas))
+
+
+def score_statements(
+    tables: Mapping[str, pd.DataFrame], uuas: Sequence[Statement]
+) -> Iterator[Statement]:
+    """State the UUAS of every baseline, of the untrained model that scores highest, and, of the
+    first model at its best layer, on the development sentences; `uuas` is what is stated of it."""
+    rows = rows_where(real_rows(tables["scores"]), metric="uuas")
+    for _, row in rows[rows["layer"].isna()].iterrows():
+        yield Statement(str(row["model"]), BASELINE, estimate_of(row, "value"))
+    untrained = rows[rows["layer"].notna() & rows["model"].map(is_untrained)]
+    for _, row in untrained.nlargest(1, "value").iterrows():
+        layers = (int(row["layer"]),)
+        yield Statement(str(row["model"]), UNTRAINED, estimate_of(row, "value"), layers)
+    for best in uuas[:1]:
+        at_best = rows_where(rows, model=best.subject, layer=best.layers[0])
+        for _, row in at_best.dropna(subset="dev").iterrows():
+            yield Statement(best.subject, CHOSEN_BY, estimate_of(row, "dev"), best.layers)
+
+
+def is_untrained(model: str) -> bool:
+    """Whether a cell of a table of scores is the reference of a model with random weights."""
+    return ":" in model and parse_ref(model).random
+
+
+def stated_scores(result: Result, verdict: str) -> dict[str, Estimate]:
+    """What a result states with one verdict of `score_statements`, by subject, as `stated`."""
+    verdicts = (BASELINE, UNTRAINED, CHOSEN_BY)
+    facts = [each for each in result.statements if each.verdict in verdicts]
+    made = facts or score_statements(result.tables, stated(result, "uuas"))
+    return {each.subject: each.number for each in made if each.verdict == verdict}
+
+
+def stated(result: Result, metric: str) -> tuple[Statement, ...]:
+    """What a result states of one metric; made of its tables where it does not: it was saved before
+    it did, or its text is in another language than the parser's."""
+    facts = tuple(each for each in result.statements if each.metric == metric)
+    return facts or statements_of(result.tables, models_in(result.table), metric)
+
+
+def stated_of_arcs(result: Result) -> tuple[Statement, ...]:
+    """What a result states of arcs by their length, as `stated`."""
+    facts = tuple(each for each in result.statements if each.metric in (FAR, ADJACENT))
+    models = models_in(result.table)
+    return facts or arc_statements(result.tables, models, stated(result, "uuas"))
 
 
 def unbeaten(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
@@ -114,7 +184,7 @@ def strongest_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) 
 def beside_rival(margins: pd.DataFrame, model: str, metric: str, layer: int) -> list[Statement]:
     """State a model's margin over the `strongest_rival`."""
     rows = strongest_rival(margins, model, metric, layer)
-    return [compared(model, row, "margin", str(row["rival"])) for _, row in rows.iterrows()]
+    return [compared(model, row, "margin", str(row["rival"]), metric) for _, row in rows.iterrows()]
 
 
 def leading_of(statements: Sequence[Statement]) -> Statement:
@@ -147,27 +217,26 @@ def leave_first(
 
 
 def arc_statements(
-    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], scores: Sequence[Statement]
 ) -> tuple[Statement, ...]:
-    """State for arcs between words that are not adjacent, and for adjacent ones, the leading
-    model's score (whose `baseline` is the kind of arcs) and its margin over the strongest baseline
-    that is drawn; nothing without `arcs`."""
-    stated = statements_of(tables, models, "uuas")
-    if not stated or "arcs" not in tables:
+    """State for arcs between words that are not adjacent, and for adjacent ones, the score of the
+    leading model (of `scores`, what is stated of UUAS) and its margin over the strongest baseline
+    that is drawn, with the kind of arcs as the metric; nothing without `arcs`."""
+    if not scores or "arcs" not in tables:
         return ()
-    first = leading_of(stated)
+    first = leading_of(scores)
     drawn = [*ARC_RIVALS, *(ref for ref in models if parse_ref(ref).random)]
     statements = []
     for arcs in (FAR, ADJACENT):
         at = {"arcs": arcs, "model": first.subject, "metric": "uuas", "layer": first.layers[0]}
-        scores, margins = (rows_where(tables[name], **at) for name in ("arcs", "arc_margins"))
+        rows, margins = (rows_where(tables[name], **at) for name in ("arcs", "arc_margins"))
         margins = margins[margins["rival"].isin(drawn)].nlargest(1, "rival_value")
         statements += [
-            Statement(first.subject, BEST, estimate_of(row, "value"), first.layers, arcs)
-            for _, row in scores.iterrows()
+            Statement(first.subject, BEST, estimate_of(row, "value"), first.layers, metric=arcs)
+            for _, row in rows.iterrows()
         ]
         statements += [
-            compared(first.subject, row, "margin", str(row["rival"]))
+            compared(first.subject, row, "margin", str(row["rival"]), arcs)
             for _, row in margins.iterrows()
         ]
     return tuple(statements)

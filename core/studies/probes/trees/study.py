@@ -37,7 +37,7 @@ from core.studies.probes.trees.data import Treebank, gold_of
 from core.studies.probes.trees.planning import prepare
 from core.studies.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.studies.probes.trees.spec import ProbeSpec
-from core.studies.probes.trees.statements import doubts_of, statements_of
+from core.studies.probes.trees.statements import doubts_of, statements_of, view_statements
 from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, perform_sweep
 from core.studies.probes.trees.tables import (
     BESIDE,
@@ -105,6 +105,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
     statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
+    of_views = view_statements(tables, spec.probed, metric)
     controls = planning.controls_of(spec)
     findings = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),
@@ -114,7 +115,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *map(notice_of, doubts),
             *_ranks(spec, real),
         ),
-        statements=(*statements, *doubts),
+        statements=(*statements, *doubts, *of_views),
         models=tuple(real),
         methods=make_methods(spec, treebank, coded, planning.layers_read(spec, ready, controls))
         + reaches_in_words(values),

@@ -40,6 +40,7 @@ TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words
 ARC_RIVALS = (WINDOW, TAGS[1])  # baselines that are drawn by arc length
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
+ALL_METRICS = (*PROBE_OF, *(metric + OF_SELECTIVITY for metric in PROBE_OF))  # the main one first
 CHOOSERS = {"dspr": "uuas", "nspr": "root"}  # metrics by which layers are chosen for other ones
 Scores = Mapping[str, ProbeScores]  # by metric
 Rows = Mapping[str, Any]  # by column: its cells, or one value for all of them

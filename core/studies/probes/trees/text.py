@@ -49,17 +49,16 @@ LEADS = {
 
 def scores_sentences(result: ProbeResult, metric: str) -> Iterator[str]:
     """The headline of one metric."""
-    statements = trees_statements.statements_of(result.tables, list(result.probes), metric)
-    return make_headline(statements, metric, parsed=result.parsed)
+    return make_headline(trees_statements.stated(result, metric), metric, parsed=result.parsed)
 
 
 def arcs_sentences(result: ProbeResult) -> list[str]:
     """Two sentences, on long and on adjacent edges."""
     sentences: list[str] = []
-    for each in trees_statements.arc_statements(result.tables, list(result.probes)):
+    for each in trees_statements.stated_of_arcs(result):
         if each.verdict != trees_statements.BEST:
             sentences[-1] += f", {compared_with(each)}"
-        elif each.baseline == FAR:
+        elif each.metric == FAR:
             sentences.append(
                 f"Of edges between non-adjacent words, {short_name(each.subject)} predicts "
                 f"{each.number.value_text} at layer {each.layers[0]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from core.maths.structural.arcs import FAR
-from core.results.metrics import OF_SELECTIVITY
 from core.studies.kit import PAGE, Chart, Context, Result, View
 from core.studies.probes.trees.charts import (
     added_chart,
@@ -15,18 +14,16 @@ from core.studies.probes.trees.charts import (
     scores_chart,
     sweep_chart,
 )
-from core.studies.probes.trees.statements import leave_first, statements_of
+from core.studies.probes.trees.statements import leave_first, stated
 from core.studies.probes.trees.tables import (
-    PROBE_OF,
+    ALL_METRICS,
     metrics_in,
-    models_in,
     rows_of_metric,
     rows_where,
 )
 from core.studies.probes.trees.text import arcs_sentences, scores_sentences
 
 METRIC = "uuas"
-METRICS = (*PROBE_OF, *(metric + OF_SELECTIVITY for metric in PROBE_OF))  # the main one first
 SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
 
@@ -49,8 +46,7 @@ def draw_scores(
 
 def first_scores(result: Result, metric: str = METRIC) -> Result:
     """Leave the models and the baseline that the headline compares first; no control trees."""
-    facts = statements_of(result.tables, models_in(result.table), metric)
-    return leave_first(result, "scores", "margins", facts)
+    return leave_first(result, "scores", "margins", stated(result, metric))
 
 
 def draw_arcs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
@@ -85,7 +81,7 @@ VIEWS = (
     View(
         SCORES,
         draw=draw_scores,
-        choices=lambda result: [(metric,) for metric in metrics_in(result.table, METRICS)],
+        choices=lambda result: [(metric,) for metric in metrics_in(result.table, ALL_METRICS)],
         headline=lambda result, metric=METRIC: scores_sentences(result, metric),
         tables=lambda result, metric=METRIC: rows_of_metric(
             result.tables, metric, "scores", "margins", "best_layers", "added"

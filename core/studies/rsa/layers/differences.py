@@ -19,10 +19,12 @@ from core.maths.similarity.scoring import UNCHANGED, saturated
 from core.models.changes import shares_no_start
 from core.models.zoo import second_run
 from core.results.differences import banded_differences
+from core.studies.kit import Result
 from core.studies.text_kit import Estimate, Statement, estimate_of, layers_in_words
 
 THRESHOLD = 0.10
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
+EQUALS = "vectors equal the base's up to this layer"  # no layers: at none
 COMPARED = "compared"  # the layers that could be measured
 UNMEASURED = "no layer can be measured"
 SATURATED = "chance level reaches 1"
@@ -60,11 +62,21 @@ def uncertain_layers(rows: pd.DataFrame) -> list[int]:
     return sorted(int(layer) for layer in rows.loc[inside, "layer"])
 
 
-def equal_layers(table: pd.DataFrame) -> dict[str, int]:
-    """Find the last layer of each model whose vectors equal the base's; models without one have no
-    entry."""
+def equal_statements(table: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State of each model up to which layer its vectors equal the base's."""
     equal = table[table["similarity"] > EQUAL].groupby("model", sort=False)["layer"].max()
-    return {str(model): int(layer) for model, layer in equal.items()}
+    return tuple(
+        Statement(model, EQUALS, layers=tuple(map(int, equal[equal.index == model])), baseline=base)
+        for model in dict.fromkeys(table["model"])
+    )
+
+
+def equal_layers(result: Result) -> dict[str, int]:
+    """Read the last layer of each model whose vectors equal the base's; models without one have no
+    entry. A result saved before this was stated has it in its table."""
+    stated = [each for each in result.statements if each.verdict == EQUALS]
+    facts = stated or equal_statements(result.tables["similarity"], result.spec.get("base", ""))
+    return {each.subject: each.layers[-1] for each in facts if each.layers}
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:

@@ -33,6 +33,7 @@ CHANCE = "words shuffled"
 said = words_beside(__file__).sentence
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
 RANK = "effective rank of the last layer"
+NEAREST, FURTHEST = "nearest to its base in the last layer", "furthest from it in the last layer"
 BEYOND = "further from its base than any two seeds are from each other, last layer"
 CLAUSES = {
     SEEDS: "seeds are {} apart",
@@ -233,6 +234,18 @@ def pair_table(angles: Angles) -> pd.DataFrame:
 
 
 def statements_of(
+    by_layer: pd.DataFrame, seeds: pd.DataFrame, tuned: pd.DataFrame, shapes: pd.DataFrame
+) -> tuple[Statement, ...]:
+    """State the angles of related models, the shapes of spaces, and the fine-tunes nearest to and
+    furthest from their base."""
+    return (
+        *angle_statements(by_layer, seeds, tuned),
+        *shape_statements(shapes),
+        *end_statements(tuned),
+    )
+
+
+def angle_statements(
     by_layer: pd.DataFrame, seeds: pd.DataFrame, tuned: pd.DataFrame
 ) -> tuple[Statement, ...]:
     """State how far related models are apart in their last layer, in the embeddings and with words
@@ -251,6 +264,18 @@ def statements_of(
             for row in tuned[tuned["low"] > seeds["high"].max()].to_dict("records")
         ),
         *(Statement(CHANCE, ANGLE, estimate_of(row, "angle")) for _, row in chance.iterrows()),
+    )
+
+
+def end_statements(tuned: pd.DataFrame) -> tuple[Statement, ...]:
+    """State which fine-tune is nearest to its base in the last layer and which is furthest from it,
+    of `last_angles`."""
+    ordered = tuned.sort_values("angle", kind="stable").to_dict("records")
+    ends = {NEAREST: ordered[:1], FURTHEST: ordered[-1:]}
+    return tuple(
+        Statement(row["model"], verdict, estimate_of(row, "angle"), (row["layer"],))
+        for verdict, rows in ends.items()
+        for row in rows
     )
 
 

@@ -44,7 +44,6 @@ from core.studies.rsa.spaces.report import (
     place_table,
     relations,
     said,
-    shape_statements,
     shape_table,
     statements_of,
 )
@@ -118,10 +117,8 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     shapes = shape_table(
         {ref: outputs.values[SHAPE, ref] for ref in refs if (SHAPE, ref) in outputs.values}
     )
-    statements = (
-        *statements_of(related, *(last_angles(angles, pairs[name]) for name in (SEEDS, TUNED))),
-        *shape_statements(shapes),
-    )
+    seeds, tuned = (last_angles(angles, pairs[name]) for name in (SEEDS, TUNED))
+    statements = statements_of(related, seeds, tuned, shapes)
     made: dict[str, Any] = {
         "spaces": places,
         "related": related,

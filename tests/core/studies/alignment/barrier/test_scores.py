@@ -25,7 +25,12 @@ from core.studies.alignment.barrier import charts
 from core.studies.alignment.barrier.scoring import KEPT, TURNED
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import SCORES, STUDY
-from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, score_tables
+from core.studies.alignment.barrier.tables import (
+    BASE_LOSSES,
+    ONE_ORIGIN,
+    OTHER_ORIGINS,
+    score_tables,
+)
 from core.studies.alignment.barrier.tasks import RAW, SHARES
 from core.studies.alignment.barrier.text import HALF, MOVED, TASK, make_headline, statements_of
 from core.studies.weights.arithmetic.spec import ALONE, CHOSEN, ArithmeticSpec
@@ -199,9 +204,8 @@ def test_the_interval_of_a_random_change_covers_which_were_drawn() -> None:
         assert half[column] == pytest.approx(centre + width)
     barrier = pairs.set_index("order").loc[TURNED]
     assert barrier["high"] - barrier["score_barrier"] == pytest.approx(width)
-    facts = statements_of(
-        pd.DataFrame({"order": [RAW], "relation": [ONE_ORIGIN], "share": [0.0]}), paths
-    )
+    lossy = pd.DataFrame({"order": [RAW], "relation": [ONE_ORIGIN], "share": [0.0]})
+    facts = statements_of(lossy, paths, pd.DataFrame(columns=[*BASE_LOSSES]), "")
     assert [fact.verdict for fact in facts] == [TASK, MOVED]  # of pairs that have a loss
     assert facts[1].number.low == half["excess_score_low"]
     assert facts[1].number.size in make_headline(facts)

@@ -31,7 +31,7 @@ from core.studies.alignment.barrier.tasks import (
     ROTATED,
     SHARES,
 )
-from core.studies.alignment.barrier.text import HALFWAY, beside_base, make_headline
+from core.studies.alignment.barrier.text import HALFWAY, base_statements, beside_base, make_headline
 from core.text.corpora import Corpus
 from core.text.reading import read_text
 from core.vectors.predicting import ask_following, ask_masked, sum_losses
@@ -193,12 +193,14 @@ def test_the_mean_of_a_base_and_its_fine_tunes_is_compared_with_the_base_alone()
     assert table.loc[1, ["low", "high"]].tolist() == pytest.approx(
         np.quantile(drawn, [0.0125, 0.9875]).tolist()
     )
-    said = beside_base(table, "zoo:a")
+    facts = base_statements(table, "zoo:a")
+    said = beside_base(facts)
     low, high = (estimate_of(row, "above_base").text for row in table.to_dict("records"))
     assert said.endswith(f"a fine-tune loses {low} to {high}")
-    assert beside_base(base_table(values, relations, "zoo:d", counts), "zoo:d") == ""
+    assert base_statements(base_table(values, relations, "zoo:d", counts), "zoo:d") == ()
+    assert beside_base([]) == ""
     halfway = Statement(ONE_ORIGIN, HALFWAY, Estimate(-0.2, -0.3, -0.1), baseline=RAW)
-    assert f"{said}." in make_headline([halfway], table, "zoo:a")
+    assert f"{said}." in make_headline([halfway, *facts])
 
 
 def test_the_headline_says_what_rises_and_what_does_not() -> None:

@@ -49,7 +49,7 @@ from core.studies.alignment.seeds.text import (
     make_notices,
     said,
 )
-from core.studies.alignment.seeds.views import pairs_sentence
+from core.studies.alignment.seeds.view_text import pairs_sentence
 from core.studies.alignment.stitching import study as stitching
 from extras.alignment.attention import study as attention
 from extras.alignment.attention.study import MATRIX_COLUMNS

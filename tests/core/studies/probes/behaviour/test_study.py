@@ -15,6 +15,7 @@ from core.models import costs
 from core.models.loading import reading
 from core.models.sizes import Size
 from core.results.columns import meaning
+from core.results.estimates import estimate_of
 from core.runs.process import second
 from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.spec import BehaviourSpec
@@ -253,7 +254,14 @@ def test_models_are_scored_and_probed_and_others_left_out(result: Result) -> Non
     for metric in ("uuas", "accuracy"):
         assert beside.loc[beside["metric"] == metric, "model"].tolist() == scored
     assert set(result.tables["rank_correlations"]["among"]) == {EVERY}
-    assert all(each.named_in(result.headline) for each in result.statements if each.baseline)
+    facts = [each for each in result.statements if each.baseline]
+    assert all(each.named_in(result.headline) for each in facts if each.subject not in scored[1:])
+    accuracy = {each.subject: each.number for each in result.statements if each.verdict == OVERALL}
+    assert set(accuracy) == {*scored, BIGRAM}
+    rows = result.table.query("kind == 'all' and metric == 'accuracy'").set_index("model")
+    for ref, number in accuracy.items():
+        assert number == estimate_of(rows.loc[ref], "value")
+    assert [each.subject for each in facts if each.baseline == BIGRAM] == scored
     assert "zoo:parse-0" not in result.methods.partition("were scored")[0]
     drawn = STUDY.figures(result)
     assert set(drawn) == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,9 @@ from core.studies.probes.training.report import (
     UNDECIDED,
     UNREAL,
     doubts_of,
+    loss_statements,
     make_headline,
+    stated,
     statements_of,
     view_sentences,
 )
@@ -111,7 +114,7 @@ def test_a_lead_is_clear_where_it_holds_for_all_steps_together() -> None:
 def test_the_headline_says_whether_the_peak_moves() -> None:
     step, final = "zoo:seed-0@step-50", "zoo:seed-0"
 
-    def stated(early: ProbeScores) -> tuple[Statement, str]:
+    def told(early: ProbeScores) -> tuple[Statement, str]:
         """The statement on the best layer, and the headline."""
         groups = {step: {"uuas": early}, final: {"uuas": group([50.0, 50.0, 60.0])}}
         tables: dict[str, pd.DataFrame] = {"best": find_peaks(groups)}
@@ -124,13 +127,13 @@ def test_the_headline_says_whether_the_peak_moves() -> None:
         assert end.named_in(headline)
         return moves, headline
 
-    undecided, unsure = stated(group([50.0, 50.05, 50.0], dev=[1, 9, 1]))
-    assert undecided == Statement(final, UNDECIDED, None, (2,))
-    moved, moving = stated(group([50.0, 55.0, 50.0]))
+    undecided, unsure = told(group([50.0, 50.05, 50.0], dev=[1, 9, 1]))
+    assert undecided == Statement(final, UNDECIDED, None, (2,), metric="uuas")
+    moved, moving = told(group([50.0, 55.0, 50.0]))
     assert (moved.subject, moved.verdict, moved.baseline) == (step, MOVES, final)
     assert moved.layers == (1,)
-    stays, still = stated(group([50.0, 50.0, 51.0]))
-    assert stays == Statement(final, STAYS, None, (2,))
+    stays, still = told(group([50.0, 50.0, 51.0]))
+    assert stays == Statement(final, STAYS, None, (2,), metric="uuas")
     assert "1 at seed-0@step-50" in moving
     assert len({sentence.rpartition(". ")[2] for sentence in (unsure, moving, still)}) == 3
 
@@ -171,16 +174,20 @@ def test_its_figures_and_sentences(result: Result) -> None:
     )
     words = drawn["uuas-best"].to_dict()["description"]
     assert all(f"{name}: " in words for name in (AT_BEST, UNREAL, CHAIN, WINDOW, SHOWN[POSITION]))
+    losses = loss_statements(result.tables["loss"])
+    assert {each.verdict for each in losses} == {LOSS}
     for metric in ("uuas", "dspr"):
         sentence = in_two_lines(view_sentences(result, metric))
         assert sentence.endswith(".")
         assert 40 < len(sentence) <= 160
-        start, final, *_ = statements_of(result.tables, metric)
+        start, final, *_ = stated(result, metric)
+        before = replace(result, statements=losses)
+        assert sentence == in_two_lines(view_sentences(before, metric))
         assert start.named_in(sentence)
         assert final.named_in(sentence)
     statements = statements_of(result.tables, "uuas")
     assert result.statements[: len(statements)] == statements
-    assert all(each.named_in(result.headline) for each in statements)
+    assert all(each.named_in(result.headline) for each in (*statements, *losses))
     best = result.tables["best"].query("metric == 'uuas'")
     start, final, *rest = statements
     for statement, row in ((start, best.iloc[0]), (final, best.iloc[-1])):
@@ -192,10 +199,11 @@ def test_its_figures_and_sentences(result: Result) -> None:
     rows = rows[rows["layer"] == final.layers[0]].set_index("rival")
     for rival, row in rows.iterrows():
         assert margins[rival].estimate == estimate_of(row, "margin")
-    losses = [each.estimate for each in rest if each.verdict == LOSS]
-    assert [loss.value for loss in losses] == result.tables["loss"]["loss"].iloc[[0, -1]].tolist()
+    values = result.tables["loss"]["loss"]
+    assert [loss.number.value for loss in losses] == [values.iloc[0], values.iloc[-1]]
     doubts = doubts_of(result.tables)
-    assert result.statements[len(statements) :] == doubts
+    of_views = statements_of(result.tables, "dspr")
+    assert result.statements[len(statements) :] == (*losses, *doubts, *of_views)
     control = result.table[result.table["probe"] == f"distance{OF_CONTROL}"]
     control = control[(control["metric"] == "uuas") & control["layer"].notna()]["value"]
     ends = {each.verdict: each for each in doubts if each.subject == CONTROL_TREES}

@@ -45,8 +45,10 @@ from core.studies.probes.trees.result import ProbeResult, conllu_block, predicte
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import (
     ABOVE,
+    BASELINE,
     BELOW,
     BEST,
+    CHOSEN_BY,
     CONTROL_TREES,
     LAST,
     NEAR,
@@ -55,8 +57,9 @@ from core.studies.probes.trees.statements import (
     SUFFICES,
     TIED,
     UNSCORED,
-    arc_statements,
+    UNTRAINED,
     doubts_of,
+    stated_scores,
     statements_of,
 )
 from core.studies.probes.trees.study import STUDY, plan, prepare
@@ -289,8 +292,8 @@ def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
     theirs = arcs[(arcs["arcs"] == FAR) & (arcs["model"] == windows[box["bert"]])]["value"].iloc[0]
     assert row["rival_value"] == pytest.approx(theirs)
     assert row["margin"] == pytest.approx(values[box["bert"], 2] - theirs)
-    far, margin, *_ = arc_statements(result.tables, list(result.probes))
-    assert (far.subject, far.baseline) == (box["gpt2"], FAR), "what is compared with the first"
+    far, margin, *_ = (each for each in result.statements if each.metric in (FAR, ADJACENT))
+    assert (far.subject, far.metric) == (box["gpt2"], FAR), "what is compared with the first"
     assert far.layers == (result.best_layer(box["gpt2"]),)
     shown = in_two_lines(arcs_sentences(result))
     assert far.named_in(shown)
@@ -459,6 +462,19 @@ def test_the_headline_states_the_margin_and_the_other_models(
     assert all(each.named_in(result.headline) for each in statements)
 
 
+def test_what_uuas_is_compared_with_is_stated(box: dict[str, str], result: ProbeResult) -> None:
+    before = replace(result, statements=())
+    for verdict in (BASELINE, UNTRAINED, CHOSEN_BY):
+        assert stated_scores(result, verdict) == stated_scores(before, verdict) != {}
+    rows = result.table[result.table["metric"] == "uuas"]
+    chain = rows[(rows["model"] == CHAIN) & (rows["probe"] == "distance")].iloc[0]
+    assert stated_scores(result, BASELINE)[CHAIN] == estimate_of(chain, "value")
+    (untrained,) = stated_scores(result, UNTRAINED).values()
+    assert untrained.value == rows.loc[rows["model"].str.startswith("random:"), "value"].max()
+    best = best_row(result.table, box["bert"], "uuas")
+    assert stated_scores(result, CHOSEN_BY)[box["bert"]].value == best["dev"]
+
+
 @pytest.mark.parametrize("metric", [*PROBE_OF, *(name + OF_SELECTIVITY for name in PROBE_OF)])
 def test_a_view_states_its_own_metric(
     box: dict[str, str], spec: ProbeSpec, result: ProbeResult, metric: str
@@ -471,6 +487,9 @@ def test_a_view_states_its_own_metric(
     assert first.baseline == (CONTROL_TREES if metric.endswith(OF_SELECTIVITY) else "")
     sentence = in_two_lines(scores_sentences(result, metric))
     stated = statements_of(result.tables, spec.probed, metric)
+    assert tuple(each for each in result.statements if each.metric == metric) == stated
+    before = replace(result, statements=())  # as one saved before its views were stated
+    assert in_two_lines(scores_sentences(before, metric)) == sentence
     asked = next((each for each in stated if each.verdict == SCORES), first)
     assert asked.named_in(sentence), "the model that the page asks about, not the first"
     assert len(sentence) <= TWO_LINES
@@ -753,7 +772,8 @@ def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: P
     assert any("rank 32" in notice for notice in small.notices)
     row = best_row(small.table, spec.models[0], "root")
     assert row is not None
-    assert small.statements[0] == Statement(spec.models[0], BEST, estimate_of(row, "value"), (2,))
+    score = estimate_of(row, "value")
+    assert small.statements[0] == Statement(spec.models[0], BEST, score, (2,), metric="root")
     assert all(each.named_in(small.headline) for each in small.statements[:3])
     assert ranked_sentences(small, spec.models[0], 2) == []
     assert predicted_conllu(small) == b""

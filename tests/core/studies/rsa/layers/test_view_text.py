@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,8 @@ from core.studies.rsa.layers.differences import (
     TEXTS_ALIKE,
     TEXTS_DIFFER,
     WEIGHT_CHANGE,
+    equal_layers,
+    equal_statements,
     grid_statements,
     statements_of,
     text_differences,
@@ -62,6 +65,15 @@ def test_curves_name_the_least_similar_model_and_its_number() -> None:
     assert stated(made, LOWEST, "zoo:parse-0").named_in(said)
     assert "parse-0" in said
     assert curves_sentences(result(EMPTY)) == []
+
+
+def test_equal_layers_are_stated_and_read_of_a_result_that_was_saved_before() -> None:
+    curves = table(parse_0=[1.0, 1.0, 0.6], nli_0=[0.99, 0.95, 0.7])
+    before = result(curves)
+    facts = equal_statements(curves, "zoo:seed-0")
+    assert {each.subject: each.layers for each in facts} == {"zoo:parse-0": (1,), "zoo:nli-0": ()}
+    now = replace(before, statements=(*before.statements, *facts))
+    assert equal_layers(before) == equal_layers(now) == {"zoo:parse-0": 1}
 
 
 def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:

@@ -27,18 +27,21 @@ from core.studies.rsa.spaces.report import (
     BEYOND,
     BY_LAYER,
     CLOUD,
+    FURTHEST,
+    NEAREST,
     PLACES,
     SEEDS,
     SHAPES,
     STEPS,
     TUNED,
     Angles,
+    angle_statements,
+    end_statements,
     last_angles,
     of_one_base,
     place_table,
     relations,
     shape_table,
-    statements_of,
 )
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.study import STUDY
@@ -113,12 +116,14 @@ def test_a_fine_tune_is_further_than_the_two_seeds_that_are_furthest_apart() -> 
     )  # fmt: skip
     seeds = last_angles(made, [("a", "b"), ("a", "c"), ("b", "c")])
     tuned = last_angles(made, [("near", "a"), ("far", "a")])
-    facts = statements_of(pd.DataFrame(columns=[*BY_LAYER]), seeds, tuned)
+    facts = angle_statements(pd.DataFrame(columns=[*BY_LAYER]), seeds, tuned)
     assert [(each.subject, each.verdict, each.layers) for each in facts] == [("far", BEYOND, (1,))]
+    ends = {each.verdict: (each.subject, each.number.value) for each in end_statements(tuned)}
+    assert ends == {NEAREST: ("near", 45.0), FURTHEST: ("far", 47.0)}
     assert tuned["level"].tolist() == [0.975, 0.975]
     alone = last_angles(made, [("far", "a")]).iloc[0]
     assert tuned["low"].iloc[1] < alone["low"] < 47
-    assert not statements_of(pd.DataFrame(columns=[*BY_LAYER]), last_angles(made, []), tuned)
+    assert not angle_statements(pd.DataFrame(columns=[*BY_LAYER]), last_angles(made, []), tuned)
 
 
 @pytest.mark.slow
