@@ -61,7 +61,7 @@ class Result:
         arrays: Arrays that charts need in addition to the tables.
         notices: Sentences that a reader of the numbers must see.
         caution: A warning that stands before any headline; usually empty.
-        statements: The facts that the headline states.
+        statements: What was found: the facts that headline and views are written from.
         failures: Why each task that failed did, by its name.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.

@@ -1,5 +1,5 @@
-"""The facts of a headline: a study makes statements from its tables, and writes its sentences from
-the statements.
+"""What was found: a study makes statements from its tables, and writes the sentences of its views
+and headline from the statements.
 
 Tests check the statements, and of the sentence only that it names their numbers, so that wording
 can be improved without changing a test.
@@ -19,7 +19,7 @@ TWO_LINES = 160  # characters above a figure, at 1280 pixels
 
 @dataclass(frozen=True)
 class Statement:
-    """One fact of a headline.
+    """One fact that was found.
 
     Attributes:
         subject: A model, a method, a vector.
