@@ -1,5 +1,5 @@
 """Tables of matrices: singular values of every update, their ranks, and trends over depth; how the
-updates of two fine-tunes of one base compare."""
+updates of two fine-tunes of one base compare; and what is stated of them."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ from core.studies.text_kit import (
 
 COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
 OF_A_PAIR = (COSINE, APART, SIZE, MOST)
+RANKED, LOWER, NOT_LOWER = "rank", "of lower rank", "not of lower rank"
+OF_RANKS = (RANKED, LOWER, NOT_LOWER)
+GAUSSIAN = "Gaussian matrix of the same shape"
+FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
+NO_TREND = "a constant"
+OF_TRENDS = (FALLS, RISES, BENDS, NO_TREND)
 CHANCE = "chance"
 THRESHOLDS = (0.9, 0.95, 0.99)
 RANK_COLUMNS = [
@@ -195,6 +201,33 @@ def equation_of(trend: Trend) -> str:
     return text + ("" if np.isnan(trend.r2) else f", R² = {text_of(trend.r2)}")
 
 
+def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the median rank, of deltas where there are "both", and its ratio to a Gaussian
+    matrix's; nothing if none was measured."""
+    of = "weights" if of == "weights" else "delta"
+    rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
+    if rows.empty:
+        return ()
+    ratio = float((rows["rank"] / rows["null_rank"]).median())
+    rank = Statement(of, RANKED, Estimate(float(rows["rank"].median()), kind="whole"))
+    verdict = LOWER if ratio < 1 else NOT_LOWER
+    return rank, Statement(of, verdict, Estimate(ratio, kind="per cent"), baseline=GAUSSIAN)
+
+
+def state_trends(of: str, trends: pd.DataFrame) -> tuple[Statement, ...]:
+    """State which trend AICc chooses for the rank of each family, in deltas where there are "both";
+    none is tested."""
+    of = "weights" if of == "weights" else "delta"
+    forms = {"constant": NO_TREND, "quadratic": BENDS}
+    return tuple(
+        Statement(
+            str(row.family),
+            forms.get(str(row.kind), RISES if row.coefficients[-1] > 0 else FALLS),
+        )
+        for row in trends[trends["of"] == of].itertuples()
+    )
+
+
 def state_pair(
     features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
 ) -> tuple[Statement, ...]:
@@ -223,9 +256,10 @@ def state_pair(
 
 def pair_sentence(statements: Sequence[Statement]) -> str:
     """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair."""
-    if not statements:
+    pair = [each for each in statements if each.verdict in OF_A_PAIR]
+    if not pair:
         return ""
-    cosine, apart, chance, *sizes = statements
+    cosine, apart, chance, *sizes = pair
     names = short_names((cosine.subject, cosine.baseline))
     changes = [
         f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "
