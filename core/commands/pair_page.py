@@ -45,8 +45,12 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
     results = {part.name: part.result for part in parts if part.result is not None}
     sentences = {name: _sentence(name, results[name]) for name in PARTS if name in results}
     if len(sentences) == len(PARTS):  # at most five sentences: join the two about the weights
-        both = sentences.pop(INTRUDERS)
-        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both}"
+        from core.studies.weights.ranks import rank_clause
+
+        weights = results[WEIGHTS]
+        ranks = rank_clause(weights.statements, weights.spec["threshold"])
+        both = filter(None, (ranks, sentences.pop(INTRUDERS)))
+        sentences[WEIGHTS] = f"{_sizes(weights)} {'; '.join(both)}"
     return [check.sentence, *sentences.values()]
 
 

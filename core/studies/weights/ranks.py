@@ -33,6 +33,7 @@ from core.studies.text_kit import (
     Statement,
     layers_in_words,
     listed,
+    sentence_of,
     short_names,
     text_of,
 )
@@ -190,7 +191,14 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def equation_of(trend: Trend) -> str:
-    """Write a trend: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
+    """Write a trend with its fit: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
+    if trend.kind == "constant" or np.isnan(trend.r2):
+        return formula_of(trend)
+    return f"{formula_of(trend)}, R² = {text_of(trend.r2)}"
+
+
+def formula_of(trend: Trend) -> str:
+    """Write a trend: "12.1 + 3.4 × layer", or "12.1, no trend"."""
     text = text_of(trend.coefficients[0], "measure")
     if trend.kind == "constant":
         return f"{text}, no trend"
@@ -198,7 +206,7 @@ def equation_of(trend: Trend) -> str:
         sign = MINUS if coefficient < 0 else "+"
         size, square = text_of(abs(coefficient), "measure"), "²" if power == 2 else ""
         text += f" {sign} {size} × layer{square}"
-    return text + ("" if np.isnan(trend.r2) else f", R² = {text_of(trend.r2)}")
+    return text
 
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
@@ -212,6 +220,28 @@ def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Stateme
     rank = Statement(of, RANKED, Estimate(float(rows["rank"].median()), kind="whole"))
     verdict = LOWER if ratio < 1 else NOT_LOWER
     return rank, Statement(of, verdict, Estimate(ratio, kind="per cent"), baseline=GAUSSIAN)
+
+
+def rank_clause(statements: Sequence[Statement], threshold: float) -> str:
+    """Compare the ranks with a Gaussian matrix's, without a full stop; "" if none was measured."""
+    ranks = [each for each in statements if each.verdict in OF_RANKS]
+    if not ranks:
+        return ""
+    rank, ratio = ranks
+    many, matrix = (
+        ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
+    )
+    verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
+    return (
+        f"{many} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
+        f"directions for {text_of(threshold, 'setting')} of its energy, "
+        f"{ratio.number.value_text} of what a Gaussian matrix needs"
+    )
+
+
+def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
+    """Compare the ranks with a Gaussian matrix's; "" if none was measured."""
+    return sentence_of(rank_clause(statements, threshold))
 
 
 def state_trends(of: str, trends: pd.DataFrame) -> tuple[Statement, ...]:

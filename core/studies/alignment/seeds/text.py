@@ -30,15 +30,18 @@ from core.studies.alignment.seeds.statements import (
     WORSE,
     find,
 )
-from core.studies.text_kit import Statement, layers_in_words, listed, text_of, words_beside
+from core.studies.text_kit import (
+    Statement,
+    layers_in_words,
+    listed,
+    sentence_of,
+    text_of,
+    words_beside,
+)
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
-WITH_ARTICLE = {
-    "lookup": "a per-word average",
-    "static-window": "the static window",
-    "inn": "the invertible network",
-    "mlp": "the MLP",
-}
+IN_SENTENCE = {"lookup": "a per-word average"}  # names within a sentence, where not the label's
+WITH_ARTICLE = {"static-window": "static window", "inn": "invertible network", "mlp": "MLP"}
 ROWS = {
     "words": "a word (the mean of its subwords)",
     "cls": "the [CLS] vector of a sentence",
@@ -159,12 +162,17 @@ def amount(fact: Statement) -> str:
 
 def named(method: str) -> str:
     """Write a map's name within a sentence."""
-    return WITH_ARTICLE.get(method, METHODS[method].label)
+    return f"{'the ' * (method in WITH_ARTICLE)}{_bare_name(method)}"
 
 
 def best_named(method: str) -> str:
     """Write the best map's name within a sentence, after plain words."""
-    return f"the best map ({named(method).removeprefix('the ')})"
+    return f"the best map ({_bare_name(method)})"
+
+
+def _bare_name(method: str) -> str:
+    """Write a map's name without "the"."""
+    return {**IN_SENTENCE, **WITH_ARTICLE}.get(method, METHODS[method].label)
 
 
 def _comparison_sentences(facts: Sequence[Statement]) -> str:
@@ -180,7 +188,7 @@ def _comparison_sentences(facts: Sequence[Statement]) -> str:
         return ""
     tried = round((1 - LEVEL) / (1 - max(fact.number.level for fact in compared)))
     corrected = f" Intervals are corrected for {tried} non-linear maps." if tried > 1 else ""
-    return f"{_upper('; '.join(clauses))}.{corrected}"
+    return f"{sentence_of(*clauses)}{corrected}"
 
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
@@ -209,7 +217,7 @@ def seen_sentence(facts: Sequence[Statement]) -> str:
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
     ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST)]
-    return f"{_upper(layer_clause(ends))}." if len(ends) > 1 else ""
+    return sentence_of(layer_clause(ends)) if len(ends) > 1 else ""
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:

@@ -187,8 +187,9 @@ def _unbeaten(doubts: Sequence[Statement]) -> Iterator[str]:
 def _verdict(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> str:
     """Say whether the model predicts more than the baselines that score highest, and what these
     predict, in the order of the targets: "No more than words alone (static window: 92 %)"."""
-    values = [score.number.value_text for score in scores.values()]
-    values = [*(value.removesuffix(" %") for value in values[:-1]), *values[-1:]]
+    numbers = [score.number for score in scores.values()]
+    values = [text_of(number.value, "points") for number in numbers[:-1]]  # the last has the unit
+    values += [number.value_text for number in numbers[-1:]]
     names = list(dict.fromkeys(baseline_name(score.subject) for score in scores.values()))
     if not names:
         return "Without a baseline to compare with"

@@ -113,7 +113,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *scored.notices,
             *describe_aside({present[n].ref: present[n].variant for n in aside}),
             *describe_unchanged(features),
-            text.rank_sentence(statements, spec.threshold) if scored.k else "",
+            rank_tables.rank_sentence(statements, spec.threshold) if scored.k else "",
         ],
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},

@@ -20,10 +20,9 @@ from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
 from core.studies.weights.ranks import (
     CHANCE,
-    LOWER,
-    OF_RANKS,
     Spectra,
     pair_sentence,
+    rank_sentence,
     state_ranks,
     state_trends,
 )
@@ -279,23 +278,6 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
         else ""
     )
     return f"The other vectors give: {', '.join(shares)}.{note}"
-
-
-def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
-    """Compare the ranks with a Gaussian matrix's; "" if none was measured."""
-    ranks = [each for each in statements if each.verdict in OF_RANKS]
-    if not ranks:
-        return ""
-    rank, ratio = ranks
-    many, matrix = (
-        ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
-    )
-    verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
-    return (
-        f"{many} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
-        f"directions for {text_of(threshold, 'setting')} of its energy, "
-        f"{ratio.number.value_text} of what a Gaussian matrix needs."
-    )
 
 
 def make_methods(

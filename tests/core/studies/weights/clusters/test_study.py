@@ -39,7 +39,6 @@ from core.studies.weights.clusters.text import (
     OF_DISTANCES,
     TOO_FEW,
     VOTED,
-    rank_sentence,
 )
 from core.studies.weights.clusters.views import MAP
 from core.studies.weights.ranks import (
@@ -50,6 +49,7 @@ from core.studies.weights.ranks import (
     OF_TRENDS,
     RANK_COLUMNS,
     RANKED,
+    rank_sentence,
 )
 from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
 from core.study import run_first_stage
