@@ -186,3 +186,13 @@ def counted(count: int, noun: str, nouns: str = "") -> str:
         ('1 word', '1,200 words', '2 have')
     """
     return f"{count:,} {by_number(count, noun, nouns or f'{noun}s')}"
+
+
+def more_in_table(count: int) -> str:
+    """Say how many models a sentence left to the table; "" for none.
+
+    Example:
+        >>> more_in_table(1), more_in_table(2)
+        ('1 more model is in the table.', '2 more models are in the table.')
+    """
+    return f"{counted(count, 'more model is', 'more models are')} in the table." if count else ""

@@ -33,6 +33,7 @@ from core.studies.text_kit import (
     first_of,
     leading,
     listed,
+    more_in_table,
     short_names,
     text_of,
     words_beside,
@@ -124,9 +125,12 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             f"Without head and label {name} predicts {more[UNDIRECTED].number.value_text} of the "
             f"edges; given the edges, it predicts {more[GIVEN].number.value_text} of the labels."
         )
-    for each in first_of(rest, MOST_NAMED):
+    named = first_of(rest, MOST_NAMED)
+    for each in named:
         where = best_in_words(tied.get(each.subject, each.layers))
         yield f"At {where}, {names[each.subject]} is {compared(each)}."
+    if left := more_in_table(len(rest) - len(named)):
+        yield left
 
 
 def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str], layers: str) -> str:

@@ -24,6 +24,7 @@ from core.studies.text_kit import (
     first_of,
     leading,
     listed,
+    more_in_table,
     text_of,
     words_beside,
 )
@@ -112,10 +113,13 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             yield f"It is {listed(compared[1:])}."
     yield f"{sentence}."
     others = [each for each in rest if each.subject != first.subject and score is None]
-    for each in first_of(others, MOST_NAMED):
+    named = first_of(others, MOST_NAMED)
+    for each in named:
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
         yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
+    if more := more_in_table(len(others) - len(named)):
+        yield more
 
 
 def score_in_words(

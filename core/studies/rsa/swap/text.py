@@ -21,11 +21,11 @@ from core.studies.text_kit import (
     Estimate,
     Statement,
     by_number,
-    counted,
     estimate_of,
     first_of,
     layers_in_words,
     listed,
+    more_in_table,
     sentence_of,
     short_names,
     text_of,
@@ -139,11 +139,10 @@ def make_headline(
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
     shown = first_of(models, MOST_NAMED)
     clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
-    rest = len(models) - len(shown)
-    more = [f"{counted(rest, 'more model is', 'more models are')} in the table."] if rest else []
     lead = _lead(facts, {ref: names[ref] for ref in shown}, metrics)
     lead += [f"{left} {by_number(len(refused), 'is', 'are')} not scored."] if left else []
-    return " ".join([*lead, *clauses, *more])
+    more = more_in_table(len(models) - len(shown))
+    return " ".join(filter(None, (*lead, *clauses, more)))
 
 
 Facts = Mapping[tuple[str, str], Statement]
