@@ -106,10 +106,10 @@ def state_distances(
     vector: str, models: pd.DataFrame, pairs: pd.DataFrame
 ) -> tuple[Statement, ...]:
     """State the mean distance of pairs with one label and with two, and how many of those with one
-    are closer than every other pair; nothing without pairs of both kinds."""
-    labels = models.set_index("model")["label"]
-    pairs = pairs[pairs["model"] < pairs["other"]] if len(pairs) else pairs
-    if pairs.empty or vector not in pairs or labels.isna().all():
+    are closer than every other pair, of labelled models; nothing without pairs of both kinds."""
+    labels = models[models["label"].fillna("") != ""].set_index("model")["label"]
+    pairs = pairs[pairs["model"].isin(labels.index) & pairs["other"].isin(labels.index)]
+    if pairs.empty or vector not in pairs:
         return ()
     same = (pairs["model"].map(labels) == pairs["other"].map(labels)).to_numpy()
     if not same.any() or same.all():

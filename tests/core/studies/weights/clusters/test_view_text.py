@@ -20,6 +20,7 @@ from core.studies.weights.clusters.text import (
     OF_DISTANCES,
     PAIRS,
     SAME,
+    state_distances,
     statements_of,
 )
 from core.studies.weights.ranks import BENDS, FALLS, NO_TREND, OF_RANKS, OF_TRENDS, RISES
@@ -111,6 +112,17 @@ def test_pairs_with_one_label_are_compared_with_the_others() -> None:
     assert values == pytest.approx([(0.2 + 0.65) / 2, (0.8 + 0.6 + 0.9 + 0.7) / 4, 2, 1])
     sentence = views.distances_sentence(result())
     assert all(each.named_in(sentence) for each in facts)
+
+
+def test_pairs_count_in_any_order_of_their_names_and_only_with_two_labels() -> None:
+    """Models stand in the order in which they were chosen, and b-1 has no label."""
+    models = pd.DataFrame({"model": MODELS[::-1], "label": ["", "b", "a", "a"]})
+    pairs = [(MODELS[two], MODELS[one], away) for (one, two), away in DISTANCES.items()]
+    table = pd.DataFrame(pairs, columns=["model", "other", "delta"])
+    made = [each.number.value for each in state_distances("delta", models, table)]
+    assert made == pytest.approx([0.2, (0.8 + 0.9) / 2, 1, 1])
+    without = models.assign(label=["", "", "a", "b"])
+    assert state_distances("delta", without, table) == (), "no label is no label in common"
 
 
 def test_trends_have_a_direction() -> None:
