@@ -156,6 +156,18 @@ def listed(names: Sequence[str], most: int = 0, *, word: str = "and", rest: str 
     return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
+def sentence_of(*clauses: str) -> str:
+    """Join clauses, of which some may be empty, with semicolons, and make a sentence of them with a
+    capital and a full stop; "" for none.
+
+    Example:
+        >>> sentence_of("it rises", "", "seed-1 falls")
+        'It rises; seed-1 falls.'
+    """
+    text = "; ".join(filter(None, clauses))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def by_number(count: int, one: str, many: str) -> str:
     """Choose the word that agrees with a count: "is" or "are"."""
     return one if count == 1 else many
@@ -174,3 +186,13 @@ def counted(count: int, noun: str, nouns: str = "") -> str:
         ('1 word', '1,200 words', '2 have')
     """
     return f"{count:,} {by_number(count, noun, nouns or f'{noun}s')}"
+
+
+def more_in_table(count: int) -> str:
+    """Say how many models a sentence left to the table; "" for none.
+
+    Example:
+        >>> more_in_table(1), more_in_table(2)
+        ('1 more model is in the table.', '2 more models are in the table.')
+    """
+    return f"{counted(count, 'more model is', 'more models are')} in the table." if count else ""

@@ -20,7 +20,7 @@ from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import text_of
-from core.results.statements import lead_of
+from core.results.statements import lead_and_rest
 from core.results.templates import SHARED, fill, marked
 
 TEMPLATE = SHARED / "report.html"
@@ -51,13 +51,13 @@ def report_html(
             drawings.append(_figure(number, name, chart))
     except DrawingError as error:
         lacks.append(str(error))
-    lead = lead_of(result.cautioned())
+    lead, rest = lead_and_rest(result.cautioned())
     return fill(
         TEMPLATE,
         result=result,
         title=title,
         lead=lead,
-        rest=result.cautioned().removeprefix(lead).lstrip(),
+        rest=rest,
         notices=[*lacks, *result.notices, *result.left_out],
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],

@@ -97,9 +97,15 @@ def leading(sentences: Iterable[str], letters: int) -> str:
     return shown
 
 
+def lead_and_rest(headline: str) -> tuple[str, str]:
+    """Split a headline longer than two lines behind its first sentence; a shorter one has no
+    rest."""
+    lead, end, rest = headline.partition(". ")
+    if len(headline) <= TWO_LINES or not end:
+        return headline, ""
+    return f"{lead}.", rest.lstrip()
+
+
 def lead_of(headline: str) -> str:
     """Return the first sentence of a headline longer than two lines, and a shorter one whole."""
-    if len(headline) <= TWO_LINES:
-        return headline
-    end = headline.find(". ")
-    return headline if end < 0 else headline[: end + 1]
+    return lead_and_rest(headline)[0]

@@ -4,6 +4,7 @@ answers."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -27,6 +28,15 @@ from tests.core.contracts import (
 )
 
 HELP_SECONDS = 1.0  # of a processor
+WRITERS = ("core/studies", "core/commands", "extras", "ui")  # folders whose code writes sentences
+CUT = (  # ways of taking a sentence or a name apart after it was written
+    r"""remove(?:suffix|prefix)\(["'](?:[.;,:]["']| |the )""",
+    r"""rstrip\(["'][.;, ]*["']\)""",
+    r"""partition\(["'](?: \(|[,;])""",
+    r"""\.split\((?:["'][,;:]["'])?\)\[0\]""",
+    r"\[1:\]\}\.",
+)
+NOT_SENTENCES = ("ui/server/hosts.py", "ui/study/experiment.py")  # names of hosts and of commands
 HEAVY = frozenset(
     {"torch", "transformers", "pandas", "scipy", "spacy", "altair", "streamlit", "sklearn"}
 )
@@ -67,6 +77,38 @@ def house() -> House:
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
 def test_the_house_keeps(contract: Callable[[House], list[str]], house: House) -> None:
     assert contract(house) == []
+
+
+def cuts(source: str) -> list[str]:
+    """The lines that take a sentence apart."""
+    return [line.strip() for line in source.splitlines() if re.search("|".join(CUT), line)]
+
+
+def test_no_sentence_is_parsed_again() -> None:
+    files = sorted(file for folder in WRITERS for file in (ROOT / folder).rglob("*.py"))
+    lines = {
+        name: cut
+        for file in files
+        if (name := file.relative_to(ROOT).as_posix()) not in NOT_SENTENCES
+        and (cut := cuts(file.read_text(encoding="utf8")))
+    }
+    assert lines == {}, "return a clause and end it with sentence_of, or state its parts"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """whole = f"{stated[0].removesuffix('.')}; {frozen}.\"""",
+        """name = named(method).removeprefix("the ")""",
+        """short = title.partition(" (")[0]""",
+        """kind = ITEMS[items].split(":")[0].split(",")[0]""",
+        """spans = int(fact.baseline.split()[0])""",
+        """yield f"W{sentence[1:]}.\"""",
+    ],
+)
+def test_a_sentence_that_is_taken_apart_is_seen(line: str) -> None:
+    assert cuts(line)
+    assert not cuts("""folder = ref.removeprefix("path:")""")
 
 
 def test_a_study_of_the_size_of_audit_takes_200_lines() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
+from core.errors import sentence_of
 from core.options import Option, Spec, options_of
 from ui.frame.links import Address, Beside
 
@@ -104,4 +105,4 @@ def experiments_of(main: str, *experiments: Experiment) -> dict[str, Experiment]
 
 def reason_of(study: Study) -> str:
     """Say in a sentence why one would run a study; what it tells, where it does not say why."""
-    return study.words.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."
+    return study.words.reason or sentence_of(study.purpose)

@@ -69,6 +69,7 @@ class Vector:
         ranked: Whether it uses the leading directions only, as many as the rank.
         meaning: One sentence for the reader.
         distances: Function of all features and a rank; returns shape (model, model).
+        short: Its name in a list within a sentence, where that is not its title.
     """
 
     title: str
@@ -76,6 +77,7 @@ class Vector:
     ranked: bool
     meaning: str
     distances: Callable[[Sequence[Features], int], Float[ndarray, "model model"]]
+    short: str = ""
 
 
 def calc_distances(
@@ -319,6 +321,7 @@ _HOUSE: dict[str, Vector] = {
         "Left singular vectors of each update, averaged over layers, as first proposed; "
         "their signs and rotations are arbitrary.",
         partial(_factor_distances, weighted=False),
+        "original",
     ),
 }
 VECTORS = Registry("vectors", Vector, _HOUSE)

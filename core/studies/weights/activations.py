@@ -44,7 +44,7 @@ class StateVector:
         title: Its name in forms and legends.
         meaning: One sentence for the reader.
         layer: Function of the number of layers; returns the layer, 0 for the embeddings.
-        gauge_safe, ranked: As for `Vector`.
+        gauge_safe, ranked, short: As for `Vector`.
     """
 
     title: str
@@ -52,6 +52,7 @@ class StateVector:
     layer: Callable[[int], int]
     gauge_safe: bool = True
     ranked: bool = False
+    short: str = ""
 
 
 STATE_VECTORS: dict[str, StateVector] = {
@@ -79,6 +80,11 @@ def title_of(vector: str) -> str:
     """A vector's name inside a sentence."""
     title = every_vector()[vector].title
     return title[0].lower() + title[1:]
+
+
+def name_of(vector: str) -> str:
+    """A vector's name in a list."""
+    return every_vector()[vector].short or title_of(vector)
 
 
 def _cost(

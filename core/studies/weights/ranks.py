@@ -1,5 +1,5 @@
 """Tables of matrices: singular values of every update, their ranks, and trends over depth; how the
-updates of two fine-tunes of one base compare."""
+updates of two fine-tunes of one base compare; and what is stated of them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ from core.studies.text_kit import (
 
 COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
 OF_A_PAIR = (COSINE, APART, SIZE, MOST)
+RANKED, LOWER, NOT_LOWER = "rank", "of lower rank", "not of lower rank"
+OF_RANKS = (RANKED, LOWER, NOT_LOWER)
+GAUSSIAN = "Gaussian matrix of the same shape"
+FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
+NO_TREND = "a constant"
+OF_TRENDS = (FALLS, RISES, BENDS, NO_TREND)
 CHANCE = "chance"
 THRESHOLDS = (0.9, 0.95, 0.99)
 RANK_COLUMNS = [
@@ -185,7 +191,14 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def equation_of(trend: Trend) -> str:
-    """Write a trend: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
+    """Write a trend with its fit: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
+    if trend.kind == "constant" or np.isnan(trend.r2):
+        return formula_of(trend)
+    return f"{formula_of(trend)}, R² = {text_of(trend.r2)}"
+
+
+def formula_of(trend: Trend) -> str:
+    """Write a trend: "12.1 + 3.4 × layer", or "12.1, no trend"."""
     text = text_of(trend.coefficients[0], "measure")
     if trend.kind == "constant":
         return f"{text}, no trend"
@@ -193,7 +206,51 @@ def equation_of(trend: Trend) -> str:
         sign = MINUS if coefficient < 0 else "+"
         size, square = text_of(abs(coefficient), "measure"), "²" if power == 2 else ""
         text += f" {sign} {size} × layer{square}"
-    return text + ("" if np.isnan(trend.r2) else f", R² = {text_of(trend.r2)}")
+    return text
+
+
+def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the median rank, of deltas where there are "both", and its ratio to a Gaussian
+    matrix's; nothing if none was measured."""
+    of = "weights" if of == "weights" else "delta"
+    rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
+    if rows.empty:
+        return ()
+    ratio = float((rows["rank"] / rows["null_rank"]).median())
+    rank = Statement(of, RANKED, Estimate(float(rows["rank"].median()), kind="whole"))
+    verdict = LOWER if ratio < 1 else NOT_LOWER
+    return rank, Statement(of, verdict, Estimate(ratio, kind="per cent"), baseline=GAUSSIAN)
+
+
+def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
+    """Compare the ranks with a Gaussian matrix's; "" if none was measured."""
+    ranks = [each for each in statements if each.verdict in OF_RANKS]
+    if not ranks:
+        return ""
+    rank, ratio = ranks
+    many, matrix = (
+        ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
+    )
+    verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
+    return (
+        f"{many} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
+        f"directions for {text_of(threshold, 'setting')} of its energy, "
+        f"{ratio.number.value_text} of what a Gaussian matrix needs."
+    )
+
+
+def state_trends(of: str, trends: pd.DataFrame) -> tuple[Statement, ...]:
+    """State which trend AICc chooses for the rank of each family, in deltas where there are "both";
+    none is tested."""
+    of = "weights" if of == "weights" else "delta"
+    forms = {"constant": NO_TREND, "quadratic": BENDS}
+    return tuple(
+        Statement(
+            str(row.family),
+            forms.get(str(row.kind), RISES if row.coefficients[-1] > 0 else FALLS),
+        )
+        for row in trends[trends["of"] == of].itertuples()
+    )
 
 
 def state_pair(
@@ -224,9 +281,10 @@ def state_pair(
 
 def pair_sentence(statements: Sequence[Statement]) -> str:
     """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair."""
-    if not statements:
+    pair = [each for each in statements if each.verdict in OF_A_PAIR]
+    if not pair:
         return ""
-    cosine, apart, chance, *sizes = statements
+    cosine, apart, chance, *sizes = pair
     names = short_names((cosine.subject, cosine.baseline))
     changes = [
         f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "

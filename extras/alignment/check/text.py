@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.maths.maps.registry import METHODS
 from core.studies.alignment.seeds.text import named
-from core.studies.text_kit import Estimate, Statement, listed, words_beside
+from core.studies.text_kit import Estimate, Statement, listed, sentence_of, words_beside
 from extras.alignment.check.spec import TRUTHS, CheckSpec
 
 said = words_beside(__file__).sentence
@@ -46,14 +46,13 @@ def make_headline(facts: Sequence[Statement]) -> str:
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = listed([named(name) for name in dict.fromkeys(fact.subject for fact in best)], word="or")
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
-    compared = "; ".join(
+    compared = [
         f"{named(name)} leaves "
         f"{_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
         for name in rivals
-    )
-    return said("best", maps=maps, errors=_listed(best)) + (
-        f" {compared[0].upper()}{compared[1:]}." if compared else ""
-    )
+    ]
+    sentences = (said("best", maps=maps, errors=_listed(best)), sentence_of(*compared))
+    return " ".join(filter(None, sentences))
 
 
 def _listed(facts: Sequence[Statement]) -> str:

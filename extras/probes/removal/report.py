@@ -17,6 +17,7 @@ from core.studies.text_kit import (
     Statement,
     estimate_of,
     listed,
+    sentence_of,
     short_name,
 )
 from extras.probes.removal.spec import RemovalSpec
@@ -82,17 +83,17 @@ def make_headline(statements: Sequence[Statement]) -> Iterator[str]:
     for each in statements:
         if each.verdict != COST:
             continue
-        clause, *ways = COSTS[each.metric]
+        lost, *ways = COSTS[each.metric]
         gap = gaps.get((each.subject, each.metric))
         number = each.number if gap is None else Estimate(each.number.value, kind=each.number.kind)
-        lost = clause.format(name=short_name(each.subject), cost=number.direction(*ways))
-        sentence = f"without the probe's subspace at layer {each.layers[0]}, {lost}"
+        lost = lost.format(name=short_name(each.subject), cost=number.direction(*ways))
+        clause = f"without the probe's subspace at layer {each.layers[0]}, {lost}"
         if gap is None:
-            yield f"W{sentence[1:]}."
+            yield sentence_of(clause)
             continue
         equal = " of equal change" * (gap.baseline == MATCHED)
         more = f"{gap.number.direction('above', 'below')} random ones{equal}"
-        yield f"{_verdict(where[each.subject, each.metric], gap)}: {sentence}, {more}."
+        yield f"{_verdict(where[each.subject, each.metric], gap)}: {clause}, {more}."
 
 
 def _verdict(where: Statement, gap: Statement) -> str:

@@ -45,6 +45,7 @@ DROP, DROP_DEPTH = "unchanged layers, by drop", "unchanged layers, by drop, equa
 OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
 NEAR_1 = 0.95  # AUCs above it have bands that are too narrow
 ABOVE = "measures detectably above guessing, corrected for their number"
+COMPARED = "measures compared"
 GUESSING = 0.5
 Facts = dict[
     tuple[str, str], Statement
@@ -104,7 +105,10 @@ def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]
     if column == "auc" and len(measures) and measures["low_together"].notna().all():
         whole = Estimate(float(len(measures)), kind="whole")
         count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
-        statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
+        statements += (
+            Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged),
+            Statement("measures", COMPARED, whole, baseline=unchanged),
+        )
     return statements + [
         Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
         for _, row in rows[rows["finder"].isin(RIVALS)].iterrows()
@@ -202,10 +206,11 @@ def _above(facts: Facts, unchanged: str) -> str:
     statement = facts.get((ABOVE, unchanged))
     if statement is None:
         return ""
-    measures, count = statement.subject, statement.number.value_text
-    if count == "0":
-        return f", not detectably above guessing (.5) for any of {measures}"
-    number = "every measure" if measures.split()[0] == count else f"{count} of {measures}"
+    above, whole = statement.number, facts[COMPARED, unchanged].number
+    if above.value == 0:
+        return f", not detectably above guessing (.5) for any of {whole.text} measures"
+    every = above.value == whole.value
+    number = "every measure" if every else f"{above.text} of {whole.text} measures"
     return f", detectably above guessing (.5) for {number}"
 
 

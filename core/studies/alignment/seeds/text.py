@@ -30,7 +30,14 @@ from core.studies.alignment.seeds.statements import (
     WORSE,
     find,
 )
-from core.studies.text_kit import Statement, layers_in_words, listed, text_of, words_beside
+from core.studies.text_kit import (
+    Statement,
+    layers_in_words,
+    listed,
+    sentence_of,
+    text_of,
+    words_beside,
+)
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
 NAMES = {  # of maps whose labels are no names within a sentence
@@ -185,7 +192,7 @@ def _comparison_sentences(facts: Sequence[Statement]) -> str:
         return ""
     tried = round((1 - LEVEL) / (1 - max(fact.number.level for fact in compared)))
     corrected = f" Intervals are corrected for {tried} non-linear maps." if tried > 1 else ""
-    return f"{_upper('; '.join(clauses))}.{corrected}"
+    return f"{sentence_of(*clauses)}{corrected}"
 
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
@@ -214,7 +221,7 @@ def seen_sentence(facts: Sequence[Statement]) -> str:
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
     ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST)]
-    return f"{_upper(layer_clause(ends))}." if len(ends) > 1 else ""
+    return sentence_of(layer_clause(ends)) if len(ends) > 1 else ""
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:

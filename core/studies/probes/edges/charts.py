@@ -44,7 +44,12 @@ TITLES = {  # of the views, in the order of the page's control
     GAIN: "Gain over the window",
 }
 ON_CONTROL = ", control labels"  # after a model's name
-SHORT = {model: name.removesuffix(" baseline") for model, name in SHOWN.items()}  # of lines
+SHORT = {  # names of lines
+    **SHOWN,
+    MAJORITY: "majority",
+    LOOKUP: "word-lookup",
+    PLACES: "position-only",
+}
 DASHES = {
     MAJORITY: [2, 3],
     LOOKUP: [6, 4],

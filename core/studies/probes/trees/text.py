@@ -23,6 +23,7 @@ from core.studies.text_kit import (
     by_number,
     first_of,
     listed,
+    more_in_table,
     text_of,
     words_beside,
 )
@@ -124,10 +125,13 @@ def probe_sentences(
     if more:
         yield more
     others = [each for each in rest if each.subject != first.subject and score is None]
-    for each in first_of(others, MOST_NAMED):
+    named = first_of(others, MOST_NAMED)
+    for each in named:
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else one_layer(layers)
         yield f"At {where}, {names[each.subject]} is {compared(each)}."
+    if left := more_in_table(len(others) - len(named)):
+        yield left
 
 
 def score_in_words(

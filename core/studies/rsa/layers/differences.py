@@ -11,7 +11,7 @@ unrelated spaces score alike: nothing is said of a model with such a layer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -40,11 +40,14 @@ RUNS = "runs pooled"
 REFERENCE, SECOND_RUN = "another pretraining seed", "a second run"
 SAME_LAYER = "every layer is most similar to the same layer"
 OTHER_LAYER = "layers are most similar to another layer"
+NEAREST, IN_PLACE = "the most similar layer of the base", "the same layer of the base"
 CHANGED_MOST = "least similar output on the base's input"
 BEYOND_RANDOM = "output moved most, compared with random changes of equal spectrum"
 LIKE_RANDOM = "no output moved further than after random changes of equal spectrum"
 TEXTS_DIFFER = "similarity differs between the texts"
 TEXTS_ALIKE = "no detectable difference between the texts"
+TEXTS_COMPARED, TEXTS_APART = "comparisons of the texts", "comparisons in which the texts differ"
+OF_VIEWS = frozenset({SAME_LAYER, OTHER_LAYER, TEXTS_COMPARED})  # one is there with a grid or texts
 
 
 def differing_layers(rows: pd.DataFrame) -> list[int]:
@@ -170,35 +173,58 @@ def function_statements(
     return tuple(statements)
 
 
+def view_statements(tables: Mapping[str, pd.DataFrame], base: str) -> tuple[Statement, ...]:
+    """State what `grid` and `domains` show, where they are among the tables."""
+    grid, texts = tables.get("grid"), tables.get("domains")
+    statements: list[Statement] = []
+    if grid is not None and len(grid):
+        # A grid has no chance levels of its own; those of the layers themselves stand for it.
+        curves = tables["similarity"]
+        without = set(curves["model"]) - set(measured(curves)["model"])
+        statements += grid_statements(grid[~grid["model"].isin(without)], base)
+    if texts is not None and texts["corpus"].nunique() > 1:
+        statements += text_statements(texts)
+    return tuple(statements)
+
+
 def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
     """State of each model the layer that leads least in similarity to the same layer of the base
-    over any other: negative, with the verdict OTHER_LAYER, where another layer is more similar."""
+    over any other: negative, with the verdict OTHER_LAYER, where another layer is more similar;
+    then with how similar that one is, and the same one."""
     statements = []
     for model, rows in grid.dropna(subset=["similarity"]).groupby("model", sort=False):
         same = rows[rows["layer"] == rows["base_layer"]].set_index("layer")["similarity"]
         others = rows[rows["layer"] != rows["base_layer"]].groupby("layer")["similarity"].max()
         leads = (same - others).dropna()
-        if len(leads):
-            least = Estimate(float(leads.min()))
-            verdict = SAME_LAYER if least.value >= 0 else OTHER_LAYER
-            statements.append(Statement(str(model), verdict, least, (int(leads.idxmin()),), base))
+        if leads.empty:
+            continue
+        least, layer = Estimate(float(leads.min())), int(leads.idxmin())
+        verdict = SAME_LAYER if least.value >= 0 else OTHER_LAYER
+        statements.append(Statement(str(model), verdict, least, (layer,), base))
+        if verdict == OTHER_LAYER:
+            to = rows[rows["layer"] == layer].set_index("base_layer")["similarity"]
+            for which, place in ((NEAREST, int(to.idxmax())), (IN_PLACE, layer)):
+                score = Estimate(float(to[place]))
+                statements.append(Statement(str(model), which, score, (place,), base))
     return tuple(statements)
 
 
-def text_statement(table: pd.DataFrame) -> Statement | None:
-    """State the largest difference between two texts, of the significant ones if there are any;
-    None where no difference has a band."""
-    pairs = text_differences(table)
-    pairs = pairs[pairs["low"].notna()]
-    if pairs.empty:
-        return None
+def text_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State in how many comparisons with a band two texts differ, and the largest difference, of
+    the significant ones if there are any; nothing of that where no difference has a band."""
+    first, second = dict.fromkeys(table["corpus"])
+    pairs = text_differences(table).dropna(subset=["low"])
     apart = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
-    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
-    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
-    baseline = str(next(iter(table["corpus"])))
-    return Statement(
-        str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline
+    counts = (
+        Statement(second, verdict, Estimate(float(len(rows)), kind="whole"), baseline=first)
+        for verdict, rows in ((TEXTS_COMPARED, pairs), (TEXTS_APART, apart))
     )
+    if pairs.empty:
+        return tuple(counts)
+    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
+    largest, layers = estimate_of(row, "difference"), (int(row["layer"]),)
+    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
+    return (*counts, Statement(str(row["model"]), verdict, largest, layers, first))
 
 
 def text_differences(table: pd.DataFrame) -> pd.DataFrame:

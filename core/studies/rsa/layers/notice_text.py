@@ -15,7 +15,7 @@ from core.models.changes import shares_no_start
 from core.studies.kit import Value, sentence_notices
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
-from core.studies.rsa.layers.spec import ITEMS, RsaSpec
+from core.studies.rsa.layers.spec import ITEM_NAMES, RsaSpec
 from core.studies.text_kit import layers_in_words, listed, short_name, text_of, words_beside
 
 said = words_beside(__file__).sentence
@@ -121,10 +121,9 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
 
 def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
     """Say what was compared: "Items were 1,000 words from 200 sentences of demo ..."."""
-    kind = ITEMS[spec.items].split(":")[0].split(",")[0]
     return (
-        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
-        "a word is the mean of its subwords' vectors."
+        f"Items were {items:,} {ITEM_NAMES[spec.items]} from {sentences:,} sentences of "
+        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors."
     )
 
 

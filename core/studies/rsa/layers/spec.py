@@ -18,6 +18,7 @@ ITEMS = {
     "cls": "[CLS]: one vector per sentence",
     "mean": "sentence means: the mean of a sentence's words",
 }
+ITEM_NAMES = {"words": "words", "cls": "[CLS]", "mean": "sentence means"}  # in the methods
 SPELT = {"svcca": "CCA of singular vectors (SVCCA)", "pwcca": "projection-weighted CCA (PWCCA)"}
 OF_RSA = {"measure": "rsa"}  # no other measure reads the option
 MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB a matrix

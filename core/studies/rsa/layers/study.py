@@ -49,7 +49,12 @@ from core.studies.kit import (
     text_task,
     words_beside,
 )
-from core.studies.rsa.layers.differences import equal_statements, function_statements, statements_of
+from core.studies.rsa.layers.differences import (
+    equal_statements,
+    function_statements,
+    statements_of,
+    view_statements,
+)
 from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
 from core.studies.rsa.layers.spec import RsaSpec
@@ -137,6 +142,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
         *statements_of(tables["similarity"], tables.get("references", empty), spec.base),
         *function_statements(tables.get("functions", empty), spec.base, ratios),
         *equal_statements(tables["similarity"], spec.base),
+        *view_statements(tables, spec.base),
     )
     models = _scored(values, "model", compared.refs)
     items = int(values["model", models[0]]["items"]) if models else 0

@@ -3,8 +3,6 @@ layer, two texts."""
 
 from __future__ import annotations
 
-import pandas as pd
-
 from core.models.zoo import second_run
 from core.studies.chart_kit import PAGE, Context, Panels, Result
 from core.studies.rsa.layers.charts import (
@@ -18,23 +16,21 @@ from core.studies.rsa.layers.charts import (
     similarity_chart,
 )
 from core.studies.rsa.layers.differences import (
+    IN_PLACE,
+    NEAREST,
+    OF_VIEWS,
     OTHER_LAYER,
     SAME_LAYER,
     TEXTS_ALIKE,
-    grid_statements,
-    measured,
+    TEXTS_APART,
+    TEXTS_COMPARED,
+    TEXTS_DIFFER,
     text_differences,
-    text_statement,
+    view_statements,
 )
 from core.studies.rsa.layers.notice_text import said
-from core.studies.rsa.layers.text import changed_sentences, summarise
-from core.studies.text_kit import (
-    Statement,
-    counted,
-    listed,
-    short_name,
-    text_of,
-)
+from core.studies.rsa.layers.text import Facts, changed_sentences, facts_of, summarise
+from core.studies.text_kit import counted, listed, short_name
 from core.study import View
 
 CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views
@@ -75,39 +71,30 @@ def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
 def grid_sentence(result: Result) -> str:
     """Say by how much each layer is more similar to the same layer of the base than to any other at
     least, or less similar at most; "" without a grid."""
-    grid = result.tables.get("grid")
-    if grid is None or grid.empty:
-        return ""
-    # A grid has no chance levels of its own; those of the layers themselves stand for it.
-    without = set(result.table["model"]) - set(measured(result.table)["model"])
-    grid = grid[~grid["model"].isin(without)]
-    statements = grid_statements(grid, str(result.spec["base"]))
-    same, moved = (
-        [each for each in statements if each.verdict == verdict]
-        for verdict in (SAME_LAYER, OTHER_LAYER)
-    )
+    facts = _facts_of_views(result)
+    same, moved = ([*facts.get(each, {}).values()] for each in (SAME_LAYER, OTHER_LAYER))
     parts = []
     if same:
         shown = listed([short_name(each.subject) for each in same], NAMED)
+        least = min((each.number for each in same), key=lambda number: number.value)
         parts.append(
             f"every layer of {shown} is most similar to the same layer"
-            + ("" if moved else f", by at least {text_of(min(each.number.value for each in same))}")
+            + ("" if moved else f", by at least {least.text}")
         )
     if moved:
-        parts.append(_moved(min(moved, key=lambda each: each.number.value), grid))
+        furthest = min(moved, key=lambda each: each.number.value)
+        parts.append(_moved(facts, furthest.subject))
     if len(moved) > 1:
         parts.append(f"so are layers of {counted(len(moved) - 1, 'more model', 'more models')}")
     return f"Against the base, {'; '.join(parts)}." if parts else ""
 
 
-def _moved(statement: Statement, grid: pd.DataFrame) -> str:
+def _moved(facts: Facts, model: str) -> str:
     """Say how much more similar a layer is to another layer of the base than to the same one."""
-    layer = statement.layers[0]
-    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == layer)]
-    to = rows.set_index("base_layer")["similarity"]
+    gap, to, at = (facts[verdict][model] for verdict in (OTHER_LAYER, NEAREST, IN_PLACE))
     return (
-        f"layer {layer} of {short_name(statement.subject)} is {statement.number.size} more similar "
-        f"to layer {to.idxmax()} ({text_of(to.max())} against {text_of(to[layer])})"
+        f"layer {at.layers[0]} of {short_name(model)} is {gap.number.size} more similar "
+        f"to layer {to.layers[0]} ({to.number.text} against {at.number.text})"
     )
 
 
@@ -124,22 +111,31 @@ def texts_sentence(result: Result) -> str:
     """Say whether the two texts differ, by the largest difference of any model at any layer. Bands
     of differences take the texts' sentences as drawn independently (MOVER: Zou & Donner 2008) and
     hold for all layers and models together (Bonferroni), as the largest is reported."""
-    table = result.tables.get("domains")
-    if table is None or table["corpus"].nunique() < 2:
+    facts = _facts_of_views(result)
+    if TEXTS_COMPARED not in facts:
         return ""
-    largest = text_statement(table)
-    if largest is None:
+    stated = facts.get(TEXTS_DIFFER) or facts.get(TEXTS_ALIKE)
+    if not stated:
         return said("texts_unknown")
+    (largest,) = stated.values()
     where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
     if largest.verdict == TEXTS_ALIKE:
         return said("texts_alike", largest=largest.number.text, where=where)
-    first, second = dict.fromkeys(table["corpus"])
-    pairs = text_differences(table).dropna(subset=["low"])
-    apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
+    (pairs,), (apart,) = (facts[each].values() for each in (TEXTS_COMPARED, TEXTS_APART))
+    more = largest.number.direction("higher", "lower")
     return (
-        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its "
-        f"similarity is {largest.number.direction('higher', 'lower')} on {second} than on {first}."
+        f"The texts differ in {apart.number.text} of {pairs.number.text} comparisons, most for "
+        f"{where}: its similarity is {more} on {pairs.subject} than on {pairs.baseline}."
     )
+
+
+def _facts_of_views(result: Result) -> Facts:
+    """Sort what a result states; of one of an earlier version, which states nothing of grid and
+    texts, what its tables show of them."""
+    facts = facts_of(result.statements)
+    if OF_VIEWS.isdisjoint(facts):
+        return facts_of(view_statements(result.tables, str(result.spec["base"])))
+    return facts
 
 
 def _each(result: Result, table: str, column: str) -> list[str]:

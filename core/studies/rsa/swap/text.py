@@ -21,11 +21,12 @@ from core.studies.text_kit import (
     Estimate,
     Statement,
     by_number,
-    counted,
     estimate_of,
     first_of,
     layers_in_words,
     listed,
+    more_in_table,
+    sentence_of,
     short_names,
     text_of,
     words_beside,
@@ -138,11 +139,10 @@ def make_headline(
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
     shown = first_of(models, MOST_NAMED)
     clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
-    rest = len(models) - len(shown)
-    more = [f"{counted(rest, 'more model is', 'more models are')} in the table."] if rest else []
     lead = _lead(facts, {ref: names[ref] for ref in shown}, metrics)
     lead += [f"{left} {by_number(len(refused), 'is', 'are')} not scored."] if left else []
-    return " ".join([*lead, *clauses, *more])
+    more = more_in_table(len(models) - len(shown))
+    return " ".join(filter(None, (*lead, *clauses, more)))
 
 
 Facts = Mapping[tuple[str, str], Statement]
@@ -167,21 +167,22 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
             lowered.append(f"{name} {most} of {of} ({layers_in_words(worst.layers)})")
     intact = "Reverting any one layer to the base does not measurably lower"
     random = "more than a random change of equal size does"
-    sentences = (
-        (lowered, f"Reverting a layer costs {listed(lowered)}."),
-        (equalled, f"{intact} the score of {listed(equalled, word='or')} {random}."),
-        (kept, f"{intact} {listed(kept, word='or')}."),
+    clauses = (
+        (lowered, f"Reverting a layer costs {listed(lowered)}"),
+        (equalled, f"{intact} the score of {listed(equalled, word='or')} {random}"),
+        (kept, f"{intact} {listed(kept, word='or')}"),
     )
-    stated = [sentence for named, sentence in sentences if named]
+    stated = [clause for named, clause in clauses if named]
     frozen = _frozen(facts, names)
-    whole = f"{stated[0].removesuffix('.')}; {frozen}."
+    whole = sentence_of(stated[0], frozen)
     if frozen and len(whole) <= TWO_LINES:
-        return [whole, *stated[1:]]
-    return [*stated, *([f"{frozen[0].upper()}{frozen[1:]}."] if frozen else [])]
+        return [whole, *map(sentence_of, stated[1:])]
+    return [sentence_of(clause) for clause in (*stated, frozen) if clause]
 
 
 def _frozen(facts: Facts, names: Mapping[str, str]) -> str:
-    """Say what fine-tunes score whose lower layers were frozen in training; "" without any."""
+    """Say what fine-tunes score whose lower layers were frozen in training, in a clause; "" without
+    any."""
     there = [facts[model, FROZEN] for model in names if (model, FROZEN) in facts]
     if not there:
         return ""

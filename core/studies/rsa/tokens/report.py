@@ -21,6 +21,7 @@ CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 TOO_FEW = "too few spans to detect whether the question is closer to its answer"
 BY_CHANCE = "share of equally long spans that are as close to the question"
+EQUAL_SPANS = "equally long spans"
 ANSWERS = "answers at the top layer"
 SAME_SPAN = "layers with the answer of the top layer"
 OVERLAP = "F1 of its answer"
@@ -93,27 +94,32 @@ def nearness_statements(
         p_value, fewest = (corrected(each, len(arrays)) for each in (p_value, 1 / spans))
         verdict = CLOSER if ratios[layer] < 1 and p_value < SIGNIFICANT else UNDECIDED
         verdict = TOO_FEW if fewest >= SIGNIFICANT else verdict
-        than = f"{spans} {SPANS}"
-        statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
-        statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))
+        many = Estimate(float(spans), kind="whole")
+        than = f"{many.text} {SPANS}"
+        statements += (
+            Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST),
+            Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than),
+            Statement(ref, EQUAL_SPANS, many),
+        )
     return tuple(statements)
 
 
 def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
     """Make the table of what `nearness_statements` stated, by its name; none without them."""
-    chances = {each.subject: each for each in statements if each.verdict == BY_CHANCE}
+    chances, spans = (
+        {each.subject: each.number.value for each in statements if each.verdict == verdict}
+        for verdict in (BY_CHANCE, EQUAL_SPANS)
+    )
     rows = [
         {
             "model": near.subject,
             "layer": near.layers[0],
-            "ratio": near.estimate.value,
-            "corrected_p": chance.estimate.value,
-            "equal_spans": int(chances[near.subject].baseline.split()[0]),
+            "ratio": near.number.value,
+            "corrected_p": chances[near.subject],
+            "equal_spans": int(spans[near.subject]),
         }
         for near in statements
         if near.verdict in (CLOSER, UNDECIDED, TOO_FEW)
-        and near.estimate is not None
-        and (chance := chances[near.subject]).estimate is not None
     ]
     return {"nearness": pd.DataFrame(rows)} if rows else {}
 
@@ -260,7 +266,7 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
         if clauses:
             least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: s.number.value)
             note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
-            note += f" of {least.baseline.split()[0]} spans"
+            note += f" of {facts[least.subject, EQUAL_SPANS].number.text} spans"
             note += f", corrected for {len(names)} models" if len(names) > 1 else ""
             where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
             ratio = "" if sentences else "distance ratio, below 1 where closer than other words"

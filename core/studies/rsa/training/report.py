@@ -21,6 +21,7 @@ from core.studies.text_kit import (
     estimate_of,
     layers_in_words,
     listed,
+    sentence_of,
     short_name,
     short_names,
     words_beside,
@@ -179,10 +180,9 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
         f"at {statement.number.text} of {steps} checkpoints {layers_in_words(statement.layers)}"
         for statement in nearest
     ]
-    text = ", ".join(clauses)
-    return (
-        f"{text[0].upper()}{text[1:]} is significantly more similar to the final model than every "
-        "other layer."
+    return sentence_of(
+        f"{', '.join(clauses)} is significantly more similar to the final model than every other "
+        "layer"
     )
 
 

@@ -93,11 +93,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "trends": rank_tables.build_trends(spectra, spec.threshold),
         **({UNLABELLED: unlabelled} if cast else {}),
     }
-    ranked = text.state_ranks(spec.of, spec.threshold, built["ranks"]) if scored.k else ()
-    statements = text.statements_of(
-        spec, scored, built["ranks"], built["doses"],
-        rank_tables.state_pair(features, distances, spec.rank),
-    )  # fmt: skip
+    pair = rank_tables.state_pair(features, distances, spec.rank)
+    statements = text.statements_of(spec, scored, built, pair)
     return Findings(
         spec={"map": "pca"},
         headline=(
@@ -118,7 +115,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *scored.notices,
             *describe_aside({present[n].ref: present[n].variant for n in aside}),
             *describe_unchanged(features),
-            text.rank_sentence(ranked, spec.threshold),
+            rank_tables.rank_sentence(statements, spec.threshold) if scored.k else "",
         ],
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(present)},

@@ -5,28 +5,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
 from core.models.weights.families import family_label
 from core.studies.text_kit import Estimate, Statement, by_number, estimate_of, listed, text_of
-from core.studies.weights.activations import SENTENCES, every_vector, title_of
+from core.studies.weights.activations import SENTENCES, every_vector, name_of, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence
 from core.studies.weights.clusters.members import Member
 from core.studies.weights.clusters.notice_text import said
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tables import NORMS, Scored
-from core.studies.weights.ranks import CHANCE, OF_A_PAIR, Spectra, pair_sentence
+from core.studies.weights.ranks import (
+    CHANCE,
+    Spectra,
+    pair_sentence,
+    rank_sentence,
+    state_ranks,
+    state_trends,
+)
 from core.studies.weights.unlabelled import SPELT, WORDS, nearest_in_words
 
-GAUSSIAN = "Gaussian matrix of the same shape"
-
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
-EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
+EXPECTED, VOTED = "expected", "named by the vote"
 BY_CHANCE = "named by the vote under shuffled labels"
-LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
+SAME, DIFFERENT = "with the same label", "with different labels"
+PAIRS, CLOSER = "pairs with the same label", "closer than every other pair"
+OF_DISTANCES = (SAME, DIFFERENT, PAIRS, CLOSER)
 DECIDING = "Learning rate and number of steps also decide that size"
 CITATIONS = (
     "vectorsinthewild",
@@ -56,14 +63,14 @@ def verdict_of(p_value: float, smallest_p: float) -> str:
 def statements_of(
     spec: WeightsSpec,
     scored: Scored,
-    ranks: pd.DataFrame,
-    doses: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
     pair: Sequence[Statement] = (),
 ) -> tuple[Statement, ...]:
-    """State the chosen vector's share first, then the others and the votes; the pair and the ranks
-    if nothing can be scored."""
+    """State the chosen vector's share first, then the others and the votes, or the pair if nothing
+    can be scored; then ranks and distances."""
+    of_views = view_statements(spec.vector, spec.of, spec.threshold, tables)
     if not scored.k:
-        return (*pair, *state_ranks(spec.of, spec.threshold, ranks))
+        return (*pair, *of_views)
     rows = [
         row_of(scored.vectors, name, scored.k)
         for name in dict.fromkeys((spec.vector, NORMS, *scored.vectors["vector"]))
@@ -75,25 +82,46 @@ def statements_of(
     ]
     if stated[0].verdict != TOO_FEW:
         stated += state_votes(scored.votes)
+    doses = tables["doses"]
     of_doses = (
         Statement(row.model, VERDICT_OF_GROUP[row.lies_with], baseline=vector)
         for vector in dict.fromkeys((spec.vector, NORMS))
         for row in doses[doses["vector"] == vector].itertuples()
     )
-    return (*stated, *of_doses)
+    return (*stated, *of_doses, *of_views)
 
 
-def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the median rank, of deltas where there are "both", and its ratio to a Gaussian
-    matrix's; nothing if none was measured."""
-    of = "weights" if of == "weights" else "delta"
-    rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
-    if rows.empty:
+def view_statements(
+    vector: str, of: str, threshold: float, tables: Mapping[str, pd.DataFrame]
+) -> tuple[Statement, ...]:
+    """State the ranks by depth and the distances by the chosen vector."""
+    return (
+        *state_ranks(of, threshold, tables["ranks"]),
+        *state_trends(of, tables["trends"]),
+        *state_distances(vector, tables["models"], tables["distances"]),
+    )
+
+
+def state_distances(
+    vector: str, models: pd.DataFrame, pairs: pd.DataFrame
+) -> tuple[Statement, ...]:
+    """State the mean distance of pairs with one label and with two, and how many of those with one
+    are closer than every other pair, of labelled models; nothing without pairs of both kinds."""
+    labels = models[models["label"].fillna("") != ""].set_index("model")["label"]
+    pairs = pairs[pairs["model"].isin(labels.index) & pairs["other"].isin(labels.index)]
+    if pairs.empty or vector not in pairs:
         return ()
-    ratio = float((rows["rank"] / rows["null_rank"]).median())
-    rank = Statement(of, RANKED, Estimate(float(rows["rank"].median()), kind="whole"))
-    verdict = LOWER if ratio < 1 else NOT_LOWER
-    return rank, Statement(of, verdict, Estimate(ratio, kind="per cent"), baseline=GAUSSIAN)
+    same = (pairs["model"].map(labels) == pairs["other"].map(labels)).to_numpy()
+    if not same.any() or same.all():
+        return ()
+    within, between = pairs.loc[same, vector], pairs.loc[~same, vector]
+    nearer = float((within < between.min()).sum())
+    return (
+        Statement(vector, SAME, Estimate(float(within.mean()))),
+        Statement(vector, DIFFERENT, Estimate(float(between.mean()))),
+        Statement(vector, PAIRS, Estimate(float(len(within)), kind="whole")),
+        Statement(vector, CLOSER, Estimate(nearer, kind="whole")),
+    )
 
 
 def row_of(vectors: pd.DataFrame, vector: str, k: int) -> pd.Series:
@@ -113,9 +141,8 @@ def make_headline(
     """Say of how many models a vote of the neighbours names the label, whether neighbours share
     labels beyond chance, and whether the size alone does as well."""
     if not scored.k:
-        pair = [each for each in statements if each.verdict in OF_A_PAIR]
-        ranks = rank_sentence(statements[len(pair) :], spec.threshold)
-        return " ".join(filter(None, (pair_sentence(pair), ranks)))
+        parts = (pair_sentence(statements), rank_sentence(statements, spec.threshold))
+        return " ".join(filter(None, parts))
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )
@@ -230,11 +257,6 @@ def _training(members: Sequence[Member]) -> str:
     return f"{DECIDING}, and they differ between the models."
 
 
-def name_of(vector: str) -> str:
-    """A vector's name in a list, without what its title says in brackets."""
-    return title_of(vector).partition(" (")[0]
-
-
 def _others(statements: Sequence[Statement], chosen: str) -> str:
     """List the shares of the vectors that were not chosen."""
     shares = [
@@ -254,22 +276,6 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
         else ""
     )
     return f"The other vectors give: {', '.join(shares)}.{note}"
-
-
-def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
-    """Compare the ranks with a Gaussian matrix's; "" if none was measured."""
-    if not statements:
-        return ""
-    rank, ratio = statements
-    many, matrix = (
-        ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
-    )
-    verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
-    return (
-        f"{many} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
-        f"directions for {text_of(threshold, 'setting')} of its energy, "
-        f"{ratio.number.value_text} of what a Gaussian matrix needs."
-    )
 
 
 def make_methods(

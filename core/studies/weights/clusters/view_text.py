@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
-
-import pandas as pd
 
 from core.models.weights.families import family_label
 from core.results.drawing.maps import MOST_STRESS
 from core.results.export import Result
-from core.studies.text_kit import Estimate, Statement, listed, text_of
-from core.studies.weights.activations import title_of
+from core.studies.text_kit import Statement, listed, text_of
+from core.studies.weights.activations import name_of, title_of
 from core.studies.weights.clusters.charts.figures import label_word, stresses_of
 from core.studies.weights.clusters.tables import NORMS
 from core.studies.weights.clusters.text import (
     ABOVE,
     EXPECTED,
-    LOWER,
+    OF_DISTANCES,
     TOO_FEW,
-    name_of,
     neighbour_sentence,
     row_of,
-    state_ranks,
+    view_statements,
     vote_sentence,
 )
-from core.studies.weights.ranks import CHANCE
+from core.studies.weights.ranks import CHANCE, LOWER, NO_TREND, OF_RANKS, OF_TRENDS
 from core.studies.weights.unlabelled import nearest_in_words
 
 COMMON = "projector"  # the vector that a sentence need not name
-SAME, DIFFERENT = "with the same label", "with different labels"
-FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
-NO_TREND = "a constant"
 
 
 def votes_sentence(result: Result) -> str:
@@ -87,43 +81,15 @@ def neighbours_sentence(result: Result) -> str:
     return f"{text}, not detectably by {named}." if rest else f"{text}."
 
 
-def state_distances(result: Result) -> tuple[Statement, ...]:
-    """State the mean distance of pairs with one label and with two, and how far these overlap.
-
-    Nothing is stated without pairs of both kinds.
-    """
-    vector = str(result.spec["vector"])
-    labels = result.table.set_index("model")["label"]
-    pairs = result.tables["distances"]
-    pairs = pairs[pairs["model"] < pairs["other"]] if len(pairs) else pairs
-    if pairs.empty or vector not in pairs or labels.isna().all():
-        return ()
-    same = (pairs["model"].map(labels) == pairs["other"].map(labels)).to_numpy()
-    if not same.any() or same.all():
-        return ()
-    within, between = pairs.loc[same, vector], pairs.loc[~same, vector]
-    nearer = float((within < between.min()).sum())
-    return (
-        Statement(vector, SAME, Estimate(float(within.mean()))),
-        Statement(vector, DIFFERENT, Estimate(float(between.mean()))),
-        Statement(
-            vector,
-            "closer than every other pair",
-            Estimate(nearer, kind="whole"),
-            baseline=str(len(within)),
-        ),
-    )
-
-
 def distances_sentence(result: Result) -> str:
     """Compare distances within a label and between labels; "" without pairs of both kinds."""
-    stated = state_distances(result)
+    stated = _stated(result, OF_DISTANCES)
     if not stated:
         return ""
-    within, between, nearer = (each.number for each in stated)
+    within, between, pairs, nearer = (each.number for each in stated)
     word, verb = label_word(result), "are" if within.value < between.value else "are not"
-    count, pairs = nearer.value_text, stated[2].baseline
-    closer = f"All {count}" if count == pairs else f"{count} of {pairs}"
+    count = nearer.value_text
+    closer = f"All {count}" if nearer.value == pairs.value else f"{count} of {pairs.value_text}"
     return (
         f"Models with the same {word} {verb} closer together (mean distance {within.value_text}) "
         f"than others ({between.value_text}). {closer} pairs that share a {word} are closer than "
@@ -131,32 +97,19 @@ def distances_sentence(result: Result) -> str:
     )
 
 
-def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
-    """State which trend AICc chooses for the rank of each family; none is tested."""
-    forms = {"constant": NO_TREND, "quadratic": BENDS}
-    return tuple(
-        Statement(
-            str(row.family),
-            forms.get(str(row.kind), RISES if row.coefficients[-1] > 0 else FALLS),
-        )
-        for row in trends[trends["of"] == of].itertuples()
-    )
-
-
 def depth_sentence(result: Result) -> str:
     """Compare the ranks with a Gaussian matrix's, and say in which families they go with depth."""
-    of = "weights" if result.spec["of"] == "weights" else "delta"
-    stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
+    stated = _stated(result, OF_RANKS)
     if not stated:
         return ""
     rank, ratio = (each.number for each in stated)
-    matrix = "update" if of == "delta" else "matrix"
+    matrix = "update" if stated[0].subject == "delta" else "matrix"
     lower = "" if stated[1].verdict == LOWER else "no lower than noise: "
     text = (
         f"The median {matrix} has effective rank {rank.value_text}, {lower}{ratio.value_text} of a "
         "Gaussian matrix's."
     )
-    trends = state_trends(result.tables["trends"], of)
+    trends = _stated(result, OF_TRENDS)
     moving = sorted(
         (each for each in trends if each.verdict != NO_TREND), key=lambda each: each.verdict
     )
@@ -189,6 +142,17 @@ def _vector(result: Result) -> str:
 
 def _models(result: Result) -> int:
     return len(result.tables["predictions"])
+
+
+def _stated(result: Result, verdicts: Collection[str]) -> list[Statement]:
+    """Statements of these verdicts; of a result of an earlier version, which states only what its
+    headline says, made from its tables."""
+    stated = [each for each in result.statements if each.verdict in verdicts]
+    if stated:
+        return stated
+    vector, of, threshold = (result.spec[name] for name in ("vector", "of", "threshold"))
+    made = view_statements(vector, of, float(threshold), result.tables)
+    return [each for each in made if each.verdict in verdicts]
 
 
 def _shared(result: Result) -> dict[str, Statement]:

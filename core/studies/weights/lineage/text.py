@@ -158,8 +158,8 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
 
 
 def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the corrected p-value of each pair that only its units relate and of a single pair, and
-    the smallest of all pairs of different trees."""
+    """State the corrected p-value of each pair that only its units relate and of a single pair, or
+    else the smallest of all pairs of different trees; the smallest first."""
     apart = tests[~tests["one_tree"].astype(bool)]
     shown = tests if len(tests) == 1 else apart[apart["outcome"] != INDEPENDENT]
     if shown.empty and len(apart):
@@ -171,7 +171,7 @@ def start_statements(tests: pd.DataFrame) -> tuple[Statement, ...]:
             estimate_of(row, "corrected_p"),
             baseline=row["other"],
         )
-        for row in shown.nsmallest(MOST_NAMED, "corrected_p").to_dict("records")
+        for row in shown.sort_values("corrected_p", kind="stable").to_dict("records")
     )
 
 
@@ -189,7 +189,11 @@ def start_sentences(statements: Sequence[Statement], tests: pd.DataFrame) -> str
         ]
         for outcome, text in RELATED.items()
     }
-    sentences = [f"{listed(here)} {text}." for text, here in related.items() if here]
+    sentences = [
+        f"{listed(here, MOST_NAMED, rest='more pairs')} {text}."
+        for text, here in related.items()
+        if here
+    ]
     independent = next((each for each in statements if each.verdict == INDEPENDENT), None)
     apart = int((~tests["one_tree"].astype(bool)).sum())
     if independent is None:

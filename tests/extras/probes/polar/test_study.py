@@ -12,6 +12,8 @@ import pytest
 
 from core.errors import CorpusError, SpecError
 from core.results.columns import meaning
+from core.results.estimates import Estimate
+from core.results.statements import Statement
 from core.runs.runner import run
 from core.studies.probes.edges.tables import CONTROL, REAL, SELECTIVITY
 from core.studies.probes.sentence.charts import arcs_chart
@@ -28,7 +30,7 @@ from core.studies.probes.sentence.study import ranked_sentences
 from core.studies.probes.trees.data import Tree, Trees
 from core.studies.probes.trees.planning import prepare_same
 from core.studies.probes.trees.result import conllu_block
-from core.studies.probes.trees.statements import BEST
+from core.studies.probes.trees.statements import ABOVE, BEST
 from core.studies.probes.trees.tables import (
     CHAIN,
     EMBEDDINGS,
@@ -43,7 +45,7 @@ from extras.probes.polar.result import LAS, METRICS, SCORES, PolarResult
 from extras.probes.polar.rival_tasks import score_chain, score_parser
 from extras.probes.polar.spec import PolarSpec as Spec
 from extras.probes.polar.study import STUDY, plan
-from extras.probes.polar.text import GIVEN, UNDIRECTED, statements_of
+from extras.probes.polar.text import GIVEN, UNDIRECTED, make_headline, statements_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -158,6 +160,15 @@ def test_a_sentence_counts_as_the_table_does(
     for metric in ("las", "uas", "uuas"):
         row = rows_of(one, model=box["bert"], layer=layer, metric=metric, labels=REAL)
         assert float(row["value"].iloc[0]) == pytest.approx(100 * counts[metric] / counts["edges"])
+
+
+def test_the_headline_says_how_many_more_models_there_are() -> None:
+    first = Statement("zoo:seed-0", BEST, Estimate(30.0, kind="points"), (2,))
+    gap = Estimate(5.0, 4.0, 6.0, kind="gain")
+    rest = [Statement(f"zoo:m-{n}", ABOVE, gap, (3,), "zoo:seed-0") for n in range(5)]
+    headline = make_headline([first, *rest], parsed=True)
+    assert headline.count("points") == 3
+    assert headline.endswith("2 more models are in the table.")
 
 
 @pytest.mark.slow

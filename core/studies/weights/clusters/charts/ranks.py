@@ -32,7 +32,7 @@ from core.studies.chart_kit import (
     tip_of,
     with_tooltips,
 )
-from core.studies.weights.ranks import Spectra, equation_of, rank_at
+from core.studies.weights.ranks import Spectra, formula_of, rank_at
 
 ACROSS = 3  # panels per row
 ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
@@ -134,8 +134,8 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
         return pd.concat(parts, ignore_index=True), level if line == line else "no trend"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(pd.DataFrame({"name": TREND, "layer": depth, measure: trend.at(depth)}))
-    short = equation_of(trend).partition(", R²")[0]  # of a panel's heading; the table has all of it
-    return pd.concat(parts, ignore_index=True), short
+    # a panel's heading has no room for R², which is in the table
+    return pd.concat(parts, ignore_index=True), formula_of(trend)
 
 
 def spectrum_chart(

@@ -475,6 +475,17 @@ def test_what_uuas_is_compared_with_is_stated(box: dict[str, str], result: Probe
     assert stated_scores(result, CHOSEN_BY)[box["bert"]].value == best["dev"]
 
 
+@pytest.mark.parametrize(("others", "more"), [(4, ""), (5, "2 more models are in the table.")])
+def test_the_headline_says_how_many_more_models_there_are(others: int, more: str) -> None:
+    """A last model is named rather than left out alone."""
+    first = Statement("zoo:seed-0", BEST, Estimate(57.0, kind="points"), (2,))
+    gap = Estimate(5.0, 4.0, 6.0, kind="gain")
+    rest = [Statement(f"zoo:m-{n}", ABOVE, gap, (3,), "zoo:seed-0") for n in range(others)]
+    headline = make_headline([first, *rest], "uuas", parsed=True)
+    assert headline.count("points") == min(others, 3 if more else 4)
+    assert headline.endswith(more or "seed-0.")
+
+
 @pytest.mark.parametrize("metric", [*PROBE_OF, *(name + OF_SELECTIVITY for name in PROBE_OF)])
 def test_a_view_states_its_own_metric(
     box: dict[str, str], spec: ProbeSpec, result: ProbeResult, metric: str

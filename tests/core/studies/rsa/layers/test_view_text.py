@@ -11,11 +11,15 @@ import pytest
 from core.results.export import Result
 from core.results.findings import in_two_lines
 from core.studies.rsa.layers.differences import (
+    IN_PLACE,
     LOWEST,
+    NEAREST,
     OTHER_LAYER,
     REFERENCE,
     SAME_LAYER,
     TEXTS_ALIKE,
+    TEXTS_APART,
+    TEXTS_COMPARED,
     TEXTS_DIFFER,
     WEIGHT_CHANGE,
     equal_layers,
@@ -23,7 +27,8 @@ from core.studies.rsa.layers.differences import (
     grid_statements,
     statements_of,
     text_differences,
-    text_statement,
+    text_statements,
+    view_statements,
 )
 from core.studies.rsa.layers.views import (
     curves_sentences,
@@ -38,12 +43,16 @@ from tests.core.studies.rsa.layers.test_text import EMPTY, table
 def result(similarity: pd.DataFrame = EMPTY, **tables: pd.DataFrame) -> Result:
     """A result with these tables."""
     spec: dict[str, Any] = {"base": "zoo:seed-0", "measure": "rsa", "matched_size": False}
+    tables = {"similarity": similarity, **tables}
     return Result(
         study="rsa",
         spec=spec,
         headline="In full.",
-        tables={"similarity": similarity, **tables},
-        statements=statements_of(similarity, tables.get("references", EMPTY), spec["base"]),
+        tables=tables,
+        statements=(
+            *statements_of(similarity, tables.get("references", EMPTY), spec["base"]),
+            *view_statements(tables, spec["base"]),
+        ),
     )
 
 
@@ -95,8 +104,9 @@ def test_texts_differ_where_the_largest_difference_is_significant(
     second: float, verdict: str
 ) -> None:
     domains = two_texts(0.5, second, width=0.04)
-    made = text_statement(domains)
-    assert made is not None
+    compared, apart, made = text_statements(domains)
+    assert (compared.verdict, compared.number.value) == (TEXTS_COMPARED, 2)
+    assert (apart.verdict, apart.number.value) == (TEXTS_APART, verdict == TEXTS_DIFFER)
     assert made.estimate is not None
     assert (made.subject, made.verdict, made.layers, made.baseline) == (
         "zoo:nli-0",
@@ -116,7 +126,7 @@ def test_texts_differ_where_the_largest_difference_is_significant(
 
 def test_texts_without_bands_cannot_be_compared() -> None:
     bandless = two_texts(0.5, 0.8, width=0.04).assign(low=float("nan"), high=float("nan"))
-    assert text_statement(bandless) is None
+    assert not any(each.number.value for each in text_statements(bandless))
     assert texts_sentence(result(domains=bandless))
     unmeasured = two_texts(0.5, 0.8, width=0.04).assign(similarity=float("nan"))
     assert len(draw_texts(result(domains=unmeasured)).charts) == 2, "there is no difference"
@@ -137,8 +147,10 @@ def test_the_grid_says_how_far_the_same_layer_falls_short_or_leads() -> None:
         for layer in range(3)
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
-    (moved,) = grid_statements(grid, "zoo:seed-0")
+    moved, nearest, in_place = grid_statements(grid, "zoo:seed-0")
     assert (moved.verdict, moved.layers) == (OTHER_LAYER, (2,))
+    assert (nearest.verdict, nearest.layers, nearest.number.value) == (NEAREST, (1,), 0.9)
+    assert (in_place.verdict, in_place.layers, in_place.number.value) == (IN_PLACE, (2,), 0.3)
     assert moved.number.value == pytest.approx(-0.6)
     said = grid_sentence(result(grid=grid))
     assert all(number in said for number in (".60", ".90", ".30")), "the gap and both of its ends"
@@ -148,8 +160,19 @@ def test_the_grid_says_how_far_the_same_layer_falls_short_or_leads() -> None:
     assert (same.verdict, same.layers) == (SAME_LAYER, (2,))
     assert ".40" in grid_sentence(result(grid=diagonal)), "the least lead"
     both = pd.concat([grid, diagonal.assign(model="zoo:twin-0")])
-    assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [
-        OTHER_LAYER,
-        SAME_LAYER,
-    ]
+    verdicts = [each.verdict for each in grid_statements(both, "zoo:seed-0")]
+    assert verdicts == [OTHER_LAYER, NEAREST, IN_PLACE, SAME_LAYER]
     assert all(name in grid_sentence(result(grid=both)) for name in ("nli-0", "twin-0"))
+
+
+def test_the_views_of_a_result_are_written_from_what_it_states() -> None:
+    grid = pd.DataFrame(
+        [("zoo:nli-0", base, layer, 0.9 - 0.1 * abs(base - layer)) for base in range(2)
+         for layer in range(2)],
+        columns=["model", "base_layer", "layer", "similarity"],
+    )  # fmt: skip
+    made = result(grid=grid, domains=two_texts(0.5, 0.8, width=0.04))
+    emptied = made.with_tables(grid=grid.iloc[:0], domains=grid.iloc[:0])
+    earlier = replace(made, statements=())  # an earlier version stated nothing of grid and texts
+    for sentence in (grid_sentence, texts_sentence):
+        assert sentence(emptied) == sentence(made) == sentence(earlier) != ""

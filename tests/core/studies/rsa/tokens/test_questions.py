@@ -34,6 +34,7 @@ from core.studies.rsa.tokens.report import (
     ANSWERS,
     BY_CHANCE,
     CLOSER,
+    EQUAL_SPANS,
     OVERLAP,
     SAME_SPAN,
     TOO_FEW,
@@ -186,7 +187,11 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     assert stated(made, TOO_FEW)  # 20 spans: .05 at best, which is not below .05
     assert stated(nearness_statements({"zoo:b": vectors[1:]}, given, words), UNDECIDED)
     made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
-    assert [each.verdict for each in made] == [TOO_FEW, BY_CHANCE] * 2  # 2 / 25 is above .05
+    assert [each.verdict for each in made] == [
+        TOO_FEW,
+        BY_CHANCE,
+        EQUAL_SPANS,
+    ] * 2  # 2 / 25 is above .05
     assert nearness_tables(made)["nearness"]["corrected_p"].tolist() == [2 / 25, 1.0]
     shown = explained_statement(["zoo:a", "zoo:b"], 0.5)
     said = make_headline((*made, shown), pd.DataFrame({"model": []}), ["zoo:a", "zoo:b"], 28)

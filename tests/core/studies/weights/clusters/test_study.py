@@ -16,7 +16,9 @@ from core.maths.spectra.nulls import null_projector_distance
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
 from core.models.identity import Identity, describe_copies
 from core.results.columns import meaning
+from core.results.export import Result
 from core.results.numbers import text_of
+from core.results.statements import Statement
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
@@ -34,20 +36,32 @@ from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import kept_rank
 from core.studies.weights.clusters.text import (
     ABOVE,
-    LOWER,
-    RANKED,
+    OF_DISTANCES,
     TOO_FEW,
     VOTED,
-    rank_sentence,
-    state_ranks,
 )
 from core.studies.weights.clusters.views import MAP
-from core.studies.weights.ranks import CHANCE, OF_A_PAIR, RANK_COLUMNS
+from core.studies.weights.ranks import (
+    CHANCE,
+    LOWER,
+    OF_A_PAIR,
+    OF_RANKS,
+    OF_TRENDS,
+    RANK_COLUMNS,
+    RANKED,
+    rank_sentence,
+)
 from core.studies.weights.unlabelled import UNLABELLED, unlabelled_sentence
 from core.study import run_first_stage
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
 SPEC = WeightsSpec(rank=3, permutations=200)
+
+
+def of_headline(result: Result) -> list[Statement]:
+    """What is stated for the headline, not for the views of distances and ranks."""
+    of_views = (*OF_RANKS, *OF_TRENDS, *OF_DISTANCES)
+    return [each for each in result.statements if each.verdict not in of_views]
 
 
 def measured(spec: WeightsSpec) -> Outputs:
@@ -76,7 +90,7 @@ def test_planted_tasks_are_found(result) -> None:
     assert (share.subject, share.verdict, share.estimate.value) == ("projector", ABOVE, 1)
     assert chance.estimate.value == pytest.approx(2 / 8)
     assert (vote.estimate.value, vote.baseline) == (9, "9 models")
-    assert all(each.named_in(result.headline) for each in result.statements)
+    assert all(each.named_in(result.headline) for each in of_headline(result))
     assert text_of(two["p_value"], "p") in result.headline
     assert result.headline.startswith("A vote of the two nearest neighbours names the task of 9 of")
     first = next(iter(STUDY.figures(result).values())).to_dict()
@@ -84,9 +98,9 @@ def test_planted_tasks_are_found(result) -> None:
 
 
 def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:
-    ranks = state_ranks("both", SPEC.threshold, result.tables["ranks"])
-    assert rank_sentence(ranks, SPEC.threshold) in result.notices
-    assert not any(each.verdict == RANKED for each in result.statements)
+    said = rank_sentence(result.statements, SPEC.threshold)
+    assert said in result.notices
+    assert said not in result.headline
 
 
 def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
@@ -271,10 +285,9 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
     assert (
         describe_unscored(["nli"]) not in result.notices
     )  # of one model there is nothing to score
-    assert [(each.subject, each.verdict) for each in result.statements] == [
-        ("delta", RANKED),
-        ("delta", LOWER),
-    ]
+    stated = [(each.subject, each.verdict) for each in result.statements]
+    assert stated[:2] == [("delta", RANKED), ("delta", LOWER)]
+    assert {verdict for _, verdict in stated[2:]} <= {*OF_TRENDS}, "no distance, no neighbour"
     assert all(each.named_in(result.headline) for each in result.statements)
 
 
@@ -286,7 +299,7 @@ def test_two_models_are_too_few_to_score(zoo: Path) -> None:
 def test_weights_alone_of_one_model(zoo: Path) -> None:
     result = STUDY.run(replace(SPEC, models=("zoo:nli-0",), of="weights"))
     assert set(result.tables["matrices"]["of"]) == {"delta", "weights"}
-    assert {each.subject for each in result.statements} == {"weights"}
+    assert {each.subject for each in result.statements if each.estimate} == {"weights"}
     assert all(each.named_in(result.headline) for each in result.statements)
 
 

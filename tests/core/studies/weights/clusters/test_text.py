@@ -22,10 +22,9 @@ from core.studies.weights.clusters.tables import VOTES, Scored
 from core.studies.weights.clusters.text import (
     make_headline,
     make_methods,
-    state_ranks,
     statements_of,
 )
-from core.studies.weights.ranks import Spectra
+from core.studies.weights.ranks import LOWER, NOT_LOWER, Spectra, state_ranks
 
 SPEC = WeightsSpec(vector="projector", permutations=100)
 SHARES = {name: 0.31 + 0.1 * place for place, name in enumerate(VECTORS)}
@@ -70,7 +69,14 @@ def members(*recipes: str) -> list[Member]:
 def stated(
     result: Scored, doses: pd.DataFrame = NO_DOSES, spec: WeightsSpec = SPEC, **more: Any
 ) -> tuple[Statement, ...]:
-    return statements_of(spec, result, more.get("ranks", ranks([], [])), doses)
+    tables = {
+        "ranks": more.get("ranks", ranks([], [])),
+        "doses": doses,
+        "models": pd.DataFrame({"model": [], "label": []}),
+        "trends": pd.DataFrame(columns=["of", "family", "kind", "coefficients"]),
+        "distances": pd.DataFrame(columns=["model", "other"]),
+    }
+    return statements_of(spec, result, tables)
 
 
 def headline(result: Scored, doses: pd.DataFrame = NO_DOSES, **more: Any) -> str:
@@ -201,12 +207,12 @@ def test_without_a_score_the_ranks_are_the_headline() -> None:
     assert rank.estimate is not None
     assert ratio.estimate is not None
     assert (rank.subject, rank.estimate.value) == ("delta", 20)  # median of 10, 20, 40
-    assert (ratio.verdict, ratio.estimate.value) == (text.LOWER, 0.5)  # of 1/2, 1/4, 1/2
+    assert (ratio.verdict, ratio.estimate.value) == (LOWER, 0.5)  # of 1/2, 1/4, 1/2
     sentence = headline(NONE, ranks=table)
     assert all(each.named_in(sentence) for each in statements)
     assert percents(sentence) == {round(100 * SPEC.threshold), 50}
     assert state_ranks("weights", SPEC.threshold, table) == ()
-    assert state_ranks("delta", SPEC.threshold, ranks([80.0], [80.0]))[1].verdict == text.NOT_LOWER
+    assert state_ranks("delta", SPEC.threshold, ranks([80.0], [80.0]))[1].verdict == NOT_LOWER
     assert headline(NONE) == ""
 
 

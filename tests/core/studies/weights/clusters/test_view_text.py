@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from core.results.estimates import Estimate
 from core.results.export import Result
+from core.results.statements import Statement
 from core.studies.weights.clusters import view_text as views
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.text import statements_of
+from core.studies.weights.clusters.text import (
+    CLOSER,
+    DIFFERENT,
+    OF_DISTANCES,
+    PAIRS,
+    SAME,
+    state_distances,
+    statements_of,
+)
+from core.studies.weights.ranks import BENDS, FALLS, NO_TREND, OF_RANKS, OF_TRENDS, RISES
 from tests.core.studies.weights.clusters.test_text import SHARES, percents, ranks, scored
 
 MODELS = ["zoo:a-0", "zoo:a-1", "zoo:b-0", "zoo:b-1"]
@@ -33,24 +45,28 @@ def result(p_value: float = 0.012, vector: str = "projector", smallest_p: float 
     ]
     spec, shares = WeightsSpec(vector=vector), scored(p_value, norms_p=0.001, smallest_p=smallest_p)
     models = pd.DataFrame({"model": MODELS, "label": ["a", "a", "b", "b"], "predicted": None})
-    measured = ranks([10, 20, 40], [20, 80, 80])
-    doses = pd.DataFrame(columns=["model", "vector", "lies_with"])
+    tables = {
+        "models": models,
+        "vectors": shares.vectors,
+        "votes": shares.votes,
+        "predictions": pd.DataFrame({"model": MODELS}),
+        "distances": pd.DataFrame(pairs, columns=["model", "other", vector]),
+        "ranks": ranks([10, 20, 40], [20, 80, 80]),
+        "doses": pd.DataFrame(columns=["model", "vector", "lies_with"]),
+        "trends": pd.DataFrame(trends),
+    }
     return Result(
         study="weights",
         spec=spec.plain(),
         headline="",
-        tables={
-            "models": models,
-            "vectors": shares.vectors,
-            "votes": shares.votes,
-            "predictions": pd.DataFrame({"model": MODELS}),
-            "distances": pd.DataFrame(pairs, columns=["model", "other", vector]),
-            "ranks": measured,
-            "trends": pd.DataFrame(trends),
-        },
+        tables=tables,
         arrays={"k": np.array(2)},
-        statements=statements_of(spec, shares, measured, doses),
+        statements=statements_of(spec, shares, tables),
     )
+
+
+def stated(result: Result, verdicts: tuple[str, ...]) -> list[Statement]:
+    return [each for each in result.statements if each.verdict in verdicts]
 
 
 def test_the_first_view_says_for_how_many_models_the_vote_is_right() -> None:
@@ -90,23 +106,29 @@ def test_every_vector_is_on_its_side_of_significance() -> None:
 
 
 def test_pairs_with_one_label_are_compared_with_the_others() -> None:
-    within, between, nearer = views.state_distances(result())
-    assert (within.verdict, between.verdict) == (views.SAME, views.DIFFERENT)
-    values = [each.estimate.value for each in (within, between, nearer) if each.estimate]
-    assert values == pytest.approx([(0.2 + 0.65) / 2, (0.8 + 0.6 + 0.9 + 0.7) / 4, 1])
-    assert nearer.baseline == "2"
+    facts = stated(result(), OF_DISTANCES)
+    assert [each.verdict for each in facts[:2]] == [SAME, DIFFERENT]
+    values = [each.number.value for each in facts]
+    assert values == pytest.approx([(0.2 + 0.65) / 2, (0.8 + 0.6 + 0.9 + 0.7) / 4, 2, 1])
     sentence = views.distances_sentence(result())
-    assert all(each.named_in(sentence) for each in (within, between, nearer))
+    assert all(each.named_in(sentence) for each in facts)
+
+
+def test_pairs_count_in_any_order_of_their_names_and_only_with_two_labels() -> None:
+    """Models stand in the order in which they were chosen, and b-1 has no label."""
+    models = pd.DataFrame({"model": MODELS[::-1], "label": ["", "b", "a", "a"]})
+    pairs = [(MODELS[two], MODELS[one], away) for (one, two), away in DISTANCES.items()]
+    table = pd.DataFrame(pairs, columns=["model", "other", "delta"])
+    made = [each.number.value for each in state_distances("delta", models, table)]
+    assert made == pytest.approx([0.2, (0.8 + 0.9) / 2, 1, 1])
+    without = models.assign(label=["", "", "a", "b"])
+    assert state_distances("delta", without, table) == (), "no label is no label in common"
 
 
 def test_trends_have_a_direction() -> None:
-    trends = {
-        each.subject: each.verdict
-        for each in views.state_trends(result().tables["trends"], "delta")
-    }
+    trends = {each.subject: each.verdict for each in stated(result(), OF_TRENDS)}
     assert trends == {
-        "query": views.NO_TREND, "key": views.FALLS, "value": views.RISES, "ff1": views.BENDS,
-        "ff2": views.NO_TREND,
+        "query": NO_TREND, "key": FALLS, "value": RISES, "ff1": BENDS, "ff2": NO_TREND,
     }  # fmt: skip
     sentence = views.depth_sentence(result())
     assert "3 of 5" in sentence
@@ -115,8 +137,11 @@ def test_trends_have_a_direction() -> None:
     assert "query" not in sentence
     assert "second feed-forward" not in sentence
     assert percents(sentence) == {50}
-    flat = result()
-    flat.tables["trends"]["kind"] = "constant"
+    constant = [
+        replace(each, verdict=NO_TREND) if each.verdict in OF_TRENDS else each
+        for each in result().statements
+    ]
+    flat = replace(result(), statements=tuple(constant))
     assert "no trend over depth in any family" in views.depth_sentence(flat)
 
 
@@ -135,3 +160,26 @@ def test_without_numbers_there_is_no_sentence() -> None:
         *(views.distances_sentence, views.depth_sentence),
     ):
         assert sentence(nothing) == ""
+
+
+def test_the_views_are_written_from_what_the_result_states() -> None:
+    made = result()
+    emptied = {name: made.tables[name].iloc[:0] for name in ("ranks", "trends", "distances")}
+    without = made.with_tables(**emptied)
+    of_views = (*OF_RANKS, *OF_TRENDS, *OF_DISTANCES)
+    headline = tuple(each for each in made.statements if each.verdict not in of_views)
+    earlier = replace(made, statements=headline)  # an earlier version stated nothing else
+    for sentence in (views.distances_sentence, views.depth_sentence):
+        assert sentence(without) == sentence(made) == sentence(earlier) != ""
+
+
+def test_many_pairs_of_one_label_are_counted_alike() -> None:
+    """Both numbers have a comma from 1,000 pairs, so that all of them are said to be all."""
+    made = result()
+    of_many = tuple(
+        replace(each, estimate=Estimate(1200.0, kind="whole"))
+        if each.verdict in (PAIRS, CLOSER)
+        else each
+        for each in made.statements
+    )
+    assert "All 1,200 pairs" in views.distances_sentence(replace(made, statements=of_many))

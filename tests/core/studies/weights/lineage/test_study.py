@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -388,6 +389,21 @@ def test_both_tests_of_all_pairs_are_corrected_for(
     said = start_sentences((fact,), tests)
     assert fact.number.value_text in said
     assert ("corrected for 4 tests" in said) == (outcome == tables.INDEPENDENT)
+
+
+def test_all_pairs_with_a_common_start_are_stated_and_the_first_are_named() -> None:
+    p_values = [0.005, 0.001, 0.004, 0.002, 0.003]
+    tests = pd.DataFrame(
+        {
+            "model": "zoo:a", "other": [f"zoo:b-{n}" for n in range(5)], "corrected_p": p_values,
+            "outcome": tables.IN_ORDER, "one_tree": False,
+        }
+    )  # fmt: skip
+    stated = start_statements(tests)
+    assert [each.number.value for each in stated] == sorted(p_values)
+    said = start_sentences(stated, tests)
+    assert said.count("p = ") == 3
+    assert "and 2 more pairs were not trained independently" in said
 
 
 def test_two_seeds_are_not_detectably_related() -> None:
