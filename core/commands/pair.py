@@ -179,7 +179,7 @@ def further_commands(check: Check) -> list[str]:
     return [f"{study.title} {command_line(study.name, spec)}"]
 
 
-def is_stored(check: Check, store: Store) -> bool:
+def is_pair_stored(check: Check, store: Store) -> bool:
     """Whether all results of the pair's report are stored; nothing is computed to find out."""
     try:
         run_pair(check, store=store, signal=Signal(look_only=True, patience=PATIENCE))

@@ -20,9 +20,9 @@ from core.studies.probes.trees.tables import (
 from core.studies.probes.trees.text import (
     MOST_NAMED,
     NOTHING,
-    beside,
     best_in_words,
     compared_with,
+    gap_in_words,
     score_in_words,
 )
 from core.studies.probes.trees.text import said as said_of_trees
@@ -105,9 +105,10 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
 
     def compared(gap: Statement) -> str:
         if gap.baseline == first.subject:
-            return beside(gap, name)
+            return gap_in_words(gap, name)
         if gap.baseline == CHAIN and metric in (LABEL, DIRECTION):
-            return beside(gap, "the majority baseline")  # given the edges, its most frequent answer
+            # given the edges, its most frequent answer
+            return gap_in_words(gap, "the majority baseline")
         return compared_with(gap)
 
     score = next((each for each in rest if each.verdict == trees.SCORES), None)

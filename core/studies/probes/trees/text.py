@@ -101,7 +101,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if score is not None:  # the fine-tuned model first, with what it is compared with
         of = [each for each in rest if each.subject == score.subject and each is not score]
         compared = [
-            beside(each, name) if each.baseline == first.subject else compared_with(each)
+            gap_in_words(each, name) if each.baseline == first.subject else compared_with(each)
             for each in sorted(of, key=lambda each: each.baseline != first.subject)
         ]
         lead = score_in_words(LEADS[metric], score, names[score.subject], edges, tied)
@@ -115,7 +115,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     for each in first_of(others, MOST_NAMED):
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
-        yield f"At {where}, {names[each.subject]} is {beside(each, name)}."
+        yield f"At {where}, {names[each.subject]} is {gap_in_words(each, name)}."
 
 
 def score_in_words(
@@ -130,7 +130,7 @@ def score_in_words(
     )  # fmt: skip
 
 
-def beside(difference: Statement, name: str) -> str:
+def gap_in_words(difference: Statement, name: str) -> str:
     """Write a difference from a model or a baseline of this name."""
     gap = difference.number.direction("above", "below")
     if difference.verdict == trees_statements.SIMILAR:
@@ -145,7 +145,7 @@ def best_in_words(layers: Sequence[int]) -> str:
 
 def compared_with(statement: Statement) -> str:
     """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
-    return beside(statement, baseline_name(statement.baseline))
+    return gap_in_words(statement, baseline_name(statement.baseline))
 
 
 def baseline_name(baseline: str) -> str:
@@ -165,8 +165,8 @@ def baseline_name(baseline: str) -> str:
 
 
 def notice_of(doubt: Statement, score: str = "UUAS", target: str = "", baseline: str = "") -> str:
-    """Say what one of `doubts_of` is; the target stands behind the model's name, and "" names the
-    baseline as elsewhere."""
+    """Write the notice of a doubt from `doubts_of`. `target` follows the model's name; `baseline`
+    replaces the usual name of what the score was compared with."""
     key, values = NOTICES[doubt.verdict], {}
     if doubt.estimate:
         number, named = doubt.estimate, baseline or baseline_name(doubt.baseline)
