@@ -20,7 +20,7 @@ begun = OPENING
 first = "What fine-tuning is; how to read an interval band and a grey reference line"
 rows = [{"Minutes": f"0 to {OPENING}", "Topic": first}]
 for lesson in LESSONS.values():
-    rows.append({"Minutes": f"{begun} to {begun + lesson.minutes}", "Topic": lesson.title})
+    rows.append({"Minutes": f"{begun} to {begun + lesson.minutes}", "Topic": lesson.words.title})
     begun += lesson.minutes
 last = "Discussion: whose guess was closest and why, and what these experiments do not show"
 rows.append({"Minutes": f"{begun} to {begun + OPENING}", "Topic": last})
@@ -30,16 +30,16 @@ for lesson in LESSONS.values():
     with st.container(border=True):
         st.page_link(
             shell.file_of(lesson.path),
-            label=f"**{lesson.title}**",
+            label=f"**{lesson.words.title}**",
             icon=":material/school:",
             query_params=link_of(lesson),
         )
         with st.expander("Background, expected result, and five questions with answers"):
-            st.markdown(f"{lesson.minutes} minutes. {lesson.background}")
-            st.markdown(lesson.explain)
+            st.markdown(f"{lesson.minutes} minutes. {lesson.words.background}")
+            st.markdown(lesson.words.explain)
             st.markdown(
                 "\n".join(
-                    f"1. *{question.text}* {question.answer}" for question in lesson.questions
+                    f"1. *{question.text}* {question.answer}" for question in lesson.words.questions
                 )
             )
         handout_button(lesson)

@@ -18,7 +18,7 @@ from core.commands.pair import (
     Part,
     check_pair,
     further_commands,
-    is_stored,
+    is_pair_stored,
     prices_of,
     run_pair,
     specs_of,
@@ -68,7 +68,7 @@ def main(arguments: argparse.Namespace) -> int:
             print(check.cost.sentence, file=sys.stderr)
             print(f"To start: {command}{' --yes' if check.cost.asks else ''}", file=sys.stderr)
             return 0
-        if (check.cost.asks or check.cost.excess) and not is_stored(check, store):
+        if (check.cost.asks or check.cost.excess) and not is_pair_stored(check, store):
             check.cost.refuse_where_shared()
             agree(check.cost, arguments.yes)
         parts = run_pair(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
@@ -18,12 +19,12 @@ from core.models.identity import find_copies, identify, other_base
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.options import Spec
-from core.results.names import layers_in_words, short_name, short_names
-from core.results.numbers import text_of
+from core.results.words import checked, read_toml
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
 from core.studies.notices import nothing_but_base
+from core.studies.text_kit import layers_in_words, short_name, short_names, text_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -43,7 +44,9 @@ PARTS = {
     PROBES: "probe",
     SWAP: "swap",
 }
-NO_COMMON_BASE = "the two models have no common base: their difference is no fine-tuning update."
+FILE = Path(__file__).with_name("pair_check.toml")
+SENTENCES: Mapping[str, str] = checked(Mapping[str, str], read_toml(FILE), str(FILE))
+NO_COMMON_BASE = SENTENCES["no_common_base"]
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
 
 
@@ -75,52 +78,39 @@ class Check:
     def sentence(self) -> str:
         """Say how the two models are related, with the numbers."""
         base, model = short_names((self.base, self.model)).values()
+        key, values = self._choose_sentence()
+        return SENTENCES[key].format(base=base, model=model, **values)
+
+    def _choose_sentence(self) -> tuple[str, dict[str, str]]:
+        """Choose the sentence by its key, and fill in what it has besides the models' names."""
+        relation = self.relation
         if self.recorded:
-            return (
-                f"{model} is a LoRA adapter of {self.recorded}, whose weights are not those of "
-                f"{base}: what is compared here is not the adapter's update alone."
-            )
-        if self.relation["adapter"] and self.related:
-            return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
-        if self.relation["reason"]:
-            return (
-                f"{model} does not fit {base}: {self.relation['reason']}. "
-                "Studies that need equal shapes are left out."
-            )
+            return "adapter_of_other", {"recorded": self.recorded}
+        if relation["adapter"] and self.related:
+            return "adapter", {}
+        if relation["reason"]:
+            return "misfit", {"reason": relation["reason"]}
         if self.same:
-            return f"{model} and {base} have the same weights: there is no difference to report."
-        layers = [1 + layer for layer in sorted(self.relation["layers"])]
+            return "same", {}
+        layers = [1 + layer for layer in sorted(relation["layers"])]
         read = layers_in_words(layers)
-        if self.relation["distance"] == 0:
-            where = (
-                "every layer"
-                if len(layers) == self.relation["depths"][0]
-                else f"{read}, the only ones that were read"
-            )
-            return (
-                f"{model} and {base} have equal matrices in {where}: "
-                "they may differ elsewhere, as in biases, normalisation, embeddings or the head."
-            )
-        seeds = (
-            f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
-            if self.between_seeds is not None
-            else ""
+        if relation["distance"] == 0:
+            every = len(layers) == relation["depths"][0]
+            return "equal", {
+                "where": "every layer" if every else f"{read}, the only ones that were read"
+            }
+        numbers = SENTENCES["distance"].format(
+            layers=read,
+            distance=text_of(relation["distance"], "per cent"),
+            unrelated=text_of(relation["unrelated"], "per cent"),
         )
-        words = self.relation["vocabularies"]
-        more = ""
+        if self.between_seeds is not None:
+            seeds = text_of(self.between_seeds, "per cent")
+            numbers += f", and two included seeds by {seeds}"
+        words = relation["vocabularies"]
         if words[0] != words[1]:
-            more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
-        numbers = (
-            f"in {read} their weights differ by {text_of(self.relation['distance'], 'per cent')} "
-            "of the base's norm, "
-            f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
-        )
-        if self.related:
-            return f"{model} was probably fine-tuned from {base}: {numbers}{more}."
-        return (
-            f"{model} was not fine-tuned from {base}: {numbers}{more}. "
-            "This comparison therefore says nothing about fine-tuning."
-        )
+            numbers += f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
+        return "related" if self.related else "unrelated", {"numbers": numbers}
 
 
 @dataclass(frozen=True)
@@ -189,7 +179,7 @@ def further_commands(check: Check) -> list[str]:
     return [f"{study.title} {command_line(study.name, spec)}"]
 
 
-def is_stored(check: Check, store: Store) -> bool:
+def is_pair_stored(check: Check, store: Store) -> bool:
     """Whether all results of the pair's report are stored; nothing is computed to find out."""
     try:
         run_pair(check, store=store, signal=Signal(look_only=True, patience=PATIENCE))

@@ -49,7 +49,7 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
     )
 
 
-def run_study(
+def run_pair_study(
     spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any
 ) -> PairResult:
     """Run every study that fits the pair, and make the report; `progress` receives that of all

@@ -19,7 +19,7 @@ from core.runs.files import BOOKS, identity
 
 MOST = 8  # connections at once
 # seconds until a thread that waits for a connection gives up; as long as SQLite waits for a lock
-PATIENCE = 60.0
+BUSY_SECONDS = 60.0
 
 LAST_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'Settings_size_delete'"  # by diskcache
 
@@ -70,9 +70,9 @@ class PooledConnections:
         sqlite3.OperationalError if none comes free in time, UnfinishedError if the database is
         another than before, and half made."""
         pool = self._current_pool()
-        if not pool.room.acquire(timeout=PATIENCE):
+        if not pool.room.acquire(timeout=BUSY_SECONDS):
             raise sqlite3.OperationalError(
-                f"all {MOST} connections were busy for {PATIENCE:.0f} seconds"
+                f"all {MOST} connections were busy for {BUSY_SECONDS:.0f} seconds"
             )
         try:
             try:
@@ -128,8 +128,9 @@ class PooledConnections:
         return connection
 
     def _current_pool(self) -> _Pool:
-        """Find the pool of this process and the current file, without a lock, which a fork could
-        take over as held: `setdefault` and `pop` are done by one thread at a time."""
+        """Find the pool of this process and of the file that is current. No lock is taken, because
+        a forked process would inherit a held one and wait for ever; `setdefault` and `pop` are each
+        done by one thread at a time."""
         owner = os.getpid(), identity(self._folder)
         pool = self._pools.get(owner) or self._pools.setdefault(owner, _Pool())
         for earlier in self._pools.keys() - {owner}:

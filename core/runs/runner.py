@@ -40,7 +40,7 @@ GRACE_SECONDS = 0.5
 ONE_SECOND = Cost(1.0)
 PRIOR = 5.0  # expected processor seconds that count like measured ones in a run's speed
 AGAIN = "Run it again; finished tasks are kept."
-CANCELLED = f"it was cancelled. {AGAIN}"
+WAS_CANCELLED = f"it was cancelled. {AGAIN}"
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class _Work:
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
             {
-                task.role: Failure(task.name, failed.failure or CANCELLED, failed.error)
+                task.role: Failure(task.name, failed.failure or WAS_CANCELLED, failed.error)
                 for task in tasks
                 if (failed := self.failures.get(task.key)) is not None
             },

@@ -7,7 +7,7 @@ from typing import cast
 
 import streamlit as st
 
-from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
+from core.commands.pair_study import PairResult, PairSpec, look_at, run_pair_study
 from core.errors import PalimpsestError
 from core.models import read_manifest
 from core.models.hub.collections import PRESETS
@@ -84,7 +84,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     report = Request(
         "pair report",
         spec,
-        lambda progress, signal: run_study(spec, progress=progress, signal=signal),
+        lambda progress, signal: run_pair_study(spec, progress=progress, signal=signal),
         identity=("report", identity),
     )
     result = run_panel(report, quiet=True)

@@ -17,7 +17,6 @@ import streamlit as st
 from ui.frame.links import Address
 from ui.frame.shell import file_of
 from ui.lessons.alignment import ALIGNMENT
-from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
 from ui.lessons.guesses import count_guesses, guesses_of, note_guess
 from ui.lessons.lesson import Lesson, by_page, handout
@@ -34,18 +33,12 @@ GUESSED, PLACE, REVEALED = "guessed", "place of the verdict", "all guesses"
 ALL_HELP = (
     "Draws how often each number was guessed on this server in the last two hours, without names."
 )
-LESSONS = by_page(
-    lesson.with_evidence(EVIDENCE[lesson.page]) for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
-)
+LESSONS = by_page((RSA, PROBES, WEIGHTS, ALIGNMENT))
 
 
-def link_of(lesson: Lesson) -> dict[str, str | list[str]]:
+def link_of(lesson: Lesson) -> dict[str, str]:
     """Return the options in a lesson's address."""
-    options = {
-        name: value if isinstance(value, str) else list(value)
-        for name, value in lesson.options.items()
-    }
-    return {LESSON: "true", **options}
+    return {LESSON: "true", **lesson.options}
 
 
 def predict(address: Address) -> None:
@@ -54,7 +47,7 @@ def predict(address: Address) -> None:
     if lesson is None:
         return
     with st.container(border=True, key=address.key("lesson box")):
-        st.header(f"Lesson: {lesson.title}", anchor=False)
+        st.header(f"Lesson: {lesson.words.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
             mine = lesson.guess.words(cast(float, _guessed(lesson)))
@@ -66,8 +59,8 @@ def predict(address: Address) -> None:
                 st.session_state.pop(_key(lesson, GUESSED), None)
                 st.rerun()
             return
-        st.markdown(lesson.background)
-        st.markdown(f"**1. Predict.** {lesson.guess.question}")
+        st.markdown(lesson.words.background)
+        st.markdown(f"**1. Predict.** {lesson.words.guess}")
         asked = lesson.guess
         low, high, start, step = (
             float(asked.low),
@@ -125,18 +118,19 @@ def conclude(address: Address, result: Result) -> None:
     )
     with st.container(border=True, key=address.key("lesson end")):
         with st.expander("**3. Explain.** Find a reason yourself before you open this."):
-            st.markdown(lesson.explain)
+            st.markdown(lesson.words.explain)
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
-        for attempt in lesson.tries:
+        for attempt in lesson.words.tries:
             st.page_link(
                 file_of(lesson.path),
                 label=f"**{attempt.heading}** {attempt.look_for}",
                 query_params=cast(Any, attempt.options),
             )
         st.markdown("**5. Five questions**")
-        for number, question in enumerate(lesson.questions, start=1):
+        answered = zip(lesson.words.questions, lesson.answers(result), strict=True)
+        for number, (question, answer) in enumerate(answered, start=1):
             with st.expander(f"{number}. {question.text}"):
-                st.markdown(question.answered(result))
+                st.markdown(answer)
         handout_button(lesson)
 
 

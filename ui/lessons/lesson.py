@@ -1,21 +1,24 @@
 """A lesson: predict, look, compare, explain; it has the same structure on every page.
 
-Each page's texts are in a module beside this one. They state no number of the study: the numbers
-that a lesson compares and cites are read from the result on the page, so that it stays correct for
-other models and texts.
+What a lesson says stands in a TOML file beside this module, such as `rsa.toml`, and is edited
+without Python; how its guess is judged stands in the module of that name. Its words state no number
+of the study: the numbers that a lesson compares and cites are read from the result on the page, so
+that it stays correct for other models and texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import parse_qs
 
+from core.errors import PalimpsestError
 from core.results.names import layers_in_words
 from core.results.templates import fill, marked
+from core.results.words import as_record, read_toml
 from ui.frame.shell import PAGES
-from ui.lessons.evidence import nothing
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -28,7 +31,6 @@ class Guess:
     """What the reader predicts: a number on one of the figure's axes.
 
     Attributes:
-        question: The question.
         low, high, step: Bounds and step of the slider.
         start: The slider's first value; it gives no hint.
         axis: The figure's axis of the number.
@@ -39,7 +41,6 @@ class Guess:
         shown: The slider's number format.
     """
 
-    question: str
     low: float
     high: float
     step: float
@@ -75,35 +76,62 @@ def layer_of(value: float) -> str:
 
 @dataclass(frozen=True)
 class Try:
-    """A further study: name, what to look for, options that differ from the lesson's."""
+    """A further study.
+
+    Attributes:
+        label: Its name.
+        look_for: What to look for.
+        link: What stands behind its page's address, such as "view=Rank&models=zoo:seed-0".
+    """
 
     label: str
     look_for: str
-    options: Mapping[str, str | tuple[str, ...]]
+    link: str
 
     @property
     def heading(self) -> str:
         """Return the name as a sentence, which a question is already."""
         return self.label if self.label.endswith("?") else f"{self.label}."
 
+    @property
+    def options(self) -> dict[str, list[str]]:
+        """Return the options in the link, each with its values."""
+        return parse_qs(self.link.removeprefix("?"))
+
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its answer, and what the figure says about it.
-
-    Attributes:
-        text: The question.
-        answer: The answer, for any model and text.
-        evidence: Result -> a sentence with the figure's number; "" if the study does not have it.
-    """
+    """A question and its answer, for any model and text."""
 
     text: str
     answer: str
-    evidence: Callable[[Result], str] = nothing
 
-    def answered(self, result: Result) -> str:
-        """Give the answer with the numbers of this result."""
-        return f"{self.answer} {self.evidence(result)}".strip()
+
+@dataclass(frozen=True)
+class LessonWords:
+    """What a lesson says.
+
+    Attributes:
+        title: Its question.
+        background: What a reader must know before the guess.
+        guess: What the reader is asked to predict.
+        explain: The explanation of the default study's result, with the rival explanations.
+        tries: Further studies.
+        questions: Five questions.
+    """
+
+    title: str
+    background: str
+    guess: str
+    explain: str
+    tries: tuple[Try, ...]
+    questions: tuple[Question, ...]
+
+
+def lesson_words(module: str) -> LessonWords:
+    """Read the words of a lesson, in the file beside its module (`__file__`)."""
+    path = Path(module).with_suffix(".toml")
+    return as_record(LessonWords, read_toml(path), str(path))
 
 
 @dataclass(frozen=True)
@@ -113,32 +141,34 @@ class Lesson:
     Attributes:
         page: The page's name in widget keys.
         path: The page's file.
-        title: The lesson's question.
         minutes: How long it takes a class.
-        background: What a reader must know before the guess.
+        words: What it says.
         guess: The prediction.
+        evidence: Result -> a sentence with the figure's number for each question, in their order;
+            "" if the study does not have it.
         options: Options of the page in the lesson.
-        explain: The explanation of the default study's result, with the rival explanations.
-        tries: Further studies.
-        questions: Five questions.
     """
 
     page: str
     path: str
-    title: str
     minutes: int
-    background: str
+    words: LessonWords
     guess: Guess
-    options: Mapping[str, str | tuple[str, ...]]
-    explain: str
-    tries: tuple[Try, ...]
-    questions: tuple[Question, ...]
+    evidence: tuple[Callable[[Result], str], ...]
+    options: Mapping[str, str]
 
-    def with_evidence(self, evidence: Sequence[Callable[[Result], str]]) -> Lesson:
-        """Return the lesson with what its figure says about each question, in their order. Raises
-        ValueError if there are not as many as questions."""
-        pairs = zip(self.questions, evidence, strict=True)
-        return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))
+    def __post_init__(self) -> None:
+        questions, evidence = len(self.words.questions), len(self.evidence)
+        if questions != evidence:
+            raise PalimpsestError(
+                f"The lesson {self.words.title!r} has {questions} questions and evidence for "
+                f"{evidence}: name one for each in evidence.py, in their order."
+            )
+
+    def answers(self, result: Result) -> list[str]:
+        """Answer each question, with the numbers of this result."""
+        pairs = zip(self.words.questions, self.evidence, strict=True)
+        return [f"{question.answer} {cite(result)}".strip() for question, cite in pairs]
 
 
 def handout(lesson: Lesson) -> bytes:

@@ -30,7 +30,7 @@ LEAST_FILES = (MOST_FILES, 10_240, 4_096, 1_024)  # some systems allow less than
 FOR_STUDIES = 64  # free files without which no further tab is let in
 FOR_ANSWERS = 16  # free files without which no file is sent
 PER_SESSION = 3  # files that Streamlit holds for each session
-PATIENCE, LOOKS = 10.0, 0.1  # seconds that a request waits for a free file; between two looks
+FILE_WAIT, LOOKS = 10.0, 0.1  # seconds that a request waits for a free file; between two looks
 # the same of a tab, which a browser opens in less than ten; each look closes sessions
 SETTLE, SETTLING = 5.0, 0.5
 FULL = (
@@ -143,7 +143,7 @@ def _asks_for_page(scope: Scope) -> bool:
 
 async def _file_is_free() -> bool:
     """Wait for a moment until there is a free file; return whether there is one."""
-    return await _comes_true(lambda: free_files() >= FOR_ANSWERS, PATIENCE, LOOKS)
+    return await _comes_true(lambda: free_files() >= FOR_ANSWERS, FILE_WAIT, LOOKS)
 
 
 async def _comes_true(

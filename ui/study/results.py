@@ -23,7 +23,7 @@ from ui.study.controls import draw_control
 from ui.study.downloads import show_downloads, slug
 from ui.study.figures import on_page, show_charts
 
-WHOLE = re.compile(r"\[[^\]]{1,24}\]|[\d.]+ %")  # an interval, a share: never on two lines
+UNBROKEN = re.compile(r"\[[^\]]{1,24}\]|[\d.]+ %")  # an interval, a share: never on two lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +166,7 @@ def with_terms(sentence: str) -> str:
 
 
 def _whole(text: str) -> str:
-    return WHOLE.sub(r'<span class="whole">\g<0></span>', escape(text))
+    return UNBROKEN.sub(r'<span class="whole">\g<0></span>', escape(text))
 
 
 def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "") -> None:

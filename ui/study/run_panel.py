@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 EVERY = 0.5  # seconds between two updates of the progress bar
 LOOK = 2.0  # seconds to find out whether a study is stored before the page says that it looks
-PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
+UNTIL_BAR = 0.6  # seconds to wait for a stored study before showing a progress bar
 LOOKING = "Looking for a stored result"
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
@@ -137,8 +137,8 @@ def run_panel(
         _offer_again(plain(str(error)), key)
         return None
     asked.add(key)
-    if not job.ended.wait(PATIENCE) and job.looking:
-        job.ended.wait(PATIENCE)  # it is found sooner than a bar would be drawn and taken away
+    if not job.ended.wait(UNTIL_BAR) and job.looking:
+        job.ended.wait(UNTIL_BAR)  # it is found sooner than a bar would be drawn and taken away
     waited = st.session_state.setdefault(WAITED, set())
     if not job.over:
         waited.add(key)

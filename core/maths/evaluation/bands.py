@@ -37,10 +37,10 @@ class Replicates:
     def mean(self, chosen: Bool[np.ndarray, " layer"] | None = None) -> Replicates:
         """Average over layers: over those chosen, or over all where none is."""
         places = slice(None) if chosen is None or not chosen.any() else chosen
-        parts = vars(self.at(places)).values()
+        parts = vars(self.at_layers(places)).values()
         return Replicates(*(part.mean(-1, keepdims=True) for part in parts))
 
-    def at(self, places: Any) -> Replicates:
+    def at_layers(self, places: Any) -> Replicates:
         """Choose layers, by an index that keeps their axis."""
         return Replicates(*(part[..., places] for part in vars(self).values()))
 
@@ -63,7 +63,7 @@ class Replicates:
     def lowest(self) -> Bool[np.ndarray, " layer"]:
         """Find the layers that are not detectably above the lowest; the intervals of their
         differences from it hold together (Bonferroni)."""
-        gap = self - self.at([int(np.argmin(self.point))])
+        gap = self - self.at_layers([int(np.argmin(self.point))])
         low, _ = gap.band(corrected_level(len(self.point) - 1))
         return ~(low > 0)
 

@@ -64,7 +64,7 @@ class KernelRidge(Aligner):
                 layer.restore(state[f"{number}/weights"], *state[f"{number}/chosen"])
             else:
                 layer.fit(b[fitted], c[checked], d[checked], searched)
-                state |= {f"{number}/weights": layer.weights, f"{number}/chosen": layer.chosen}
+                state |= {f"{number}/weights": layer.weights, f"{number}/chosen": layer.choices}
             self.layers.append(layer)
             if keeper.due:
                 keeper.keep(state)
@@ -88,7 +88,7 @@ class _Layer:
         self.rows = self._centred(x)
 
     @property
-    def chosen(self) -> list[float]:
+    def choices(self) -> list[float]:
         """Median squared distance, width and penalty."""
         return [self.unit, self.width, self.penalty]
 

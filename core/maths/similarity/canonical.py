@@ -32,7 +32,7 @@ DEGENERATE = 1e-4  # a whitening factor below this: the remaining items no longe
 
 
 @dataclass(frozen=True)
-class Space:
+class Basis:
     """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular
     values.
 
@@ -162,19 +162,19 @@ def canonical_jackknife(
     return np.array(replicates)
 
 
-def _space(x: FloatArray) -> Space:
+def _space(x: FloatArray) -> Basis:
     """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
     rank = int(np.count_nonzero(scale > RANK * float(scale[0])))
-    return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
+    return Basis(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 
 
-def _leading(space: Space, form: str) -> Space:
+def _leading(space: Basis, form: str) -> Basis:
     """Keep what a form compares: for SVCCA, the first directions that hold its variance."""
     if form != "svcca" or not space.scale.size:
         return space
     rank = _holding(space.scale**2)
-    return Space(space.basis[:, :rank], space.scale[:rank], space.neurons[:rank])
+    return Basis(space.basis[:, :rank], space.scale[:rank], space.neurons[:rank])
 
 
 def _holding(variances: FloatArray) -> int:
@@ -210,7 +210,7 @@ def _root(covariance: FloatArray) -> FloatArray | None:
     return root if np.diag(root).min() > DEGENERATE else None
 
 
-def _whitener(covariance: FloatArray, space: Space) -> FloatArray:
+def _whitener(covariance: FloatArray, space: Basis) -> FloatArray:
     """Map the basis to orthonormal variables: the directions that hold SVCCA's variance of the kept
     items, (rank, direction)."""
     held, axes = np.linalg.eigh(space.scale[:, None] * covariance * space.scale)

@@ -102,9 +102,16 @@ class Plane:
 
 
 def layer_plane(
-    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any
+    table: pd.DataFrame,
+    y: str,
+    y_title: str,
+    ends: tuple[float, float],
+    *,
+    margin: float = 0.0,
+    **more: Any,
 ) -> Plane:
-    """Make a plane over layers; 0 is the embeddings."""
+    """Make a plane over layers, with a margin of so many layers at both ends; 0 is the
+    embeddings."""
     layers = table["layer"].dropna()
     bottom, top = (float(layers.min()), float(layers.max())) if len(layers) else (0.0, 1.0)
     more = {"x_title": LAYER_TITLE, **more}
@@ -114,7 +121,7 @@ def layer_plane(
         y_title=y_title,
         low=ends[0],
         high=ends[1],
-        x_ends=(bottom, max(top, bottom + 1)),
+        x_ends=(bottom - margin, max(top, bottom + 1) + margin),
         **more,
     )
 

@@ -214,12 +214,13 @@ def layer_chart(
     null: str = "",
     rules: Sequence[Rule] = (),
     height: float = HEIGHT,
+    margin: float = 0.0,
     context: Context,
     **more: Any,
 ) -> Chart:
     """Draw a column by layer: a line with its band for each name, chance level (`null_low`,
-    `null_high`) as a grey band that tooltips call `null`, and baselines as grey lines. `more` is
-    `line_chart`'s."""
+    `null_high`) as a grey band that tooltips call `null`, and baselines as grey lines. `margin` is
+    that of `layer_plane`, `more` is `line_chart`'s."""
     kind = kind or kind_in(rows, y)
     if context.zoomed:
         ends = reach(rows, y, rules, zero=zero, nulls=bool(null))
@@ -227,7 +228,7 @@ def layer_chart(
         below = "; ".join(filter(None, (below, begins)))
     ends = ends or reach(rows, y, rules, zero=zero)
     axes = {"x_title": x_title, "kind": kind, "height": height, "context": context}
-    plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, **axes)
+    plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, margin=margin, **axes)
     if null and rows["null_low"].notna().any():
         widest = {"null_low": ("null_low", "min"), "null_high": ("null_high", "max")}
         band = rows.groupby("layer", as_index=False).agg(**widest).dropna(subset="null_low")

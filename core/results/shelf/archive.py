@@ -210,7 +210,7 @@ def write_shelf(path: Path, results: Iterable[tuple[Shelved, Result]]) -> None:
         numbers = decode(result_numbers(replace(result, arrays=_single(result.arrays))))
         values[entry.name] = {**numbers, RECORD: record | {"tables": rows}}
     here = in_home()
-    portable = {name: renamed(value, here, FROM_HOME) for name, value in values.items()}
+    portable = {name: replace_prefix(value, here, FROM_HOME) for name, value in values.items()}
     write_precomputed(path, {name: encode(value) for name, value in portable.items()})
 
 
@@ -245,7 +245,7 @@ def _result(path: Path, name: str, kind: type[Any], home: str) -> Any:
 
 def _value(path: Path, name: str, home: str) -> Any:
     """Read the value of a name, with folders as they are called here; KeyError without one."""
-    return renamed(decode(Precomputed(path).get_many([name])[name]), FROM_HOME, home)
+    return replace_prefix(decode(Precomputed(path).get_many([name])[name]), FROM_HOME, home)
 
 
 def in_home() -> str:
@@ -253,15 +253,15 @@ def in_home() -> str:
     return f"path:{Path.home()}/"
 
 
-def renamed(value: Any, before: str, after: str) -> Any:
+def replace_prefix(value: Any, before: str, after: str) -> Any:
     """Rename the beginning of references in the texts of a decoded value; arrays are left as they
     are.
 
     Example:
-        >>> renamed({"base": ["path:/home/a/model"]}, "path:/home/a/", FROM_HOME)
+        >>> replace_prefix({"base": ["path:/home/a/model"]}, "path:/home/a/", FROM_HOME)
         {'base': ['path:~/model']}
     """
-    again = partial(renamed, before=before, after=after)
+    again = partial(replace_prefix, before=before, after=after)
     if isinstance(value, str):
         return value.replace(before, after)
     if isinstance(value, list | tuple):

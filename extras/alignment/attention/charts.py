@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from core.results.drawing.axes import layer_plane
-from core.results.drawing.curves import HEIGHT, grey_band
-from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
+import pandas as pd
+
+from core.results.drawing.curves import HEIGHT
+from core.results.drawing.style import BROWN, COLOURS, SHAPES, legend
+from core.results.drawing.vega import equals
 from core.studies.alignment.seeds.curves import error_chart
 from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
     Look,
+    Plane,
     Result,
     Tip,
     heatmap,
+    layer_chart,
     layered,
     look_channels,
     short_names,
@@ -26,61 +31,63 @@ from core.studies.chart_kit import (
 )
 
 HEADS = 268  # height of the plot of matched heads, with a legend below
+WIDEST = 40.0  # pixels that the points of one layer take, side by side
+MEAN = "mean of heads"
 LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
 
 
 def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the correlation of matched heads by layer, a point per head and pair, random matchings
-    in grey."""
+    """Draw the correlation of matched heads by layer: a point per head and pair, their mean as a
+    line, random matchings in grey."""
     table = result.tables["heads"]
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
-    table = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
-    pairs = list(dict.fromkeys(table["pair"]))
-    null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
-    ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
-    plane = layer_plane(
-        table, "correlation", tip_of("correlation").title, ends, x_title=LAYER_FROM_1,
-        height=HEADS, context=context,
-    )  # fmt: skip
-    rows, tooltip = with_tooltips(
-        table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
+    heads = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
+    columns = ["correlation", "null_low", "null_high"]
+    means = table.groupby("layer", as_index=False)[columns].mean().assign(name=MEAN)
+    title = "Correlation of matched attention heads"
+    chance = text_of(float(means["null_high"].max()))
+    words = f"{title}, a point for each of {len(table)} heads; random matchings reach {chance}"
+    chart = layer_chart(
+        means,
+        "correlation",
+        {MEAN: Look(BROWN, point=False, width=3)},
+        title,
+        "grey: mean of random matchings, 95 % range; held-out sentences",
+        y_title=tip_of("correlation").title,
+        x_title=LAYER_FROM_1,
+        ends=span_of(table["correlation"], means["null_low"], means["null_high"], zero=True),
+        null="Random matchings",
+        tips=("layer", Tip("correlation", "Mean of the layer", "share")),
+        over=[partial(_heads, heads)],
+        words={"what": words},
+        height=HEADS,
+        margin=0.3,
+        context=context,
     )
-    # Two directions often match the same heads: their points are drawn side by side.
-    spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
-    rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
-    wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
-    x = wide.x_of()
+    return chart.scales(shape="independent")
+
+
+def _heads(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
+    """Points of the heads, for `over`; those of several pairs, which often match the same heads,
+    stand side by side."""
+    pairs = list(dict.fromkeys(rows["pair"]))
+    tips = (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
+    points, tooltip = with_tooltips(rows, tips)
     looks = {
         pair: Look(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
         for place, pair in enumerate(pairs)
     }
-    points = Chart(rows).mark_point(filled=True, size=45, opacity=0.75).encode(
-        x=wide.x_of(column="at"),
-        y=plane.y_of(),
-        tooltip=tooltip,
-        **look_channels(looks, "pair", legend()),
-    )  # fmt: skip
-    band = grey_band(null, "Random matchings")(plane, x)
-    by_layer = table.groupby("layer")["correlation"].mean()
-    means, told_mean = with_tooltips(
-        by_layer.reset_index(name="mean"), ("layer", Tip("mean", "Mean of the layer", "share"))
-    )
-    mean = Chart(means).mark_tick(
-        orient="horizontal", size=34 * context.thin, thickness=3, color=BROWN, opacity=1
-    )  # fmt: skip
-    title = "Correlation of matched attention heads"
-    averages = [f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()]
-    words = (
-        f"{title}. Points for {len(table)} heads by layer; mean correlation {', '.join(averages)}. "
-        f"Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
-    )
-    below = "bars: mean of a layer; grey: mean of random matchings, 95 % range; held-out sentences"
-    bars = mean.encode(x=x, y=plane.y_of("mean"), tooltip=told_mean)
-    return layered(band, points, bars).properties(
-        title=heading(title, below),
-        width="container",
-        height=plane.pixels,
-        description=words,
+    channels = look_channels(looks, "pair", legend())
+    base = Chart(points).encode(x=x, y=plane.y_of(), tooltip=tooltip, **channels)
+    step = min(10.0, WIDEST / len(pairs))
+    first = -step * (len(pairs) - 1) / 2
+    return layered(
+        *(
+            base.filtered(equals("pair", pair)).mark_point(
+                xOffset=first + step * place, filled=True, size=45, opacity=0.75
+            )
+            for place, pair in enumerate(pairs)
+        )
     )
 
 

@@ -81,7 +81,7 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
         if "inn" not in errors.by_method:
             return None
         by_layer = errors.replicates("inn")
-        return by_layer.at(slice(-1, None)) - by_layer.at(slice(0, 1))
+        return by_layer.at_layers(slice(-1, None)) - by_layer.at_layers(slice(0, 1))
     compared = {
         "tuned": ((tuned, "inn"), (errors, "inn")),
         "mlp": ((errors, "mlp"), (errors, "inn")),

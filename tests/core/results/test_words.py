@@ -13,7 +13,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands.main import main
-from core.commands.pair import PARTS
+from core.commands.pair import PARTS, SENTENCES
 from core.commands.pair_page import WORDS
 from core.errors import PalimpsestError
 from core.results.words import FILE, Words, as_record, read_toml, words_beside
@@ -158,6 +158,11 @@ def test_every_section_of_the_page_of_a_pair_has_its_words() -> None:
     assert {name: set(words) for name, words in WORDS.items()} == {
         name: {"title", "caveat"} for name in PARTS
     }
+
+
+def test_every_sentence_on_a_pair_s_relation_is_used() -> None:
+    code = (ROOT / "core/commands/pair.py").read_text(encoding="utf8")
+    assert [key for key in SENTENCES if f'"{key}"' not in code] == []
 
 
 def test_a_slip_is_one_sentence_on_the_command_line(

@@ -580,7 +580,7 @@ def test_who_finds_no_connection_free_is_told(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put("key", SMALL)
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     with contextlib.ExitStack() as lent, ThreadPoolExecutor(1) as threads:
         for _ in range(MOST):
             lent.enter_context(store._values._current_pool().room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from vl_convert import vegalite_to_svg
 
 from core.catalogue import STUDIES
+from core.errors import PalimpsestError
 from core.options import options_of
 from core.results.estimates import Estimate
 from core.results.export import Result
@@ -25,7 +27,7 @@ from ui.frame.shell import PAGES
 from ui.lessons import LESSONS, link_of
 from ui.lessons.evidence import EVIDENCE, nothing
 from ui.lessons.guess import YOURS, Mark, marked
-from ui.lessons.lesson import Guess, Question, by_page, handout
+from ui.lessons.lesson import Guess, Question, by_page, handout, lesson_words
 
 ROOMS = {"rsa": "rsa", "probe": "probe", "weights": "weights", "alignment": "align"}
 
@@ -38,25 +40,28 @@ def views_beside(name: str) -> set[str]:
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.page)
 def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None:
-    assert len(lesson.questions) == 5
+    assert len(lesson.words.questions) == 5
     assert lesson.guess.low < lesson.guess.high
     assert lesson.guess.low <= lesson.guess.start <= lesson.guess.high
     assert lesson.path in {entry.path for entry in PAGES}
     study = {option.name: option for option in options_of(STUDIES[ROOMS[lesson.page]].Spec)}
-    for options in (lesson.options, *(study.options for study in lesson.tries)):
-        for name, value in options.items():
+    opened = [{name: [value] for name, value in lesson.options.items()}]
+    tried = [attempt.options for attempt in lesson.words.tries]
+    assert all(tried)
+    for options in opened + tried:
+        for name, values in options.items():
             if name == "study":
-                assert room_of(value) == room_of(ROOMS[lesson.page])
+                assert [room_of(value) for value in values] == [room_of(ROOMS[lesson.page])]
             elif name == "view":
-                assert value in views_beside(ROOMS[lesson.page])
+                assert set(values) <= views_beside(ROOMS[lesson.page])
             else:
-                study[name].read([value] if isinstance(value, str) else list(value))
+                study[name].read(values)
     assert link_of(lesson)["lesson"] == "true"
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.page)
 def test_a_study_to_try_ends_in_one_mark(lesson: Any) -> None:
-    for attempt in lesson.tries:
+    for attempt in lesson.words.tries:
         assert attempt.heading.removesuffix("?").removesuffix(".")[-1].isalnum()
         assert attempt.heading in handout(lesson).decode("utf8")
 
@@ -102,7 +107,7 @@ def test_a_guessed_layer_is_right_at_any_layer_that_cannot_be_told_apart(
 
 
 def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:
-    none = Guess("?", 0, 1, 0.1, 0.5, "x", lambda result: None, 0.1, str)
+    none = Guess(0, 1, 0.1, 0.5, "x", lambda result: None, 0.1, str)
     assert none.judge(0.5, Result("rsa", {}, "", {})) == ""
 
 
@@ -139,7 +144,7 @@ def top_similarities() -> Result:
 
 def test_answers_cite_the_numbers_of_the_result_on_the_page() -> None:
     lesson, result = LESSONS["rsa"], top_similarities()
-    sentences = [question.evidence(result) for question in lesson.questions]
+    sentences = [cite(result) for cite in lesson.evidence]
     similarity, band, changes, equal, _ = sentences
     assert ".25 [.22, .28]" in similarity
     assert {"parse-0", "2"} <= set(similarity.replace(".", " ").split())
@@ -149,25 +154,26 @@ def test_answers_cite_the_numbers_of_the_result_on_the_page() -> None:
     assert "parse-0" not in equal
     moved = result.tables["similarity"].assign(similarity=0.5, low=0.4, high=0.6)
     other = Result("rsa", dict(result.spec), "", {"similarity": moved})
-    assert ".50 [.40, .60]" in lesson.questions[0].answered(other)
-    assert lesson.questions[0].answered(other).startswith(lesson.questions[0].answer)
+    answer = lesson.answers(other)[0]
+    assert ".50 [.40, .60]" in answer
+    assert answer.startswith(lesson.words.questions[0].answer)
 
 
 def test_every_question_has_its_evidence_or_says_that_there_is_none() -> None:
     assert set(EVIDENCE) == set(LESSONS)
     for page, lesson in LESSONS.items():
-        assert tuple(question.evidence for question in lesson.questions) == EVIDENCE[page]
+        assert lesson.evidence == EVIDENCE[page]
     evidence = [says for each in EVIDENCE.values() for says in each]
     assert [inspect.unwrap(says) for says in evidence].count(nothing) == 1
-    with pytest.raises(ValueError, match="zip"):
-        LESSONS["rsa"].with_evidence([nothing])
+    with pytest.raises(PalimpsestError, match="has 5 questions and evidence for 1"):
+        replace(LESSONS["rsa"], evidence=(nothing,))
 
 
 def test_without_a_number_an_answer_stands_alone() -> None:
-    assert Question("Why?", "Because.").answered(Result("any", {}, "", {})) == "Because."
     tables = {"vectors": pd.DataFrame(), "models": pd.DataFrame()}
     empty = Result("weights", {"vector": "projector"}, "", tables)
-    assert [question.evidence(empty) for question in LESSONS["weights"].questions] == [""] * 5
+    lesson = LESSONS["weights"]
+    assert lesson.answers(empty) == [question.answer for question in lesson.words.questions]
 
 
 def test_the_best_score_of_another_metric_is_no_uuas() -> None:
@@ -177,7 +183,7 @@ def test_the_best_score_of_another_metric_is_no_uuas() -> None:
     table = pd.DataFrame([{**row, "dev": 5.0, "low": 0.0, "high": 13.0, "sd": 0.0}])
     result = Result("probe", {}, "", {"scores": table}, statements=(root,))
     probed = SimpleNamespace(**vars(result), table=table, probes={"zoo:seed-0": None})
-    evidence = [question.evidence for question in LESSONS["probe"].questions]
+    evidence = LESSONS["probe"].evidence
     assert [evidence[number](probed) for number in (1, 4)] == ["", ""]
 
 
@@ -186,8 +192,9 @@ def test_a_handout_has_its_answers_on_a_page_of_their_own() -> None:
     page = handout(lesson).decode("utf8")
     questions, answers = page.split("<section class=answers>")
     assert "break-before: page" in page
-    assert all(question.text.split("?")[0][:30] in questions for question in lesson.questions)
-    assert not any(question.answer[:30] in questions for question in lesson.questions)
+    asked = lesson.words.questions
+    assert all(question.text.split("?")[0][:30] in questions for question in asked)
+    assert not any(question.answer[:30] in questions for question in asked)
     assert "**" not in page
     assert "<script" not in page
     assert "http" not in answers
@@ -197,3 +204,19 @@ def test_a_second_lesson_of_a_page_is_refused() -> None:
     assert by_page(LESSONS.values()) == LESSONS
     with pytest.raises(ValueError, match="'rsa' has two lessons"):
         by_page([*LESSONS.values(), LESSONS["rsa"]])
+
+
+def test_words_of_a_lesson_are_read_from_a_file_that_a_teacher_edits(tmp_path: Path) -> None:
+    text = (
+        'title = "T?"\nbackground = "b"\nguess = "g"\nexplain = """\nOver\ntwo lines."""\n'
+        '[[tries]]\nlabel = "L"\nlook_for = "l"\nlink = "?view=By layer&models=zoo:a-?&models=b"\n'
+        '[[questions]]\ntext = "Why?"\nanswer = "Because."\n'
+    )
+    (tmp_path / "mine.toml").write_text(text, encoding="utf8")
+    words = lesson_words(str(tmp_path / "mine.py"))
+    assert words.explain == "Over two lines."
+    assert words.questions == (Question("Why?", "Because."),)
+    assert words.tries[0].options == {"view": ["By layer"], "models": ["zoo:a-?", "b"]}
+    (tmp_path / "mine.toml").write_text(text.replace("answer", "anwser"), encoding="utf8")
+    with pytest.raises(PalimpsestError, match=r"mine.toml: questions has 'anwser'"):
+        lesson_words(str(tmp_path / "mine.py"))

@@ -54,7 +54,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         Route("/", lambda _: PlainTextResponse("page")),
         WebSocketRoute("/socket", socket_of_a_tab),
     ]
-    monkeypatch.setattr(room, "PATIENCE", 0.2)
+    monkeypatch.setattr(room, "FILE_WAIT", 0.2)
     monkeypatch.setattr(room, "SETTLE", 0.2)
     refusals._last.begin()
     return TestClient(Starlette(routes=routes, middleware=[Middleware(room.Room)]))

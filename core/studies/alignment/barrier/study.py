@@ -149,8 +149,8 @@ def examples_of(ready: Outputs) -> Examples:
 def scored_lines(
     pairs: Iterable[tuple[str, str]], heads: Mapping[str, Head]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Give each model with a head, the other of its pair, and whether that one has a head for the
-    same labels, so that one line is of both."""
+    """Yield each model that has a head, the other model of its pair, and whether both have heads
+    for the same labels; one line of interpolated models is then enough for the pair."""
     for first, second in pairs:
         interpolated = first in heads and heads[first] == heads.get(second)
         for model, partner in ((first, second), (second, first))[: 1 if interpolated else 2]:

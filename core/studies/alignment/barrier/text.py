@@ -34,7 +34,7 @@ TASK = "excess of the task's score halfway between the weights"
 MOVED = "the same of a random change as large"
 BESIDE_BASE = "loss halfway between the base and a fine-tune, above the base's own"
 EXCESS = {RAW: TASK, TURNED: MOVED}
-WHOLE, HALF = "the task's score of the fine-tune", "the task's score halfway"
+TUNED, HALF = "the task's score of the fine-tune", "the task's score halfway"
 MIDDLE = SHARES[MIDPOINT]
 BEST = {
     ROTATED: "with units and heads matched and states rotated",
@@ -67,7 +67,7 @@ def statements_of(
             same = scores[["relation", "order", "metric"]] == [row["relation"], RAW, row["metric"]]
             whole = scores[same.all(axis=1) & (scores["share"] == 0)].iloc[0]
             statements += [
-                Statement(row["relation"], WHOLE, estimate_of(whole, "score"), **about),
+                Statement(row["relation"], TUNED, estimate_of(whole, "score"), **about),
                 Statement(row["relation"], HALF, estimate_of(row, "score"), **about),
             ]
     return (*statements, *base_statements(losses, base))
@@ -103,7 +103,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         facts = [each for each in statements if each.subject == relation]
         halfway = {each.baseline: each.number for each in facts if each.verdict == HALFWAY}
         if RAW not in halfway:
-            leads += _kept(relation, facts)
+            leads += _without_loss(relation, facts)
             continue
         loss = halfway[RAW]
         if leads:
@@ -128,11 +128,11 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(filter(None, parts))
 
 
-def _kept(relation: str, facts: Sequence[Statement]) -> Iterator[str]:
+def _without_loss(relation: str, facts: Sequence[Statement]) -> Iterator[str]:
     """Say what the mean of two models without a loss scores, task by task."""
     ends = {(each.metric, each.verdict): each.number for each in facts}
     for metric, half in ((name, ends[name, HALF]) for name, verdict in ends if verdict == HALF):
-        whole, excess = ends[metric, WHOLE], ends[metric, TASK]
+        whole, excess = ends[metric, TUNED], ends[metric, TASK]
         parted = excess.clear and excess.value < 0
         verdict = "cannot" if parted else "have no detectable barrier"
         yield f"Models of {relation} {verdict}: {metric} is {half.text} halfway " + (

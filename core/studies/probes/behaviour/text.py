@@ -28,7 +28,7 @@ from core.studies.probes.minimal_pairs.templates import KINDS
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.statements import ABOVE, BELOW, SIMILAR, verdict_of
 from core.studies.probes.trees.tables import rows_where
-from core.studies.probes.trees.text import beside
+from core.studies.probes.trees.text import gap_in_words
 from core.studies.text_kit import (
     Estimate,
     Statement,
@@ -223,7 +223,7 @@ def make_headline(statements: Sequence[Statement]) -> Iterator[str]:
     ]
     if ends:
         yield f"It ranges from {' to '.join(ends)}."
-    clauses = [beside(each, names[each.baseline]) for each in margins if each is not bigrams]
+    clauses = [gap_in_words(each, names[each.baseline]) for each in margins if each is not bigrams]
     if clauses:
         yield f"Its accuracy is {listed(clauses)}."
     few: dict[str, list[str]] = {}  # correlations by the models that are too few to test them

@@ -100,7 +100,8 @@ class Frame:
         }
 
     def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
-        """An output, from hits (layer, set, item) after the training items and their bits."""
+        """Make a task's output of which development and test items were predicted, (layer, set,
+        item), and of the bits that code the training items, of the same shape."""
         dev = self.ends[1] - self.training
         test, new = right[..., dev:], self.unseen[self.ends[1] :]
         return {

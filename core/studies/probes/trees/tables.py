@@ -84,8 +84,8 @@ def rows_where(table: pd.DataFrame, **cells: object) -> pd.DataFrame:
 def rows_of_metric(
     tables: Mapping[str, pd.DataFrame], metric: str, *names: str
 ) -> dict[str, pd.DataFrame]:
-    """The rows of one metric in the tables of these names, of those that there are, or in all
-    tables; whole ones where there are no metrics."""
+    """Select the rows of one metric from the tables with these names, or from all tables if no
+    name is given; a table without a column `metric` is returned whole."""
     return {
         name: rows_where(table, metric=metric) if "metric" in table else table
         for name, table in tables.items()

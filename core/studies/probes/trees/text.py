@@ -109,7 +109,7 @@ def probe_sentences(
         return score_in_words(lead, each, names[each.subject], edges, tied)
 
     def compared(gap: Statement) -> str:
-        return beside(gap, rivals.get(gap.baseline) or baseline_name(gap.baseline))
+        return gap_in_words(gap, rivals.get(gap.baseline) or baseline_name(gap.baseline))
 
     score = next((each for each in rest if each.verdict == trees_statements.SCORES), None)
     if score is not None:  # the fine-tuned model first, with what it is compared with
@@ -146,7 +146,7 @@ def score_in_words(
     )  # fmt: skip
 
 
-def beside(difference: Statement, name: str) -> str:
+def gap_in_words(difference: Statement, name: str) -> str:
     """Write a difference from a model or a baseline of this name."""
     gap = difference.number.direction("above", "below")
     if difference.verdict == trees_statements.SIMILAR:
@@ -161,7 +161,7 @@ def best_in_words(layers: Sequence[int]) -> str:
 
 def compared_with(statement: Statement) -> str:
     """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
-    return beside(statement, baseline_name(statement.baseline))
+    return gap_in_words(statement, baseline_name(statement.baseline))
 
 
 def baseline_name(baseline: str) -> str:
@@ -181,8 +181,8 @@ def baseline_name(baseline: str) -> str:
 
 
 def notice_of(doubt: Statement, score: str = "UUAS", target: str = "", baseline: str = "") -> str:
-    """Say what one of `doubts_of` is; the target stands behind the model's name, and "" names the
-    baseline as elsewhere."""
+    """Write the notice of a doubt from `doubts_of`. `target` follows the model's name; `baseline`
+    replaces the usual name of what the score was compared with."""
     key, values = NOTICES[doubt.verdict], {}
     if doubt.estimate:
         number, named = doubt.estimate, baseline or baseline_name(doubt.baseline)

@@ -255,13 +255,11 @@ def _states(facts: Mapping[str, Statement]) -> str:
 def _follows(facts: Mapping[str, Statement]) -> str:
     """Say whether words whose top states differ more have predictions that differ more."""
     follows = facts[FOLLOWS].number
-    if follows.clear and follows.value > 0:
-        lead = "Words whose top-layer states differ more also have predictions that differ more"
-    elif follows.clear:
-        lead = "Words whose top-layer states differ more have predictions that differ less"
+    if not follows.clear:
+        relation = "unrelated_states"
     else:
-        lead = "Whether a word's top-layer state differs does not detectably predict its divergence"
+        relation = "differ_together" if follows.value > 0 else "differ_against"
     numbers = [f"rank correlation {follows.text}"]
     if WITHIN in facts:
         numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
-    return f"{lead} ({'; '.join(numbers)})"
+    return said(relation, numbers="; ".join(numbers))

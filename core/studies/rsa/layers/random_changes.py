@@ -85,7 +85,7 @@ def compare_random(
     replicates = []
     for layer in range(len(real.base)):
         tick(0.8 + 0.2 * layer / len(real.base), f"layer {layer} and random changes")
-        kept = how.kept(*how.prepared(real.base[layer], real.compared[layer]))
+        kept = how.compared_items(*how.prepared(real.base[layer], real.compared[layer]))
         sentence = real.sentence[kept]
         several = sentence_labels(sentence)[1] > 1
         left_out: list[FloatArray] = []

@@ -59,7 +59,7 @@ class Settings:
         together = get_measure(self.measure).coordinates
         return prepare_pair(x, y, self.standardise, self.drop_rogue, together=together)
 
-    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | slice:
+    def compared_items(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | slice:
         """The items of two prepared layers that are compared, in order: all, without a copy."""
         return slice(None)
 
@@ -79,7 +79,7 @@ class Trimmed(Settings):
         """Estimate the processor seconds of one layer, whose items are compared twice."""
         return super().seconds(items, width) + PAIRS * items.count**2 * (width + 50)
 
-    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def compared_items(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The items of two prepared layers without those that change RSA most, in order."""
         return without_influential(x, y, self.drop_influential, self.kernel, self.comparison)
 
@@ -178,7 +178,7 @@ def compare_layers(
         )
         for column, second in enumerate(paired.compared):
             x, y = how.prepared(first, second)
-            kept = how.kept(x, y)
+            kept = how.compared_items(x, y)
             similarity[row, column] = compare(x[kept], y[kept], how.measure, how.options)
     return {
         "similarity": similarity,
@@ -192,7 +192,7 @@ def _by_layer(paired: Paired, how: Settings, seed: int) -> Value:
     scores = []
     for states in paired.layers():
         x, y = how.prepared(*states)
-        kept = how.kept(x, y)
+        kept = how.compared_items(x, y)
         rng = np.random.default_rng(seed)
         scores.append(score(x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options))
     return {

@@ -27,7 +27,7 @@ from core.studies.rsa.layers.differences import (
     WEIGHT_CHANGE,
     place_in_words,
 )
-from core.studies.rsa.layers.notice_text import RULE, UNEQUAL
+from core.studies.rsa.layers.notice_text import RULE, UNEQUAL, said
 from core.studies.text_kit import (
     TWO_LINES,
     Estimate,
@@ -40,13 +40,10 @@ from core.studies.text_kit import (
     text_of,
 )
 
-CHANGES = {
-    BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
-    "spectrum, the output that differs most (1 − similarity) is that of",
-    LIKE_RANDOM: "Given the base's own input, no output differs detectably more than after random "
-    "changes of equal spectrum in",
-    CHANGED_MOST: "Given the base's own input, the output that differs most from the base's is "
-    "that of",
+CHANGES = {  # verdict -> its sentence among the words
+    BEYOND_RANDOM: "changed_beyond_random",
+    LIKE_RANDOM: "changed_like_random",
+    CHANGED_MOST: "changed_most",
 }
 MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
@@ -193,7 +190,7 @@ def most_changed(facts: Facts, verdict: str) -> str:
         return ""
     rest = len(changed) - len(shown)
     more = f" The other {rest} are in the table." if rest else ""
-    return f"{CHANGES[verdict]} {listed(clauses)}.{more}"
+    return said(CHANGES[verdict], places=listed(clauses)) + more
 
 
 def facts_of(statements: Iterable[Statement]) -> Facts:
@@ -218,15 +215,10 @@ def _names_of(facts: Facts) -> dict[str, str]:
 def _unmeasured(facts: Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
     names, parts = _names_of(facts), []
-    for verdict, reason in (
-        (UNMEASURED, ""),
-        (SATURATED, " by this measure, because unrelated spaces score 1, too"),
-    ):
+    for verdict, sentence in ((UNMEASURED, "unmeasured"), (SATURATED, "saturated")):
         if shown := [names[model] for model in facts.get(verdict, ())]:
             verb = by_number(len(shown), "has", "have")
-            parts.append(
-                f"{listed(shown)} {verb} no layer that can be compared with the base{reason}."
-            )
+            parts.append(said(sentence, models=listed(shown), have=verb))
     return " ".join(parts)
 
 

@@ -160,7 +160,8 @@ def score_sums(
 
 
 def has_others(row: Factors) -> bool:
-    """Whether another's change is added in a sum; those that only subtract have no rival."""
+    """Whether a sum adds the change of another fine-tune; where it only subtracts, no random change
+    is tried in its place."""
     return max(row[1:], default=0.0) > 0
 
 

@@ -16,6 +16,7 @@ from core.errors import ModelError, SpecError
 from core.limits import current_limits
 from core.models.identity import Identity, describe_copies, find_copies, identify
 from core.models.sizes import BYTES, names_adapter, size_of_adapter
+from core.results.words import words_beside
 from core.studies.notices import nothing_compared
 from core.studies.task_kit import Size, pure, span, tick
 from core.studies.weights.clusters.members import (
@@ -27,6 +28,8 @@ from core.studies.weights.clusters.members import (
 )
 from core.studies.weights.clusters.spec import UPLOAD
 from core.studies.weights.label_tables import read_label_table
+
+said = words_beside(__file__).sentence
 
 
 @dataclass(frozen=True)
@@ -161,15 +164,9 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> dict[str, 
 
 def _read_file(ref: str) -> bytes:
     if ref.startswith(UPLOAD):
-        raise SpecError(
-            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: "
-            "a link names an uploaded file but does not hold it, "
-            "and uploads are kept for a while only. Choose the file again."
-        )
+        raise SpecError(said("upload_is_gone", name=ref.removeprefix(UPLOAD)))
     if current_limits().shared:
-        raise SpecError(
-            "A shared instance reads no files of its computer; upload the label table instead."
-        )
+        raise SpecError(said("shared_reads_no_files"))
     try:
         return Path(ref).expanduser().read_bytes()
     except (OSError, ValueError) as error:

@@ -64,7 +64,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     sizes = sizes_of(features)
     labels = planning.label_models(spec, ready, present)
     aside = planning.aside_of(spec, present, labels)
-    scored = tables.score(spec, labels, distances, aside)
+    scored = tables.score_neighbours(spec, labels, distances, aside)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = draw_map(distances[spec.vector], "pca")
     unlabelled = build_unlabelled(

@@ -57,7 +57,7 @@ class Scored:
     votes: pd.DataFrame
 
 
-def score(
+def score_neighbours(
     spec: WeightsSpec,
     labels: Sequence[str],
     distances: Mapping[str, ndarray],

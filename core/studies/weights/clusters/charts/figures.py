@@ -61,7 +61,7 @@ def vector_name(result: Result) -> str:
 
 
 def label_word(result: Result) -> str:
-    """What a label is in a sentence, such as "task"."""
+    """Return the noun that sentences use for a label, such as "task"."""
     return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
 
 

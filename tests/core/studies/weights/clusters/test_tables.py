@@ -19,7 +19,7 @@ from core.studies.weights.clusters.tables import (
     build_models,
     build_predictions,
     check_counts,
-    score,
+    score_neighbours,
 )
 
 LABELS = ["a"] * 3 + ["b"] * 3 + ["c"] * 3
@@ -45,7 +45,7 @@ def scored(
     labels: list[str] = LABELS, spec: WeightsSpec = SPEC, aside: tuple[int, ...] = ()
 ) -> Scored:
     distances = {"projector": blocks(labels), "norms": blocks(labels[::-1], 1)}
-    return score(spec, labels, distances, aside)
+    return score_neighbours(spec, labels, distances, aside)
 
 
 def test_planted_groups_are_found_and_chance_is_that_of_other_models() -> None:
@@ -153,7 +153,7 @@ def features(norms: list[float]) -> Features:
 def test_a_row_a_model_with_its_nearest_its_size_and_its_place() -> None:
     labels, models = ["a", "a", "b"], members(3)
     distances = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
-    result = score(SPEC, labels, {"projector": distances})
+    result = score_neighbours(SPEC, labels, {"projector": distances})
     sizes = {
         "zoo:m0": features([0.3, 0.4]),
         "zoo:m1": features([0.0, 1.0]),
@@ -176,7 +176,7 @@ def test_a_row_a_model_with_its_nearest_its_size_and_its_place() -> None:
 
 
 def test_a_model_alone_has_no_neighbour() -> None:
-    alone = score(SPEC, ["a"], {"projector": np.zeros((1, 1))})
+    alone = score_neighbours(SPEC, ["a"], {"projector": np.zeros((1, 1))})
     table = build_models(
         members(1),
         ["a"],
