@@ -65,7 +65,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "extras.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
     "core.studies.weights.arithmetic.tables.build_arithmetic": ("swap, score", "swap, loss"),
     "core.studies.weights.arithmetic.tables._excess": ("swap, excess",),
-    "core.studies.weights.intruders.tables._rows": (
+    "extras.weights.scaling.tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
@@ -175,7 +175,7 @@ LABELS = (
     Label(
         "scaled directions, beyond random",
         "scaled intruder dimensions minus 5 random",
-        ("weights intruders",),
+        ("weights scaling",),
         "5 random directions cover 98 %",
     ),
     Label("AUC of outputs, almost 1", "AUCs above .95", ("truth",), "AUCs above .95"),

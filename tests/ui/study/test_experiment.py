@@ -71,7 +71,6 @@ FORMER: Mapping[str, Mapping[str, str]] = {
         "leading": "leading",
         "cosine": "threshold",
         "draws": "draws",
-        "scaling": "scaling",
     },
     "weights lineage": {"lineage_models": "models", "lineage_pair": "pair"},
     "align rotation": {"planted_rotations": "draws"},
