@@ -1,4 +1,4 @@
-"""The experiments of the weight clustering page: intruder dimensions and what they do, lineage, task
+"""The experiments of the weight clustering page: intruder dimensions, what they do, lineage, task
 arithmetic."""
 
 from __future__ import annotations

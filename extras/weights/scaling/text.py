@@ -45,7 +45,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(statements: Sequence[Statement]) -> str:
     """Say what removing intruder dimensions does to the score and the loss of each model."""
     refs = list(dict.fromkeys(each.subject for each in statements))
-    names, sentences = short_names(refs), []
+    names, sentences = short_names(refs), list[str]()
     for ref in refs:
         every = [each for each in statements if each.subject == ref]
         mine = [each for each in every if each.baseline != THAN_SHRUNK]
