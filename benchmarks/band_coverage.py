@@ -33,9 +33,9 @@ from core.studies.probes.minimal_pairs.templates import joined_groups
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
 from core.studies.rsa.layers.random_changes import TURNS
 from core.studies.rsa.swap.tables import exchange_rows, own_row
-from core.studies.weights.intruders.tables import SCALES, WAYS, scaling_table
 from extras.probes.removal.tables import tables_of
 from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
+from extras.weights.scaling.tables import SCALES, WAYS, scaling_table
 
 REPLICATES = 600
 DRAWS = 300

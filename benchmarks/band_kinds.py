@@ -71,7 +71,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.weights.arithmetic.tables.build_arithmetic": (
         *("swap, score", "swap, loss", "swap, excess"),
     ),
-    "core.studies.weights.intruders.tables._rows": (
+    "extras.weights.scaling.tables._interval": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
@@ -182,7 +182,7 @@ LABELS = (
     Label(
         "scaled directions, beyond random",
         "scaled intruder dimensions minus 5 random",
-        ("weights intruders",),
+        ("weights scaling",),
         "5 random directions cover 98 %",
     ),
     Label("AUC of outputs, almost 1", "AUCs above .95", ("truth",), "AUCs above .95"),

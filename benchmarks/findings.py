@@ -50,8 +50,8 @@ class Asked:
 def asked() -> list[Asked]:
     """Every table, in the order in which the documentation numbers them."""
     decoders = "divergence --base zoo:decoder-0 --compare zoo:review-0 zoo:decoder-1"
-    adapters = "weights intruders --models zoo:parse-0-lora-* zoo:parse-0 --scaling"
-    feelings = "weights intruders --models zoo:sentiment-0-lora-* zoo:sentiment-0 --scaling"
+    parsing = "--models zoo:parse-0-lora-* zoo:parse-0"
+    feeling = "--models zoo:sentiment-0-lora-* zoo:sentiment-0"
     tagged = "probe --models zoo:seed-0 zoo:pos-0"
     decoded = "rsa --base zoo:decoder-0 --compare zoo:decoder-1 --no-references --drop-rogue 1"
     layered, moved = ("model", "layer", "similarity"), ("model", "layer", "ratio")
@@ -78,20 +78,26 @@ def asked() -> list[Asked]:
         Asked(RUNS, "similarity", "layer == 6", layered),
         Asked(f"{RUNS} --matched-size", "similarity", "layer == 6", layered),
         Asked(
-            adapters,
+            f"weights intruders {parsing}",
             "families",
             "family == 'all'",
             ("model", "looked", "intruders", "null_mean", "turned_mean", "corrected_p"),
         ),
-        Asked(adapters, "scaling", "scale == scale", SCALED),
-        Asked(adapters, "intruders", "layer == layer", ("model", "relative_norm"), mean_by="model"),
+        Asked(f"weights scaling {parsing}", "scaling", "scale == scale", SCALED),
         Asked(
-            feelings,
+            f"weights intruders {parsing}",
+            "intruders",
+            "layer == layer",
+            ("model", "relative_norm"),
+            mean_by="model",
+        ),
+        Asked(
+            f"weights intruders {feeling}",
             "families",
             "family == 'all'",
             ("model", "looked", "intruders", "turned_mean", "corrected_p"),
         ),
-        Asked(feelings, "scaling", "scale in (0, 1)", SCALED),
+        Asked(f"weights scaling {feeling}", "scaling", "scale in (0, 1)", SCALED),
         Asked(
             tagged,
             "scores",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.catalogue import STUDIES
-from core.commands.precomputed import requests
+from core.commands.precomputed import ON_REQUEST, requests
 from core.errors import NotStoredError
 from core.results.drawing import files as drawn
 from core.results.export import Result
@@ -41,7 +41,7 @@ class Figure:
 @cache
 def precomputed() -> dict[str, Result]:
     """Read the result that each study's page opens with, by the name of the study; other packages'
-    have none here.
+    and those on request have none here.
 
     Raises:
         NotStoredError: If a study's precomputed result is missing, or of another version of its
@@ -50,7 +50,8 @@ def precomputed() -> dict[str, Result]:
     asked: dict[str, Any] = {}
     for name, spec in requests().values():
         asked.setdefault(name, spec)
-    names = [name for name in STUDIES if name not in STUDIES.added]
+    without = (*STUDIES.added, *ON_REQUEST)
+    names = [name for name in STUDIES if name not in without]
     if absent := sorted(set(names) - set(asked)):
         raise NotStoredError(f"No precomputed result is asked for by {', '.join(absent)}.")
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:

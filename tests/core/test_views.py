@@ -21,7 +21,10 @@ from core.runs.tasks import Signal
 from core.study import View
 from tests.core.shipped import walked
 
-ON_REQUEST = {("probe", "Sentence")}  # computed at a reader's wish
+ON_REQUEST = {  # computed at a reader's wish
+    ("probe", "Sentence"),
+    ("weights scaling", "Scaled intruders"),
+}
 
 
 def charts(view: View, result: Result) -> list[Any]:

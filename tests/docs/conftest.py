@@ -29,7 +29,7 @@ def as_walked() -> Iterator[None]:
     def precomputed() -> dict[str, Any]:
         asked = reversed(requests().items())
         first = {study: request for request, (study, _) in asked}
-        return {name: walked().results[first[name]] for name in STUDIES}
+        return {name: walked().results[first[name]] for name in STUDIES if name in first}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbers, "result_of", result_of)

@@ -49,6 +49,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "probe removal": {**PROBES, "models": ("zoo:parse-0",), "randoms": 2, "scored": 6, "pairs": 10},
     "weights": {"models": ("zoo:parse-*", "zoo:nli-*"), "permutations": 200},
     "weights intruders": {"models": ("zoo:parse-0-lora-8",), "draws": 19},
+    "weights scaling": {
+        **{"models": ("zoo:parse-0-lora-8",), "families": ("query",), "leading": 3},
+        **{"threshold": 0.9, "removals": 2, "text": "demo"},
+    },
     "weights lineage": {"models": ("zoo:seed-0", "zoo:seed-1", "zoo:parse-0", "zoo:nli-0")},
     "weights arithmetic": {
         "models": ("zoo:parse-0", "zoo:sentiment-0"),

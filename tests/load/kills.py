@@ -77,6 +77,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
     "weights": ("--permutations", "100"),
     "weights intruders": ("--draws", "20"),
+    "weights scaling": ("--models", "zoo:parse-0", "--removals", "2"),
     "weights lineage": (),
     "weights arithmetic": ("--sentences", "20", "--randoms", "2", "--draws", "20"),
     "align": ("--sentences", "60", "--methods", "identity", "ridge", "kernel"),

@@ -15,7 +15,7 @@ from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
-from core.studies.weights.intruders.scaling import choose_directions
+from extras.weights.scaling.tasks import choose_directions
 from tests.core.contents import read_as
 from zoo.recipe.plan import (
     KNOWN_TRUTHS,

@@ -1,4 +1,5 @@
-"""Names of views and options in links of earlier versions: they are read, and never written."""
+"""Names of studies, views and options in links of earlier versions: they are read, and never
+written."""
 
 from __future__ import annotations
 
@@ -40,6 +41,18 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former na
         **{"tuned": "protocol_tuned", "length": "protocol_length", "steps": "protocol_steps"},
     },
 }
+
+
+def of_today(given: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """Return a link with the study that it asks for today: scaling intruders was an option of
+    looking for them."""
+    looked = given.get("study") == ["weights intruders"] or given.get("view") == ["Intruders"]
+    if not (looked and "scaling" in given):
+        return given
+    names = {former: name for name, former in OPTIONS["weights intruders"].items()}
+    gone = ("scaling", "draws", "view")
+    kept = {names.get(name, name): texts for name, texts in given.items() if name not in gone}
+    return {**kept, "study": ["weights scaling"]}
 
 
 def former_name(study: str, option: str, *, added: bool) -> str:

@@ -250,6 +250,7 @@ class Address:
         """Read what the link holds, and say what of it is refused, and why."""
         values: dict[str, Any] = {}
         refused: Refused = {}
+        given = former.of_today(given)
         asked = given.get(STUDY)
         shown = next((each for each in self._beside.values() if asked == [each.study]), None)
         if shown is not None:

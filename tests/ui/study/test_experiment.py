@@ -71,7 +71,6 @@ FORMER: Mapping[str, Mapping[str, str]] = {
         "leading": "leading",
         "cosine": "threshold",
         "draws": "draws",
-        "scaling": "scaling",
     },
     "weights lineage": {"lineage_models": "models", "lineage_pair": "pair"},
     "align rotation": {"planted_rotations": "draws"},
@@ -190,6 +189,27 @@ def test_a_former_link_opens_the_same_study_and_is_written_anew(room: str, view:
     assert asked(app, view) == values
     assert not app.warning
     assert set(address(app)) == {"study", *FORMER[study].values()}
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"study": ["weights intruders"], "models": ["zoo:nli-0"], "threshold": ["0.6"]},
+        {"view": ["Intruders"], "intruder_models": ["zoo:nli-0"], "cosine": ["0.6"]},
+    ],
+    ids=["study", "view"],
+)
+def test_a_link_to_scaled_intruders_when_they_were_an_option_opens_their_study(
+    link: dict[str, list[str]],
+) -> None:
+    app = opened("weights", **link, scaling=["true"], draws=["60"], removals=["3"])
+    assert not app.warning
+    assert address(app) == {
+        "study": ["weights scaling"],
+        "models": ["zoo:nli-0"],
+        "threshold": ["0.6"],
+        "removals": ["3"],
+    }
 
 
 @pytest.mark.parametrize("room", ROOMS)

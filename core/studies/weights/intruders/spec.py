@@ -10,8 +10,8 @@ from core.studies.weights.clusters.spec import families_option
 
 
 @dataclass(frozen=True)
-class IntruderSpec(options.Spec):
-    """Which fine-tunes of which base, how many directions, and what counts as resemblance."""
+class DirectionSpec(options.Spec):
+    """Which fine-tunes of which base, and what counts as an intruder dimension."""
 
     base: str = options.base()
     models: tuple[str, ...] = options.models(
@@ -35,6 +35,13 @@ class IntruderSpec(options.Spec):
         high=0.99,
         help="A direction is an intruder dimension if its cosine with each of the base's is lower.",
     )
+    families: tuple[str, ...] = families_option()
+
+
+@dataclass(frozen=True)
+class IntruderSpec(DirectionSpec):
+    """Beside them, how chance is drawn."""
+
     draws: int = options.whole(
         "Random updates",
         100,
@@ -42,28 +49,4 @@ class IntruderSpec(options.Spec):
         high=1000,
         help="Random updates of equal norm drawn per matrix; p-values need 20 or more per model.",
     )
-    families: tuple[str, ...] = families_option()
     seed: int = options.seed("Seed of the random updates.")
-    scaling: bool = options.flag(
-        "Scale intruders",
-        False,
-        help="Also scales intruder dimensions down to 0 and scores the task and the masked loss "
-        "again, for models with a task head.",
-    )
-    removals: int = options.whole(
-        "Random directions",
-        5,
-        low=2,
-        high=50,
-        help="How often random directions of equal size are drawn where intruders are scaled; "
-        "more draws narrow the bands.",
-        shown=False,
-    )
-    text: str = options.line(
-        "Text of the scaled models",
-        "demo-gold",
-        help="Text whose words are masked, tagged and parsed where intruders are scaled, "
-        "such as demo-gold or a .conllu file.",
-        shown=False,
-    )
-    labelled: str = options.labelled()

@@ -29,22 +29,19 @@ from core.studies.kit import (
     Value,
     View,
     nothing_compared,
-    text_task,
     words_beside,
 )
-from core.studies.weights.clusters.members import Member, named_members
-from core.studies.weights.clusters.selection import Selection, find_models
+from core.studies.weights.clusters.selection import Selection
 from core.studies.weights.intruders import text
-from core.studies.weights.intruders.charts import draw_view
+from core.studies.weights.intruders.charts import intruder_panels
+from core.studies.weights.intruders.planning import model_arguments, models_task
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.tables import (
     DIRECTION_COLUMNS,
-    LOSS,
     direction_rows,
     family_row,
     joint_p_values,
     matrix_row,
-    scaling_table,
 )
 from core.studies.weights.intruders.tasks import (
     PARTS,
@@ -52,33 +49,19 @@ from core.studies.weights.intruders.tasks import (
     measure_intruders,
     measure_turned,
 )
-from core.vectors.examples import METRICS, Examples, examples_task
 
 MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
 TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
-SHRUNK = "shrunk"  # of those that score a model whose whole update is shrunk
-SCALED = "scaled"  # role of the tasks that score a model with scaled directions
-MOST_SENTENCES = 5_000
 CITATIONS = ("shuttleworth2024",)
 
 
 def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: find and identify the models, and read what models with
-    scaled directions are scored on."""
-    finding = Task.of(
-        "models", find_models, role="models", fleeting=True,
-        base=spec.base, patterns=spec.models, own_bases=False, tree=0,
-    )  # fmt: skip
-    if not spec.scaling:
-        return [finding]
-    refs = tuple(member.ref for member in named_members(spec.base, spec.models))
-    reading = examples_task(refs, spec.labelled, spec.text, MOST_SENTENCES)
-    return [finding, reading, text_task(spec.text, (), MOST_SENTENCES)]
+    """Make the task of the first stage: find and identify the models."""
+    return [models_task(spec)]
 
 
 def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
-    """Make the tasks of each fine-tune, and one more for each whose intruder dimensions are
-    scaled."""
+    """Make the tasks of each fine-tune."""
     selection: Selection = ready.need("models")
     measured = [
         Task.of(
@@ -86,7 +69,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             measure_intruders,
             role=(MEASURED, member.ref, part),
             group=member.ref,
-            **_of_member(spec, selection, member),
+            **model_arguments(spec, selection, member),
             draws=spec.draws,
             seed=spec.seed,
             part=part,
@@ -94,59 +77,20 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
         for member in selection.members
         for part in range(PARTS)
     ]
-    measured += [
+    turned = [
         Task.of(
             f"{member.ref}, turned",
             measure_turned,
             role=(TURNED, member.ref),
             group=member.ref,
-            **_of_member(spec, selection, member),
+            **model_arguments(spec, selection, member),
             threshold=spec.threshold,
             draws=spec.draws,
             seed=spec.seed,
         )
         for member in selection.members
     ]
-    return [*measured, *(_scaling_tasks(spec, ready) if spec.scaling else ())]
-
-
-def _of_member(spec: IntruderSpec, selection: Selection, member: Member) -> dict[str, Any]:
-    """Arguments of every task on a fine-tune."""
-    return {
-        "base": member.base,
-        "model": member.ref,
-        "base_identity": selection.identities[member.base],
-        "model_identity": selection.identities[member.ref],
-        "families": spec.families,
-        "leading": spec.leading,
-    }
-
-
-def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
-    from core.studies.weights.intruders.scaling import scale_intruders, shrink_update
-
-    selection: Selection = ready.need("models")
-    examples: Examples = ready.need("examples")
-    draws: dict[str, Any] = {"removals": spec.removals, "seed": spec.seed}
-    parts: dict[str, tuple[Any, dict[str, Any]]] = {
-        SCALED: (scale_intruders, draws), SHRUNK: (shrink_update, {}),
-    }  # fmt: skip
-    return [
-        Task.of(
-            f"{member.ref}, {part}",
-            function,
-            role=(part, member.ref),
-            group=member.ref,
-            **_of_member(spec, selection, member),
-            threshold=spec.threshold,
-            pairs=examples.pairs[examples.heads[member.ref].kind],
-            words=ready.need("text").words,
-            **more,
-        )
-        for member in selection.members
-        if member.ref in examples.heads
-        for part, (function, more) in parts.items()
-    ]
+    return [*measured, *turned]
 
 
 def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
@@ -188,23 +132,14 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     }
     notices += text.near_threshold(spec, tables["directions"])
     statements = text.statements_of(spec, tables["families"])
-    headline = [text.make_headline(spec, statements, tables["families"])]
-    methods = text.make_methods(spec)
-    if spec.scaling:
-        tables["scaling"], more = _scaled(spec, ready, outputs)
-        notices += more
-        removed = text.scaling_statements(tables["scaling"])
-        statements = (*statements, *removed)
-        headline.append(text.scaling_headline(removed))
-        methods = f"{methods} {text.scaling_methods(spec)}"
     return Findings(
-        headline=headline,
+        headline=text.make_headline(spec, statements, tables["families"]),
         statements=statements,
         tables=tables,
         notices=notices,
         failures=selection.failures,
         provenance={"fingerprints": selection.fingerprints(selection.members)},
-        methods=methods,
+        methods=text.make_methods(spec),
     )
 
 
@@ -219,22 +154,6 @@ def _measured(selection: Selection, outputs: Outputs) -> dict[str, Value]:
     return joined
 
 
-def _scaled(
-    spec: IntruderSpec, ready: Outputs, outputs: Outputs
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Make the table of scaled directions, and what a reader must know of it."""
-    examples: Examples = ready.values["examples"]
-    values = {
-        ref: value | outputs.values.get((SHRUNK, ref), {})
-        for ref, value in outputs.of(SCALED).items()
-    }
-    metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
-    table = scaling_table(values, metrics, spec.seed)
-    losses = list(table.loc[table["metric"] == LOSS, "model"])
-    counts = {ref: int(value["scaled"]) for ref, value in values.items()}
-    return table, text.scaling_notices(counts, examples.refused, losses)
-
-
 STUDY = Study(
     name="weights intruders",
     words=words_beside(__file__),
@@ -243,5 +162,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     cites=CITATIONS,
-    views=(View(draw=draw_view),),
+    views=(View(draw=intruder_panels),),
 )

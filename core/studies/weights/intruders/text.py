@@ -1,5 +1,4 @@
-"""Every sentence of the intruder experiment and of its causal test: statements, headlines, notices,
-methods."""
+"""Every sentence of the intruder experiment: statements, headline, notices, methods."""
 
 from __future__ import annotations
 
@@ -10,8 +9,6 @@ import pandas as pd
 from core.maths.statistics import SIGNIFICANT, corrected
 from core.models.weights.families import family_label
 from core.studies.text_kit import (
-    Estimate,
-    Kind,
     Statement,
     by_number,
     estimate_of,
@@ -21,7 +18,6 @@ from core.studies.text_kit import (
     words_beside,
 )
 from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.intruders.tables import LOSS, WAYS
 from core.studies.weights.intruders.tasks import LARGE, LARGE_DRAWS
 
 said = words_beside(__file__).sentence
@@ -36,12 +32,6 @@ OF_SPECTRUM = "updates of the same spectrum"
 TURNED_ALIKE = f"not detectably more than random {OF_SPECTRUM}"
 TURNED_FEW = "too few updates with the same singular values to test"
 NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
-REMOVED = "removing intruder dimensions changes the metric"
-NO_CHANGE = "removing intruder dimensions does not measurably change the metric"
-BEYOND = "removing intruder dimensions, compared with random directions"
-BEYOND_SHRUNK = "removing intruder dimensions, compared with shrinking the whole update"
-THAN_SHRUNK = f"{WAYS['shrunk']} in the same matrices"
-RANDOM_DIRECTIONS = f"{WAYS['random']} of equal size"
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
@@ -167,94 +157,4 @@ def make_methods(spec: IntruderSpec) -> str:
         seed=spec.seed,
         large=LARGE,
         large_draws=LARGE_DRAWS,
-    )
-
-
-def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State what removing each model's intruder dimensions does to every metric."""
-    removed = table[(table["scale"] == 0) & (table["way"] == "intruders")]
-    stated = []
-    for row in removed.to_dict("records"):
-        kind: Kind = "amount" if row["metric"] == LOSS else "share"
-        change, beyond, excess = (
-            Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=kind)
-            for name in ("change", "beyond", "excess")
-        )
-        stated += [
-            Statement(row["model"], verdict, number, (), baseline, row["metric"])
-            for verdict, number, baseline in (
-                (REMOVED if change.clear else NO_CHANGE, change, ""),
-                (BEYOND, beyond, RANDOM_DIRECTIONS),
-                (BEYOND_SHRUNK, excess, THAN_SHRUNK),
-            )
-            if number.value == number.value  # nothing is stated of NaN
-        ]
-    return tuple(stated)
-
-
-def scaling_headline(statements: Sequence[Statement]) -> str:
-    """Say what removing intruder dimensions does to the score and the loss; "" without a model."""
-    refs = list(dict.fromkeys(each.subject for each in statements))
-    names, sentences = short_names(refs), []
-    for ref in refs:
-        every = [each for each in statements if each.subject == ref]
-        mine = [each for each in every if each.baseline != THAN_SHRUNK]
-        parts = [
-            _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
-        ]
-        sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
-        shares = [_share(each) for each in every if each.baseline == THAN_SHRUNK]
-        if shares:
-            sentences.append(
-                f"Compared with shrinking the whole update of the same matrices by an equal norm, "
-                f"{listed(shares)}."
-            )
-    return " ".join(sentences)
-
-
-def _clause(change: Statement, beyond: Statement) -> str:
-    if not change.number.clear:
-        return f"does not measurably change the {change.metric} ({change.number.text})"
-    verb = "raises" if change.number.value > 0 else "lowers"
-    amount = f"{verb} the {change.metric} by {change.number.size}"
-    if not beyond.number.clear:
-        return f"{amount}, not detectably different from {RANDOM_DIRECTIONS}"
-    return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM_DIRECTIONS}"
-
-
-def _share(excess: Statement) -> str:
-    """Say how a metric after removal differs from that after shrinking the whole update."""
-    metric = excess.metric
-    if not excess.number.clear:
-        return f"the {metric} is not detectably different ({excess.number.text})"
-    gap = f"the {metric} is {excess.number.direction('higher', 'lower')}"
-    if metric != LOSS:
-        return gap
-    share = "less" if excess.number.value > 0 else "more"
-    return f"{gap}: intruders carry {share} than their share of the forgetting"
-
-
-def scaling_notices(
-    scaled: Mapping[str, int], refused: Mapping[str, str], losses: Sequence[str]
-) -> tuple[str, ...]:
-    """Say which models had nothing to scale, no score, or no loss."""
-    names = short_names([*scaled])
-    none = [names[ref] for ref, count in scaled.items() if not count]
-    lost = [names[ref] for ref, count in scaled.items() if count and ref not in losses]
-    return (
-        *refused.values(),
-        said("nothing_to_scale", models=", ".join(none)) if none else "",
-        said("no_head", models=", ".join(lost)) if lost else "",
-    )
-
-
-def scaling_methods(spec: IntruderSpec) -> str:
-    """A methods paragraph of the causal test."""
-    labelled = spec.labelled or "the included labelled sentences"
-    return said(
-        "scaling_methods",
-        examples=f"sentences of {labelled}, or words of {spec.text}",
-        base=spec.base,
-        text=spec.text,
-        draws=spec.removals,
     )

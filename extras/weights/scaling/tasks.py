@@ -1,5 +1,5 @@
-"""The causal test: intruder dimensions are scaled down, and the task and the masked loss are scored
-again.
+"""Tasks of the causal test: intruder dimensions are scaled down, and the task and the masked loss
+are scored again.
 
 A direction is one term s u v^T of the fine-tuned matrix's singular value decomposition; scaling it
 by c subtracts (1 - c) s u v^T. All intruder dimensions of a model are scaled together, from 1 (the
@@ -33,10 +33,10 @@ from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
-from core.studies.weights.intruders.tables import SCALES
 from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, count_hits, encode
 from core.vectors.predicting import Asked, ask_masked, count_answers, sum_losses
+from extras.weights.scaling.tables import SCALES
 
 if TYPE_CHECKING:
     import torch

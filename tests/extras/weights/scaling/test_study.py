@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.errors import TaskError
 from core.maths.arrays import Value
 from core.models.loading.layers import run_model
 from core.models.loading.task_models import load_task
 from core.results.columns import meaning
 from core.results.export import Result
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
-from core.studies.weights.intruders.scaling import Shrunk, choose_directions, draw_directions
-from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.intruders.study import STUDY
-from core.studies.weights.intruders.tables import LOSS, SCALES, WAYS, scaling_table
-from core.studies.weights.intruders.text import BEYOND, BEYOND_SHRUNK, NO_CHANGE, REMOVED
 from core.vectors.examples import batches, encode, hits
+from extras.weights.scaling.spec import ScalingSpec
+from extras.weights.scaling.study import STUDY
+from extras.weights.scaling.tables import LOSS, SCALES, WAYS, scaling_table
+from extras.weights.scaling.tasks import Shrunk, choose_directions, draw_directions
+from extras.weights.scaling.text import BEYOND, BEYOND_SHRUNK, NO_CHANGE, REMOVED
 from tests.core.contents import read_as
 
 SENTENCES = (
@@ -130,25 +131,25 @@ def test_without_losses_there_is_a_score_alone() -> None:
 
 
 @pytest.fixture(scope="module")
-def spec(tmp_path_factory: pytest.TempPathFactory) -> IntruderSpec:
+def spec(tmp_path_factory: pytest.TempPathFactory) -> ScalingSpec:
     """One family of an included fine-tune, with a threshold that makes its directions intruders."""
     folder = tmp_path_factory.mktemp("texts")
     lines = [f"{label}\t{text}" for label, text in SENTENCES]
     (folder / "labelled.tsv").write_text("\n".join(lines), encoding="utf8")
     (folder / "text.txt").write_text("\n".join(text for _, text in SENTENCES), encoding="utf8")
-    return IntruderSpec(
-        models=("zoo:sentiment-0",), families=("query",), leading=3, threshold=0.99, draws=19,
-        scaling=True, removals=2, labelled=str(folder / "labelled.tsv"),
+    return ScalingSpec(
+        models=("zoo:sentiment-0",), families=("query",), leading=3, threshold=0.99,
+        removals=2, labelled=str(folder / "labelled.tsv"),
         text=str(folder / "text.txt"),
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def result(spec: IntruderSpec) -> Result:
+def result(spec: ScalingSpec) -> Result:
     return STUDY.run(spec)
 
 
-def by_hand(spec: IntruderSpec) -> tuple[float, int]:
+def by_hand(spec: ScalingSpec) -> tuple[float, int]:
     """Accuracy with intruder dimensions removed by hand, and how many there are."""
     refs = (spec.base, spec.models[0])
     pair = open_pair(*refs, *map(read_as, refs), spec.families)
@@ -173,7 +174,7 @@ def by_hand(spec: IntruderSpec) -> tuple[float, int]:
     return right_answers / len(SENTENCES), removed
 
 
-def test_a_model_is_scored_as_if_changed_by_hand(spec: IntruderSpec, result: Result) -> None:
+def test_a_model_is_scored_as_if_changed_by_hand(spec: ScalingSpec, result: Result) -> None:
     table = result.tables["scaling"]
     accuracy, removed = by_hand(spec)
     rows = table[(table["metric"] == "accuracy") & (table["way"] == "intruders")]
@@ -191,13 +192,12 @@ def test_the_result_says_what_removal_does(result: Result) -> None:
     assert {BEYOND, BEYOND_SHRUNK} <= {*verdicts}
     assert {"accuracy", LOSS} <= {said.metric for said in result.statements}
     assert "Compared with shrinking the whole update of the same matrices" in result.headline
-    assert "Removing them from sentiment-0" in result.headline
-    assert set(STUDY.figures(result)) == {"intruders", "scaling"}
+    assert result.headline.startswith("Removing intruder dimensions from sentiment-0")
+    assert set(STUDY.figures(result)) == {"scaling"}
     assert all(meaning("scaling", column) for column in result.tables["scaling"])
 
 
 @pytest.mark.slow
-def test_without_intruders_or_a_head_a_notice_says_so(spec: IntruderSpec) -> None:
-    none = STUDY.run(replace(spec, threshold=0.05, leading=1))
-    assert none.tables["scaling"].empty
-    assert any("no intruder dimensions to scale in sentiment-0" in said for said in none.notices)
+def test_without_intruders_the_error_says_what_would_count_more(spec: ScalingSpec) -> None:
+    with pytest.raises(TaskError, match=r"to scale in sentiment-0\. A higher cosine"):
+        STUDY.run(replace(spec, threshold=0.05, leading=1))

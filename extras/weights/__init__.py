@@ -1,0 +1,1 @@
+"""Rarely asked studies of the page on weight clustering."""

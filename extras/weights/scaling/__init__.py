@@ -1,0 +1,1 @@
+"""The causal test of intruder dimensions: what they do to the model."""
