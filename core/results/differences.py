@@ -19,7 +19,7 @@ from core.maths.statistics import LEVEL
 from core.results.columns import ends_of, tip_of, with_tooltips
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.curves import Look, Rule, layer_chart, look_channels
 from core.results.drawing.style import COLOURS, GREY, SHAPES, colours_of, heading
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.estimates import estimate_of
@@ -203,8 +203,7 @@ def _dots(
     x = channel(f"{value}:Q", title=tip_of(value).title, scale=scale, axis=axis)
     y = channel("name:N", title=None, sort=list(looks), axis={"labelLimit": 140, "ticks": False})
     base = Chart(rows).encode(y=y, tooltip=tooltip)
-    colours = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
-    colour = channel("name:N", scale=colours, legend=None)
+    colour = look_channels(looks)["color"]
     layers = [base.mark_point(filled=True, size=60, opacity=1).encode(x=x, color=colour)]
     if {"low", "high"} <= set(table):
         layers.insert(

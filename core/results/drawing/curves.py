@@ -114,7 +114,7 @@ def curves(
     broken = not direct and len({tuple(look.dash) for look in looks.values()}) > 1
     below = None if direct else legend(columns, lines=broken)
     colour, dash, shape = (
-        _scale(kind, shown, looks, below) for kind in ("colour", "dash", "shape")
+        _by_name(kind, looks, "name", below) for kind in ("colour", "dash", "shape")
     )
     if broken:
         shape = channel("marker:N", scale=None, legend=None)
@@ -295,12 +295,18 @@ def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str,
     return {name: shown[first[number]] for number, name in enumerate(shown)}
 
 
-def _scale(
-    kind: str, shown: Sequence[str], looks: Mapping[str, Look], below: dict[str, Any] | None
-) -> Any:
-    """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
-    no names at their ends."""
-    values = [getattr(looks[name], kind) for name in shown]
-    return channel(
-        "name:N", title=None, scale={"domain": list(shown), "range": values}, legend=below
-    )
+def look_channels(
+    looks: Mapping[str, Look], column: str = "name", below: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Make the channels of a point's colour and shape by the name in a column, with one legend
+    `below`, or none."""
+    kinds = {"color": "colour", "shape": "shape"}
+    return {name: _by_name(kind, looks, column, below) for name, kind in kinds.items()}
+
+
+def _by_name(
+    kind: str, looks: Mapping[str, Look], column: str, below: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Make a channel of colour, dash or shape; channels with equal legends have one together."""
+    scale = {"domain": list(looks), "range": [getattr(look, kind) for look in looks.values()]}
+    return channel(f"{column}:N", title=None, scale=scale, legend=below)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.results.drawing.axes import layer_plane
-from core.results.drawing.curves import HEIGHT, grey_band
+from core.results.drawing.curves import HEIGHT, grey_band, look_channels
 from core.results.drawing.style import BROWN, COLOURS, SHAPES, heading, legend
 from core.studies.alignment.seeds.curves import error_chart
 from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     Tip,
-    channel,
     heatmap,
     layered,
     short_names,
@@ -49,14 +49,15 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
     wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
     x = wide.x_of()
-    looks = [{"domain": pairs, "range": [values[n % len(values)] for n in range(len(pairs))]}
-             for values in (COLOURS, SHAPES)]  # fmt: skip
+    looks = {
+        pair: Look(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
+        for place, pair in enumerate(pairs)
+    }
     points = Chart(rows).mark_point(filled=True, size=45, opacity=0.75).encode(
         x=wide.x_of(column="at"),
         y=plane.y_of(),
-        color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
-        shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
         tooltip=tooltip,
+        **look_channels(looks, "pair", legend()),
     )  # fmt: skip
     band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()

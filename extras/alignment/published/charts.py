@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.maths.maps.registry import METHODS
+from core.results.drawing.curves import look_channels
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import (
     BLUE,
@@ -24,6 +25,7 @@ from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     Tip,
     channel,
@@ -68,9 +70,10 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
         (Tip("name", "Protocol"), Tip("map", "Map"), "errors.nmse", "low"),
     )
     shown = [label for name, label in PROTOCOLS.items() if label in set(rows["name"])]
-    names = [name for name, _ in DRAWN.values()]
-    colours = {"domain": names, "range": [colour for _, colour in DRAWN.values()]}
-    shapes = {"domain": names, "range": list(SHAPES[: len(names)])}
+    looks = {
+        name: Look(colour, shape)
+        for (name, colour), shape in zip(DRAWN.values(), SHAPES, strict=False)
+    }
     ends = [0.9 * float(min(rows["low"].min(), 0.5)), 1.1 * float(rows["high"].max())]
     axis = {"format": "~g", "tickCount": 6}
     scale = {"type": "log", "domain": ends, "nice": False}
@@ -79,15 +82,16 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     # On a page two columns keep the legend on the first screen; a phone has room for one, and
     # one column of a paper may, too.
     two = OfWidth(f"width < {NARROW} ? 1 : 2", lambda width: 1 if width < NARROW else 2, early=True)
-    below = legend(columns_for(names, context=context) if context.across == 1 else two, 200)
-    base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
+    below = legend(columns_for(looks, context=context) if context.across == 1 else two, 200)
+    by_map = look_channels(looks, "map", below)
+    base = Chart(rows).encode(y=y, color=by_map["color"])
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=channel("one:Q", scale=scale, axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q").calculated(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
             x=x,
-            shape=channel("map:N", title=None, scale=shapes, legend=below),
+            shape=by_map["shape"],
             tooltip=tooltip,
         ),
     ]

@@ -8,11 +8,13 @@ import pandas as pd
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.drawing import maps
+from core.results.drawing.curves import look_channels
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
 from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     channel,
     layered,
@@ -106,15 +108,15 @@ def space_chart(
         everywhere = np.concatenate([before, after, theirs])
         low, high = everywhere.min(0).tolist(), everywhere.max(0).tolist()
         x, y = ({**side, "scale": {"domain": [low[n], high[n]]}} for n, side in enumerate((x, y)))
-    colours = {"domain": list(spaces), "range": [ORANGE, BLUE]}
-    shapes = {"domain": list(spaces), "range": list(SHAPES[:2])}
-    colour = channel("space:N", title=None, scale=colours, legend=legend())
-    shape = channel("space:N", title=None, scale=shapes, legend=legend())
+    looks = dict(zip(spaces, (Look(ORANGE, SHAPES[0]), Look(BLUE, SHAPES[1])), strict=True))
     rules = maps.moving(ends).mark_rule(opacity=0.35, color=GREY)
     rules = rules.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     points = maps.moving(dots).mark_point(filled=True, size=26, opacity=0.8)
     points = points.encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
+        x=x,
+        y=y,
+        tooltip=[channel("space:N", title="Space")],
+        **look_channels(looks, "space", legend()),
     )
     length = text_of(_mean_length(ours, theirs))
     title = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"

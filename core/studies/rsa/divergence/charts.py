@@ -6,6 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.errors import listed
+from core.results.drawing.curves import look_channels
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.style import (
     DASHES,
@@ -130,13 +131,12 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
         sort=_order(rows),
         axis={"grid": True, "labelLimit": 180, "labelOverlap": False},
     )
-    scale = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
-    colour = channel("name:N", title=None, scale=scale, legend=legend())
-    forms = {"domain": list(looks), "range": [look.shape for look in looks.values()]}
-    shape = channel("name:N", title=None, scale=forms, legend=legend())
-    base = Chart(drawn.assign(who=drawn["name"])).encode(y=y, color=colour, tooltip=tooltip)
+    by_name = look_channels(looks, "name", legend())
+    base = Chart(drawn.assign(who=drawn["name"])).encode(
+        y=y, color=by_name["color"], tooltip=tooltip
+    )
     bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x={**x, "field": "low"}, x2="high:Q")
-    points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=shape)
+    points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=by_name["shape"])
     reference = short_names((str(result.spec["base"]),))[str(result.spec["base"])]
     title = f"Divergence from the predictions of {reference}"
     whole = rows[rows["by"] == ALL]

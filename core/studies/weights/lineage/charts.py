@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 
 from core.models.weights.families import family_label
+from core.results.drawing.curves import look_channels
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.studies.chart_kit import (
     PAGE,
     Chart,
     Context,
+    Look,
     Result,
     Tip,
     channel,
@@ -23,7 +25,11 @@ from core.studies.chart_kit import (
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
 
 AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"
-LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
+LOOKS = {
+    AGREES: Look(BLUE, "circle"),
+    DIFFERS: Look(ORANGE, "square"),
+    SILENT: Look(GREY, "triangle-up"),
+}
 TITLE = "Which model comes from which"
 ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
 LETTERS = 150  # most pixels of a model's name
@@ -92,9 +98,8 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
         .mark_line(color=GREY, strokeWidth=1.5 * context.thin, interpolate="linear")
         .encode(x=x, y=y, detail="branch:N", order="place:O")
     )
-    shown = [group for group in LOOKS if (rows["group"] == group).any()]
-    shared = {"title": None, "legend": legend(columns_for(shown, context=context))}
-    looks = {"domain": shown}
+    shown = {group: look for group, look in LOOKS.items() if (rows["group"] == group).any()}
+    by_group = look_channels(shown, "group", legend(columns_for(shown, context=context)))
     tips = (
         *(Tip("name", "Model"), "parent", "recorded", "generation", "relative_delta"),
         *("lineage.cosine", "norm", "norm_change", "kurtosis", "start_p"),
@@ -109,14 +114,8 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     points = (
         Chart(table)
         .mark_point(filled=True, size=80, opacity=1)
-        .encode(
-            x=x, y=y, tooltip=tooltip,
-            color=channel("group:N", scale={**looks, "range": [LOOKS[g][0] for g in shown]},
-                          **shared),
-            shape=channel("group:N", scale={**looks, "range": [LOOKS[g][1] for g in shown]},
-                          **shared),
-        )
-    )  # fmt: skip
+        .encode(x=x, y=y, tooltip=tooltip, **by_group)
+    )
     return layered(lines, points).properties(
         width="container",
         height=DENSE * context.row * (len(labels) + 1),

@@ -23,10 +23,8 @@ from core.studies.weights.clusters.charts.figures import (
     group_channels,
     group_names,
     label_word,
-    legend,
     model_names,
     ordered,
-    palette,
     vector_name,
 )
 from core.studies.weights.unlabelled import nearest_in_words
@@ -65,9 +63,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
     heat = _heat(cells, x, y, ends, count <= MOST_NUMBERED, context=context)
     shown = ordered(groups)
-    fill = channel(
-        "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
-    )
+    fill = group_channels(shown, context=context)["color"]
     strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
         Chart(_tree_lines(joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))

@@ -16,7 +16,7 @@ from numpy import ndarray
 from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.drawing import maps, style
-from core.results.drawing.curves import Look, grey_band, line_chart
+from core.results.drawing.curves import Look, grey_band, line_chart, look_channels
 from core.results.drawing.description import points_in_words
 from core.studies.chart_kit import (
     PAGE,
@@ -79,30 +79,24 @@ def ordered(groups: Sequence[str]) -> list[str]:
     return labels + [NO_LABEL] * (NO_LABEL in set(groups))
 
 
-def palette(groups: Sequence[str]) -> dict[str, list[str]]:
-    """A scale that gives a task its colour on every page, models without a label grey, and other
-    groups the colours that are left."""
+def group_looks(groups: Sequence[str]) -> dict[str, Look]:
+    """Give a task its colour on every page, models without a label grey, and other groups the
+    colours that are left."""
     fixed = {**style.TASK_COLOURS, NO_LABEL: style.GREY}
     taken = {fixed.get(group) for group in groups}
     free = [colour for colour in style.COLOURS if colour not in taken] or list(style.COLOURS)
     others = [group for group in groups if group not in fixed]
     colours = [fixed.get(group) or free[others.index(group) % len(free)] for group in groups]
-    return {"domain": list(groups), "range": colours}
-
-
-def legend(groups: Sequence[str], *, context: Context) -> Any:
-    """A legend below the chart, in as many columns as fit."""
-    return style.legend(style.columns_for(groups, context=context), width=200)
+    return {
+        group: Look(colour, style.SHAPES[place % len(style.SHAPES)])
+        for place, (group, colour) in enumerate(zip(groups, colours, strict=True))
+    }
 
 
 def group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
-    """Colour and shape of a point by its group, in one legend."""
-    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
-    shapes = [style.SHAPES[place % len(style.SHAPES)] for place in range(len(groups))]
-    return {
-        "color": channel("group:N", scale=palette(groups), **shared),
-        "shape": channel("group:N", scale={"domain": groups, "range": shapes}, **shared),
-    }
+    """Colour and shape of a point by its group, in one legend below, in as many columns as fit."""
+    below = style.legend(style.columns_for(groups, context=context), width=200)
+    return look_channels(group_looks(groups), "group", below)
 
 
 def map_chart(
