@@ -76,7 +76,8 @@ def weight_change(base: str, other: str) -> Change:
         return Change()
     contents = describe(base).fingerprint, describe(other).fingerprint
     key = key_of("weight change", 1, *contents)  # what a reference names may change
-    value, _ = current_store().get_or_compute(key, lambda: asdict(_change(base, other)))
+    store = current_store().without_precomputed()  # they hold the values of stored tasks alone
+    value, _ = store.get_or_compute(key, lambda: asdict(_change(base, other)))
     return Change(**value)
 
 
