@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.results.drawing.curves import HEIGHT
+from core.results.drawing.curves import HEIGHT, look_channels
 from core.results.drawing.style import BROWN, COLOURS, SHAPES, legend
 from core.results.drawing.vega import equals
 from core.studies.alignment.seeds.curves import error_chart
@@ -22,7 +22,6 @@ from core.studies.chart_kit import (
     heatmap,
     layer_chart,
     layered,
-    look_channels,
     short_names,
     span_of,
     text_of,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.maths.maps.registry import METHODS
+from core.results.drawing.curves import look_channels
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import (
     BLUE,

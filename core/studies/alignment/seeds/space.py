@@ -8,6 +8,7 @@ import pandas as pd
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
 from core.results.drawing import maps
+from core.results.drawing.curves import look_channels
 from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
 from core.studies.chart_kit import (
     PAGE,

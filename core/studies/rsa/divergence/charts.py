@@ -6,6 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.errors import listed
+from core.results.drawing.curves import look_channels
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.style import (
     DASHES,

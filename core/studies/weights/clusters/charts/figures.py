@@ -16,7 +16,7 @@ from numpy import ndarray
 from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.drawing import maps, style
-from core.results.drawing.curves import Look, grey_band, line_chart
+from core.results.drawing.curves import Look, grey_band, line_chart, look_channels
 from core.results.drawing.description import points_in_words
 from core.studies.chart_kit import (
     PAGE,
