@@ -1,4 +1,5 @@
-"""The roles of a checkpoint's tensors: query, key, value, output, feed-forward, by layer.
+"""Families of matrices: the roles of a checkpoint's tensors, query, key, value, output and
+feed-forward, by layer. A family of models is added in `core/models/architectures`.
 
 The architecture's description says which names mean what. Whatever stands before a name ("bert.",
 "model.", "transformer.") is ignored, so a model with and without a head match.
