@@ -4,7 +4,7 @@ panels, tooltips, names and numbers. Colours and shapes come from `core.results.
 from core.results.columns import Tip, tip_of, with_tooltips
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, Rule, layer_chart, line_chart, look_channels
+from core.results.drawing.curves import Look, Rule, layer_chart, line_chart
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.vega import Chart, channel, either, layered
@@ -33,7 +33,6 @@ __all__ = [
     "layered",
     "legend_strip",
     "line_chart",
-    "look_channels",
     "metric_of",
     "short_names",
     "span_of",

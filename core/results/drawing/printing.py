@@ -135,8 +135,7 @@ def caption(draw: Drawing) -> str:
         drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))
     ]
     titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))
-    below = "; ".join(dict.fromkeys(text for _, text in parts if text))
-    sentences = (titles, below[:1].upper() + below[1:])
+    sentences = (titles, *dict.fromkeys(text for _, text in parts))
     return " ".join(
         sentence if sentence[-1] in ".?!" else f"{sentence}." for sentence in sentences if sentence
     )

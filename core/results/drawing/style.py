@@ -72,8 +72,11 @@ def shapes_of(refs: Iterable[str]) -> dict[str, str]:
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
-def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
-    """Write a chart's title at its left edge, with one or several lines below it."""
+def heading(text: str, subtitle: str = "") -> dict[str, Any]:
+    """Write a chart's title at its left edge, with a line below it, which begins with a capital
+    unless its first word is a name, such as seed-0."""
+    if subtitle.partition(" ")[0].rstrip(",:;").isalpha():
+        subtitle = subtitle[0].upper() + subtitle[1:]
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 

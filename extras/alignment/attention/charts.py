@@ -105,7 +105,7 @@ def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
     return heatmap(
         cells,
         "Correlation of every head with every head",
-        f"{source} and {target}, held-out sentences; 3.0 is layer 3, head 0",
+        f"held-out sentences, {source} and {target}; 3.0 is layer 3, head 0",
         x="column",
         y="row",
         value="correlation",

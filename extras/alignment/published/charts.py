@@ -30,7 +30,6 @@ from core.studies.chart_kit import (
     Tip,
     channel,
     layered,
-    look_channels,
     short_names,
     text_of,
     tip_of,

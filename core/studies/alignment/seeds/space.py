@@ -18,7 +18,6 @@ from core.studies.chart_kit import (
     Result,
     channel,
     layered,
-    look_channels,
     short_names,
     text_of,
 )

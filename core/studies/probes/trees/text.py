@@ -125,12 +125,12 @@ def probe_sentences(
     if more:
         yield more
     others = [each for each in rest if each.subject != first.subject and score is None]
-    named = first_of(others, MOST_NAMED)
-    for each in named:
+    shown = first_of(others, MOST_NAMED)
+    for each in shown:
         layers = tied.get(each.subject, each.layers)
         where = best_in_words(layers) if len(layers) > 1 else one_layer(layers)
         yield f"At {where}, {names[each.subject]} is {compared(each)}."
-    if left := more_in_table(len(others) - len(named)):
+    if left := more_in_table(len(others) - len(shown)):
         yield left
 
 

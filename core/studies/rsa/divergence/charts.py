@@ -28,7 +28,6 @@ from core.studies.chart_kit import (
     labels_of,
     layer_chart,
     layered,
-    look_channels,
     short_names,
     span_of,
     tip_of,

@@ -141,8 +141,8 @@ def make_headline(
     """Say of how many models a vote of the neighbours names the label, whether neighbours share
     labels beyond chance, and whether the size alone does as well."""
     if not scored.k:
-        parts = (pair_sentence(statements), rank_sentence(statements, spec.threshold))
-        return " ".join(filter(None, parts))
+        pair, ranks = pair_sentence(statements), rank_sentence(statements, spec.threshold)
+        return " ".join(filter(None, (pair, ranks)))
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )

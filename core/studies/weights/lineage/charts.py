@@ -19,7 +19,6 @@ from core.studies.chart_kit import (
     channel,
     heatmap,
     layered,
-    look_channels,
     short_names,
     with_tooltips,
 )

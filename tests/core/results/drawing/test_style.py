@@ -51,7 +51,15 @@ def test_the_task_is_read_off_models_of_the_box_alone() -> None:
 
 
 def test_titles_and_legends_are_vega() -> None:
-    assert heading("A", "b")["subtitle"] == "b"
+    begun = {
+        text: heading("A", text)["subtitle"]
+        for text in ("bands: 95 %", "a map", "seed-0 and parse-0", "0: equal", "33.3 − layer")
+    }
+    assert [text for text, subtitle in begun.items() if text != subtitle] == [
+        "bands: 95 %",
+        "a map",
+    ]
+    assert begun["bands: 95 %"] == "Bands: 95 %"
     assert "subtitle" not in heading("A")
     assert legend(lines=True)["symbolType"] == "stroke"
 

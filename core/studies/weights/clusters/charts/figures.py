@@ -28,7 +28,6 @@ from core.studies.chart_kit import (
     channel,
     labels_of,
     layered,
-    look_channels,
     short_names,
     text_of,
     tip_of,

@@ -244,7 +244,7 @@ def test_outputs_have_an_axis_that_shows_them_and_states_stand_beside() -> None:
     assert lowest - 0.1 < begin < lowest
     assert end >= 1.0
     assert ("the axis begins at" in drawn["title"]["subtitle"]) == (begin > 0)
-    assert "chance level" in drawn["title"]["subtitle"]
+    assert "Chance level" in drawn["title"]["subtitle"]
 
 
 def test_a_layer_without_a_band_is_named_alone() -> None:

@@ -94,7 +94,7 @@ def test_planted_tasks_are_found(result) -> None:
     assert text_of(two["p_value"], "p") in result.headline
     assert result.headline.startswith("A vote of the two nearest neighbours names the task of 9 of")
     first = next(iter(STUDY.figures(result).values())).to_dict()
-    assert "right for 9 of 9" in first["title"]["subtitle"]
+    assert "Right for 9 of 9" in first["title"]["subtitle"]
 
 
 def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:

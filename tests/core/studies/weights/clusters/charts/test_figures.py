@@ -163,7 +163,7 @@ def test_the_trend_of_a_panel_is_that_of_the_table() -> None:
     assert trends.index.tolist() == ["query"]
     title = str(depth_chart(result, "query", "weights").to_dict()["title"])
     fitted = trends.loc["query", "equation"].removeprefix("rank = ").partition(", R²")[0]
-    assert (fitted if trends.loc["query", "kind"] != "constant" else "no trend (R² ") in title
+    assert (fitted if trends.loc["query", "kind"] != "constant" else "No trend (R² ") in title
     assert "p =" not in title
     assert not depth_chart(result, "key", "weights").to_dict()["title"].get("subtitle")
 
