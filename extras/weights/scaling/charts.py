@@ -21,7 +21,7 @@ from core.studies.chart_kit import (
 )
 from extras.weights.scaling.tables import LOSS, SCALES, WAYS
 
-ACROSS = 3  # panels beside each other
+ACROSS = 2  # panels beside each other: a score, and the loss
 HEIGHT = 200.0
 LOOKS = {
     WAYS["intruders"]: Look(BLUE),

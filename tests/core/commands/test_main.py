@@ -43,6 +43,11 @@ def test_a_misspelt_word_is_told_with_the_nearest(
     assert f"palimpsest: There is {near}" in capsys.readouterr().err
 
 
+def test_an_option_that_became_a_study_is_told_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["weights", "intruders", "--scaling", "--out", "x"]) == 2
+    assert "`python -m core weights scaling --help`" in capsys.readouterr().err
+
+
 def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException, **given: object) -> None:
     def main(arguments: argparse.Namespace) -> int:
         raise error
