@@ -50,7 +50,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the share of held-out variance that each method predicts: a box over pairs and layers,
     the mean with its interval and as a number. Raises SpecError if no pair was aligned."""
     words = judged(result.tables["methods"])
-    table = named_methods(held_out(result.table, result.spec["models"], words), "label")
+    table = named_methods(held_out(result.table, result.spec["models"], words))
     if table.empty:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]

@@ -157,9 +157,9 @@ def curve_chart(result: Result, method: str, *, context: Context = PAGE) -> Char
     return line_chart(rows, plane, looks, title, below, line="Layer")
 
 
-def named_methods(table: pd.DataFrame, column: str = "name") -> pd.DataFrame:
+def named_methods(table: pd.DataFrame) -> pd.DataFrame:
     """Add the names of the methods, as those of lines."""
-    return table.assign(**{column: table["method"].map(lambda name: METHODS[name].label)})
+    return table.assign(name=table["method"].map(lambda name: METHODS[name].label))
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:
