@@ -115,7 +115,8 @@ def _read_command(
 
 def _unknown(command: str, word: str, flags: Iterable[str]) -> PalimpsestError:
     """Say that a command has no such flag, or that there is no command of two such words."""
-    study = f"{command.split()[0]} {word.lstrip('-')}"  # as an option that became a study
+    room, _, _ = command.partition(" ")
+    study = f"{room} {word.lstrip('-')}"  # as an option that became a study
     if word.startswith("-") and study in STUDIES:
         return PalimpsestError(
             f"{word} is no option of {command}, but a study of its own: `{COMMAND} {study} --help`."

@@ -69,9 +69,9 @@ def _ways(
     }
     for way, mean in means.items():
         columns = _interval("", mean) | _interval("change", mean.mapped(_from_the_first))
-        for name, other in (("beyond", "random"), ("excess", "shrunk")):
-            if way == "intruders" and other in means:
-                columns |= _interval(name, mean - means[other])
+        for name, rival in (("beyond", "random"), ("excess", "shrunk")):
+            if way == "intruders" and rival in means:
+                columns |= _interval(name, mean - means[rival])
             else:
                 nothing = np.full(len(SCALES), np.nan)
                 columns |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), nothing)

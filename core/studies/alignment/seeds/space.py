@@ -95,12 +95,12 @@ def space_chart(
     spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
     ends, dots = [], []
     for at in [before, after] if moves else [ours]:
-        mine, other = (
+        source_dots, target_dots = (
             pd.DataFrame({"who": who, "space": space, "x": points[:, 0], "y": points[:, 1]})
             for space, points in zip(spaces, (at, theirs), strict=True)
         )
-        dots.append(pd.concat([mine, other], ignore_index=True))
-        ends.append(mine.drop(columns="space").assign(x2=theirs[:, 0], y2=theirs[:, 1]))
+        dots.append(pd.concat([source_dots, target_dots], ignore_index=True))
+        ends.append(source_dots.drop(columns="space").assign(x2=theirs[:, 0], y2=theirs[:, 1]))
     axis = {"labels": False, "ticks": False, "grid": False}
     x = channel("x:Q", title="First principal component of the target, at this layer", axis=axis)
     y = channel("y:Q", title="Second principal component", axis=axis)
