@@ -76,7 +76,8 @@ def private_store(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """An empty store for each test, without precomputed results; nothing is read from or left in
-    the user's own."""
+    the user's own. One for all would let a test pass by what another stored; results of studies are
+    shared by fixtures of modules instead."""
     # not mktemp, which lists the folders of all tests before each
     stores = tmp_path_factory.getbasetemp() / "stores"
     stores.mkdir(exist_ok=True)

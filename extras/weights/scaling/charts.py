@@ -15,6 +15,7 @@ from core.studies.chart_kit import (
     Panels,
     Plane,
     Result,
+    labels_of,
     line_chart,
     short_names,
     span_of,
@@ -57,7 +58,7 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
         (0.0, 1.0),
         kind=kind,
         height=HEIGHT,
-        x_axis={"values": sorted(SCALES), "format": "~g"},
+        x_axis={"values": sorted(SCALES), "format": ".2~f", **labels_of("share")},
         context=context,
     )
     below = f"{counted(int(rows['scaled'].iloc[0]), 'direction')}; bands: 95 %"
