@@ -13,7 +13,7 @@ from typing import Any
 
 from core.catalogue import STUDIES
 from core.commands.pair import PARTS, WEIGHTS, Check, Part, further_commands
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
 from core.results.estimates import estimate_of

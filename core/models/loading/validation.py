@@ -21,7 +21,7 @@ from core.errors import ModelError
 from core.models.architecture import Architecture, setting
 from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import body_of, first_of, module_at, stack_of, state_in
-from core.models.weights.families import find_slots
+from core.models.weights.matrix_families import find_slots
 from core.runs.process.remembered import Memory
 
 INCLUDED = frozenset({"roformer"})

@@ -22,7 +22,7 @@ from core.models.files.adapters import AdapterConfig
 from core.models.files.safetensors import sides
 from core.models.weights.deltas import Delta, Pair, check_families, check_related
 from core.models.weights.factors import Product, product_of, sort_tensors
-from core.models.weights.families import Slot, match_names
+from core.models.weights.matrix_families import Slot, match_names
 from core.models.weights.tensors import Checkpoint
 
 

@@ -25,7 +25,7 @@ from core.models.changes import apartness, share_start, shares_no_start
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.files.safetensors import sides
-from core.models.weights.families import Slot
+from core.models.weights.matrix_families import Slot
 from core.models.weights.tensors import Checkpoint, open_folder
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more

@@ -33,7 +33,7 @@ from core.models.files.checkpoints import (
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_model, writing
-from core.models.weights.families import find_slots
+from core.models.weights.matrix_families import find_slots
 from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
 from core.runs.process.remembered import READ_FILES, folder_state, remembered

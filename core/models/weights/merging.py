@@ -27,7 +27,7 @@ from core.models.files.layout import refuse_gguf
 from core.models.files.opening import numbers_of
 from core.models.files.safetensors import LocalFile, Stored
 from core.models.weights.factors import Sides, Sorted, product_of, sort_tensors, unplaced
-from core.models.weights.families import match_names
+from core.models.weights.matrix_families import match_names
 from core.models.weights.tensors import Checkpoint, Names, open_checkpoint, open_folder
 
 TWIN = (".decoder.bias", ".bias")  # a bias that transformers keeps under two names

@@ -21,7 +21,7 @@ from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
 from core.models.identity import identify
-from core.models.weights.families import check_depth, match_names
+from core.models.weights.matrix_families import check_depth, match_names
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.price import Cost

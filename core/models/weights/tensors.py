@@ -24,7 +24,7 @@ from core.models.files.safetensors import (
     Stored,
     fills_its_place,
 )
-from core.models.weights.families import Slot, find_slots
+from core.models.weights.matrix_families import Slot, find_slots
 
 MOST_DROPPED = 7  # parts of a prefix: endings of a name of many parts would fill the memory
 

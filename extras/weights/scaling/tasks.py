@@ -30,7 +30,7 @@ from core.errors import ModelError
 from core.models.loading.language_models import prediction_kind
 from core.models.loading.model import LoadedModel, load_with_head
 from core.models.weights.deltas import Pair
-from core.models.weights.families import Slot
+from core.models.weights.matrix_families import Slot
 from core.studies.task_kit import Cost, Size, Value, as_identified, costs, pure, span, tick
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.tasks import BASE

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.studies.text_kit import Estimate, Kind, Statement, listed, short_names, words_beside
 from extras.weights.scaling.spec import ScalingSpec
 from extras.weights.scaling.tables import LOSS, WAYS

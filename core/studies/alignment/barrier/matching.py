@@ -18,7 +18,7 @@ import torch
 from core.errors import ModelError
 from core.maths.permutations import correlations, match_heads, match_units
 from core.models.loading.layers import logits_of, module_at, run_model
-from core.models.weights.families import Slot, find_slots
+from core.models.weights.matrix_families import Slot, find_slots
 from core.vectors.predicting import Asked
 
 UNCHANGED = 1e-3  # of the largest logit: what another order of additions may change

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.studies.text_kit import Estimate, Statement, by_number, estimate_of, listed, text_of
 from core.studies.weights.activations import SENTENCES, every_vector, name_of, title_of
 from core.studies.weights.clusters.doses import VERDICT_OF_GROUP, dose_sentence

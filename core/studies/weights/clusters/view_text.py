@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.results.drawing.maps import MOST_STRESS
 from core.results.export import Result
 from core.studies.text_kit import Statement, listed, text_of

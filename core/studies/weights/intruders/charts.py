@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
 from core.studies.chart_kit import (
     PAGE,

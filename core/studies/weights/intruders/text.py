@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.maths.statistics import SIGNIFICANT, corrected
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.studies.text_kit import (
     Statement,
     by_number,

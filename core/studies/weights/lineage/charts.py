@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.results.drawing.curves import look_channels
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.studies.chart_kit import (

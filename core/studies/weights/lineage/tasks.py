@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.maths.spectra.products import HELD, multiply_models
-from core.models.weights.families import Slot
+from core.models.weights.matrix_families import Slot
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.studies.task_kit import (

@@ -10,7 +10,7 @@ from core.maths.arrays import Value
 from core.maths.spectra.products import HELD
 from core.models.changes import COMMON_START
 from core.models.identity import IDENTICAL, SAME_WEIGHTS
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.studies.text_kit import (
     Statement,
     by_number,

@@ -73,7 +73,7 @@ def test_ff1_is_wider_than_the_model_in_every_architecture() -> None:
     keeps."""
     from transformers import AutoModel
 
-    from core.models.weights.families import find_slots
+    from core.models.weights.matrix_families import find_slots
 
     for model_type in TYPES:
         model = AutoModel.from_config(tiny_config(model_type, 60))

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import ModelError, TaskError
 from core.models.weights.deltas import match, nearest_included, read_deltas
-from core.models.weights.families import Slot, find_slots
+from core.models.weights.matrix_families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.zoo import zoo_folder
 from core.studies.weights.clusters.spec import WeightsSpec

@@ -13,7 +13,7 @@ import pandas as pd
 import core.maths.spectra.trends as fits
 from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
-from core.models.weights.families import family_label
+from core.models.weights.matrix_families import family_label
 from core.results.drawing import curves, panels
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.estimates import kind_of

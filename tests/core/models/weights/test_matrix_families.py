@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.models.weights.families import Part, Slot, family_order, find_slots, match_names
+from core.models.weights.matrix_families import Part, Slot, family_order, find_slots, match_names
 from tests.core.small_zoo import LAYERS, bert_names
 from tests.core.tiny_models import tiny_config
 
