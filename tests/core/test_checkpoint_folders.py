@@ -47,6 +47,7 @@ MORE: dict[str, dict[str, Any]] = {
     "spaces": {"words": 20},
     "swap": {"sentences": 20, "random": False, "frozen": False},
     "truth": {"measures": ("rsa", "cka")},
+    "weights scaling": {"threshold": 0.95, "leading": 3, "families": ("query",)},
 }
 
 
