@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core.catalogue import STUDIES
-from docs.make.figures import figures_of
+from docs.make.figures import figures_of, precomputed
 from docs.make.formulas import with_formulas
 from docs.make.models import cards_page, licences, models_table
 from docs.make.numbers import with_numbers
@@ -37,7 +37,9 @@ def made_pages() -> dict[str, str]:
 
 def made_images() -> dict[str, bytes]:
     """Draw every figure of a study: its place -> SVG."""
-    return {image_of(name, figure): figure.svg for name in STUDIES for figure in figures_of(name)}
+    return {
+        image_of(name, figure): figure.svg for name in precomputed() for figure in figures_of(name)
+    }
 
 
 def studies_navigation() -> list[object]:

@@ -71,7 +71,9 @@ def study_page(name: str) -> str:
     parts = [
         f"# {plain(study.title)}",
         *_question(study, spec),
-        *(_figures(name, study) if result else ()),
+        *(_main_figure(name) if result else ()),
+        *_list("How to read it", (f"**{plain(v.name)}.** {v.how_to_read}" for v in study.views)),
+        *(_more_figures(name) if result else ()),
         *_list("What would mislead you", _caveats(study.caveats)),
         *_formulas(study.words.formulas),
         "## Options",
@@ -93,18 +95,15 @@ def _question(study: Study, spec: Spec) -> list[str]:
     ]
 
 
-def _figures(name: str, study: Study) -> list[str]:
-    """Show the main figure, what it shows and how each view is read, then the further figures."""
-    main, *further = figures_of(name)
-    lines = (f"**{plain(view.name)}.** {view.how_to_read}" for view in study.views)
-    return [
-        "## What it shows",
-        _image(name, main),
-        f"> {plain(precomputed()[name].cautioned())}",
-        *_list("How to read it", lines),
-        *(["## More figures"] if further else []),
-        *(_image(name, figure) for figure in further),
-    ]
+def _main_figure(name: str) -> list[str]:
+    """Show the main figure, and what was found."""
+    found = f"> {plain(precomputed()[name].cautioned())}"
+    return ["## What it shows", _image(name, figures_of(name)[0]), found]
+
+
+def _more_figures(name: str) -> list[str]:
+    images = [_image(name, figure) for figure in figures_of(name)[1:]]
+    return ["## More figures", *images] if images else []
 
 
 def _image(name: str, figure: Figure) -> str:
