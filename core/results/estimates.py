@@ -73,30 +73,25 @@ def estimate_of(
     row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | None = None
 ) -> Estimate:
     """Read an estimate, with its interval where there is one, from a row of a table; its kind is
-    inferred from the column's name and the row's metric where it is None."""
+    inferred from the column's name and the row's metric where it is None.
+
+    `low` and `high` are the interval of the first column that may share them; other columns have
+    their own, or none.
+    """
+    columns = row.keys()  # of a Series, too, which iterates over its values
+    shared = (name for name in columns if COLUMNS.get(name, Column()).interval == "shared")
     low, high = ends_of(column)
+    has_ends = low != "low" or column == next(shared, column)
+    ends = (_float(row.get(low)), _float(row.get(high))) if has_ends else (math.nan, math.nan)
     level = float(row.get("level", LEVEL))
-    ends = (_float(row.get(low)), _float(row.get(high)))
     return Estimate(
         _float(row[column]), *ends, level if level == level else LEVEL, kind or kind_of(column, row)
     )
 
 
 def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
-    """Read a column of a table with its intervals, row by row.
-
-    `low` and `high` are the interval of the table's first column that may share them; other columns
-    have their own, or none.
-    """
-    shared = (name for name in table if COLUMNS.get(name, Column()).interval == "shared")
-    owner = next(shared, "")
-    low, _ = ends_of(column)
-    rows = (
-        table
-        if low != "low" or column == owner
-        else table.drop(columns=["low", "high"], errors="ignore")
-    )
-    return [estimate_of(row, column) for row in rows.to_dict("records")]
+    """Read a column of a table with its intervals, row by row."""
+    return [estimate_of(row, column) for row in table.to_dict("records")]
 
 
 def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:

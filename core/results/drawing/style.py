@@ -74,7 +74,7 @@ def shapes_of(refs: Iterable[str]) -> dict[str, str]:
 
 def heading(text: str, subtitle: str = "") -> dict[str, Any]:
     """Write a chart's title at its left edge, with a line below it, which begins with a capital
-    unless its first word is a name, such as seed-0."""
+    unless its first word holds more than letters, as seed-0 does."""
     if subtitle.partition(" ")[0].rstrip(",:;").isalpha():
         subtitle = subtitle[0].upper() + subtitle[1:]
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}

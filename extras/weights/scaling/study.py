@@ -89,7 +89,8 @@ def collect(spec: ScalingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
     table = scaling_table(values, metrics, spec.seed)
     if table.empty:
-        raise TaskError(text.nothing_to_scale([*values]))
+        why = (*outputs.sentences.values(), *examples.refused.values())
+        raise TaskError(" ".join((text.nothing_to_scale([*values]), *why)))
     statements = text.statements_of(table)
     counts = {ref: int(value["scaled"]) for ref, value in values.items()}
     losses = list(table.loc[table["metric"] == LOSS, "model"])

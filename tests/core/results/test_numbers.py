@@ -110,5 +110,9 @@ def test_a_band_belongs_to_one_column_of_a_table() -> None:
     loss = estimates_of(table.assign(loss_high=0.2), "loss")
     assert loss == [Estimate(0.1, 0.0, 0.2)]
     assert math.isnan(estimates_of(table, "kept")[0].low)
+    assert math.isnan(estimate_of(table.iloc[0], "kept").low)
+    probed = {"value": 57.0, "low": 55.0, "high": 59.0, "dev": 56.0, "metric": "uuas"}
+    assert estimate_of(probed, "value").low == 55.0
+    assert math.isnan(estimate_of(probed, "dev").low), "an interval of the test sentences"
     missing = pd.DataFrame({"rank": pd.array([3, None], dtype="Int64")})
     assert [estimate.text for estimate in estimates_of(missing, "rank")] == ["3", "n/a"]

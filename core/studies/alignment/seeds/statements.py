@@ -178,9 +178,10 @@ def _of_grid(grid: pd.DataFrame, source: str, target: str, method: str) -> list[
     for which they differ most."""
     errors = grid.pivot(index="target_layer", columns="source_layer", values="nmse")
     same = pd.Series({layer: errors[layer][layer] for layer in errors.index if layer in errors})
-    if same.empty:
+    gaps = (same - errors.min(axis=1)[same.index]).dropna()
+    if gaps.empty:
         return []
-    layer = int((same - errors.min(axis=1)[same.index]).idxmax())
+    layer = int(gaps.idxmax())
     from_layer = {SAME: layer, BEST: int(errors.loc[layer].idxmin())}
     return [
         Statement(source, verdict, Estimate(float(errors[of][layer])), (of, layer), target, method)

@@ -110,8 +110,8 @@ def statements_of(
 
 
 def first_stated(result: Result) -> tuple[Statement, ...]:
-    """What a result states of the first model and its strongest baselines, without the doubts; made
-    of its tables where the text is in another language than the parser's and nothing is stated."""
+    """What a result states of the first model and its strongest baselines; made of its tables
+    where the text is in another language than the parser's and nothing is stated."""
     stated = result.statements or statements_of(result.tables, models_in(result.table))
     strongest = {(each.metric, each.subject) for each in stated if each.verdict == BASELINE}
     return tuple(

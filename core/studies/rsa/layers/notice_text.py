@@ -25,8 +25,7 @@ RULE = said("rule", threshold=text_of(THRESHOLD, "per cent"))
 
 
 def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
-    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
-    layers."""
+    """Tell what a reader of the numbers must see: a high chance level, undefined layers."""
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "null_high" in value}
     notices = saturation_notices(label, scored.values())

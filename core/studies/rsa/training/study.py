@@ -131,7 +131,6 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
             *progress_notices(training),
-            *outputs.notices,
             *saturation_notices(measure.label, scored.values()),
         ),
         models=(spec.end, *(ref for _, ref in scored)),

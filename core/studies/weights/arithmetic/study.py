@@ -109,7 +109,6 @@ def collect(spec: ArithmeticSpec, ready: Outputs, outputs: Outputs) -> Findings:
         statements=statements,
         notices=[
             *selection.notices,
-            *outputs.notices,
             *(why for ref, why in examples.refused.items() if ref in refs),
         ],
         failures=selection.failures,

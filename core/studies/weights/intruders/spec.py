@@ -40,7 +40,8 @@ class DirectionSpec(options.Spec):
 
 @dataclass(frozen=True)
 class IntruderSpec(DirectionSpec):
-    """Beside them, how chance is drawn."""
+    """Which fine-tunes of which base, what counts as an intruder dimension, and how chance is
+    drawn."""
 
     draws: int = options.whole(
         "Random updates",

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
+from core.commands.precomputed import ON_REQUEST
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import sheet, svg
 from core.results.drawing.panels import beside
@@ -25,7 +26,7 @@ from tests.cases import exhaustive
 from tests.core.shipped import BOX, walked
 
 TABLE = pd.DataFrame({"x": [0, 1], "y": [0.5, np.nan], "name": ["a", "it's"]})
-COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence"})
+COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence", *ON_REQUEST})
 NARROW = 3.3  # inches of a column of a paper
 
 
