@@ -14,14 +14,14 @@ from core.results.export import Result
 from core.runs.precomputed import default_precomputed
 from core.runs.process.remembered import forget_all
 from core.study import Study
-from tests.browser.screenshots import views
+from tests.browser.screenshots import with_figures
 from tests.cases import exhaustive
 from tests.pages.conftest import Everything, open_page, sentences
 from ui.frame.shell import PAGES
 from ui.study.experiments import START
 from ui.study.run_panel import PRECOMPUTED
 
-VIEWS = [(entry.path, view) for entry in PAGES for view in views(entry.path) if view]
+VIEWS = [(entry.path, view) for entry in PAGES for view in with_figures(entry.path) if view]
 
 FIRST = [next(each for each in VIEWS if each[0] == path) for path in dict(VIEWS)]
 DRAW = Study.figures

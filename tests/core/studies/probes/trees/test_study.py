@@ -481,7 +481,7 @@ def test_the_headline_says_how_many_more_models_there_are(others: int, more: str
     first = Statement("zoo:seed-0", BEST, Estimate(57.0, kind="points"), (2,))
     gap = Estimate(5.0, 4.0, 6.0, kind="gain")
     rest = [Statement(f"zoo:m-{n}", ABOVE, gap, (3,), "zoo:seed-0") for n in range(others)]
-    headline = make_headline([first, *rest], "uuas", parsed=True)
+    headline = " ".join(make_headline([first, *rest], "uuas", parsed=True))
     assert headline.count("points") == min(others, 3 if more else 4)
     assert headline.endswith(more or "seed-0.")
 
