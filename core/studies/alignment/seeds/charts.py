@@ -43,7 +43,7 @@ from core.studies.chart_kit import (
 PREDICTED = "Variance predicted"
 SHARES = ("nmse", "low", "high", "least", "lower", "median", "upper", "most", "again")
 MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
-GRID = 270  # height of a plot with a legend below
+GRID = 264  # height of a plot with a legend below
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:

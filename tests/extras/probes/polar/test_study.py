@@ -166,7 +166,7 @@ def test_the_headline_says_how_many_more_models_there_are() -> None:
     first = Statement("zoo:seed-0", BEST, Estimate(30.0, kind="points"), (2,))
     gap = Estimate(5.0, 4.0, 6.0, kind="gain")
     rest = [Statement(f"zoo:m-{n}", ABOVE, gap, (3,), "zoo:seed-0") for n in range(5)]
-    headline = make_headline([first, *rest], parsed=True)
+    headline = " ".join(make_headline([first, *rest], parsed=True))
     assert headline.count("points") == 3
     assert headline.endswith("2 more models are in the table.")
 
