@@ -174,6 +174,8 @@ def _of_adapters() -> Iterator[Case]:
     yield Case("rsa", own, {"base": BASE, "compare": tuned, **few}, "demo")
     yield Case("weights", own, {"base": BASE, "models": tuned})
     yield Case("weights intruders", own, {"base": BASE, "models": tuned, "draws": 60})
+    scaled = {"base": BASE, "models": tuned[:1], "removals": 2}
+    yield Case("weights scaling", own[:2], scaled, "demo-gold")
     arithmetic = {"base": BASE, "models": pair, "randoms": 2, "sentences": 20}
     yield Case("weights arithmetic", own[:3], arithmetic, "demo")
     reverted = {"frozen": False, "noises": 2, **FEW, **DRAWS}
