@@ -56,7 +56,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
         x_title=LAYER_FROM_1,
         ends=span_of(table["correlation"], means["null_low"], means["null_high"], zero=True),
         null="Random matchings",
-        tips=("layer", Tip("correlation", "Mean of the layer", "share")),
+        tips=("layer", "correlation"),
         over=[partial(_heads, heads)],
         words={"what": words},
         height=HEADS,
