@@ -46,11 +46,12 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former na
 def of_today(given: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
     """Return a link with the study that it asks for today: scaling intruders was an option of
     looking for them."""
-    looked = given.get("study") == ["weights intruders"] or given.get("view") == ["Intruders"]
-    if not (looked and "scaling" in given):
+    linked = given.get("study") == ["weights intruders"]
+    if "scaling" not in given or not (linked or given.get("view") == ["Intruders"]):
         return given
     names = {former: name for name, former in OPTIONS["weights intruders"].items()}
-    gone = ("scaling", "draws", "view")
+    of_page = () if linked else tuple(names.values())  # which were of the page's main study
+    gone = ("scaling", "draws", "view", *of_page)
     kept = {names.get(name, name): texts for name, texts in given.items() if name not in gone}
     return {**kept, "study": ["weights scaling"]}
 

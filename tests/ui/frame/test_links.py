@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.browser.screenshots import views
 from ui.frame import former
+from ui.frame.former import of_today
 from ui.frame.shell import PAGES
 
 
@@ -97,3 +98,12 @@ def test_too_few_models_of_a_link_are_refused_with_each_reason_once(
     (warning,) = app.warning
     assert warning.value.count("The link asks for") == len(said)
     assert all(part in warning.value for part in said)
+
+
+def test_a_former_link_to_scaled_intruders_leaves_the_options_of_its_page_behind() -> None:
+    """`models` and `threshold` were the page's own where the study was a view of it."""
+    of_page = {"models": ["zoo:parse-*"], "threshold": ["0.9"]}
+    link = {"view": ["Intruders"], "scaling": ["true"], "intruder_models": ["zoo:nli-0"], **of_page}
+    assert of_today(link) == {"models": ["zoo:nli-0"], "study": ["weights scaling"]}
+    linked = {"study": ["weights intruders"], "scaling": ["true"], **of_page}
+    assert of_today(linked) == {**of_page, "study": ["weights scaling"]}
