@@ -117,7 +117,8 @@ def rows_of(sentences: Sized, items: str) -> float:
 
 
 def is_large(size: Size) -> bool:
-    """Whether a model is so large that its layers are read from the disk one at a time."""
+    """Whether a model is so large that its layers, if they can be run alone, are read from the disk
+    one at a time."""
     return is_always_layerwise(size.parameters, size.model_type)
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from core.models.sizes import Size
 
 
+IDENTICAL, SAME_WEIGHTS = "identical", "has the same weights as"  # verdict on a copy, and sentence
+
+
 @dataclass(frozen=True)
 class Identity:
     """What a model is known by, and its shape.
@@ -247,9 +250,6 @@ def other_base(adapter: str, weights: str) -> str:
         named = base_of(adapter)
         return named if identify(named, run=False).weights != weights else ""
     return ""
-
-
-IDENTICAL, SAME_WEIGHTS = "identical", "has the same weights as"  # verdict on a copy, and sentence
 
 
 def find_copies(weights: Mapping[str, Hashable]) -> dict[str, str]:
